@@ -1,0 +1,1 @@
+"""Executable specifications: protocols as pure functions over frozen values."""

@@ -1,0 +1,216 @@
+"""
+What every protocol here is made of.
+
+A node is a value.
+Something happens to it, an *event*, and `step` says what it becomes and what it now wants done, its *effects*.
+The clock, the dice and the network are the driver's: time comes in with the event, chance through `pick`,
+and packets go out as effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Generic, NamedTuple, NewType, Protocol, TypeVar
+
+#: Names a node for all time; a restarted node keeps it.
+NodeId = NewType("NodeId", str)
+
+#: Milliseconds on the node's own monotonic clock.
+Instant = NewType("Instant", int)
+
+#: Milliseconds.
+Duration = NewType("Duration", int)
+
+Message = TypeVar("Message", covariant=True)
+Timer = TypeVar("Timer", covariant=True)
+Command = TypeVar("Command", covariant=True)
+Notice = TypeVar("Notice", covariant=True)
+State = TypeVar("State", covariant=True)
+Effect = TypeVar("Effect", covariant=True)
+Option = TypeVar("Option", bound=str | int)
+K = TypeVar("K")
+V = TypeVar("V", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Received(Generic[Message]):
+    """A message came in, whole and decoded."""
+
+    now: Instant
+    sender: NodeId
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Expired(Generic[Timer]):
+    """A timer set by an earlier `SetTimer` ran out."""
+
+    now: Instant
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Command]):
+    """The application on top, or the protocol on top, wants something."""
+
+    now: Instant
+    command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Send(Generic[Message]):
+    """Put one message on the wire, once; nobody promises that it arrives."""
+
+    to: NodeId
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer(Generic[Timer]):
+    """Start this timer, or start it over."""
+
+    timer: Timer
+    after: Duration
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer(Generic[Timer]):
+    """Forget this timer; to cancel one that is not running is no error."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True, slots=True)
+class Notify(Generic[Notice]):
+    """Tell the application on top."""
+
+    notice: Notice
+
+
+class Pick(Protocol):
+    """
+    Chance, as a choice function: where a protocol says "at random", the driver chooses.
+
+    A seeded generator, a recorded trace, a conformance vector, Hypothesis and exhaustive search are all drivers that
+    can answer. `why` names the place in the protocol (`"round.partner"`); `among` holds different options, sorted.
+    """
+
+    def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        """`some` different ones of `among`, or all of them if there are fewer, in the order to use them in."""
+        ...
+
+
+class Step(NamedTuple, Generic[State, Effect]):
+    """What a node becomes, and what it wants done, in this order."""
+
+    state: State
+    effects: tuple[Effect, ...] = ()
+
+
+class Table(Mapping[K, V]):
+    """
+    A read-only mapping that can be hashed, and that is iterated in the order of its keys.
+
+    The order makes a run the same under every hash seed; two equal tables behave the same however they came about.
+    """
+
+    __slots__ = ("_hash", "_rows", "_sorted")
+
+    def __init__(self, rows: Mapping[K, V] | None = None) -> None:
+        self._rows: dict[K, V] = dict(rows or {})
+        self._sorted: tuple[K, ...] | None = None
+        self._hash: int | None = None
+
+    def __getitem__(self, key: K) -> V:
+        return self._rows[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[K]:
+        if self._sorted is None:
+            self._sorted = tuple(sorted(self._rows))  # type: ignore[type-var]  # keys of one table compare
+        return iter(self._sorted)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self._rows == other._rows
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._rows.items()))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Table({ {key: self._rows[key] for key in self}!r})"
+
+    def put(self, rows: Mapping[K, V]) -> Table[K, V]:
+        """This table with these rows added or replaced."""
+        return Table(self._rows | dict(rows)) if rows else self
+
+    def without(self, keys: Collection[K]) -> Table[K, V]:
+        """This table without the rows of these keys, which need not be there."""
+        return Table({key: row for key, row in self._rows.items() if key not in keys})
+
+
+class Outcome(NamedTuple, Generic[State, Effect]):
+    """One of the steps that an event can lead to, with the answers to `pick` that lead there."""
+
+    picks: tuple[tuple[str, tuple[str | int, ...]], ...]
+    step: Step[State, Effect]
+
+
+def outcomes(step: Callable[[Pick], Step[State, Effect]]) -> Iterator[Outcome[State, Effect]]:
+    """
+    Every step that some choice leads to, one for each way to answer: `outcomes(partial(scuttlebutt.step, state, event))`.
+
+    Depth first, by running `step` again with a longer script of answers until no question is left open. Two ways to
+    answer may lead to the same step; both are given. Permutations of n options are n! outcomes.
+    """
+    scripts: list[tuple[tuple[Any, ...], ...]] = [()]
+    while scripts:
+        script = scripts.pop()
+        asked: list[tuple[str, tuple[Any, ...]]] = []
+
+        def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+            nonlocal script
+            if len(asked) == len(script):  # noqa: B023  # called only within this turn of the loop
+                first, *others = permutations(sorted(among), min(some, len(among)))
+                scripts.extend((*script, other) for other in reversed(others))
+                script = (*script, first)
+            answer: tuple[Option, ...] = script[len(asked)]  # noqa: B023
+            asked.append((why, answer))  # noqa: B023
+            return answer
+
+        taken = step(pick)
+        yield Outcome(tuple(asked), taken)
+
+
+class Specification(Protocol):
+    """
+    What a protocol's package offers to drivers, traces, the suite and the pipeline: `peerproof.spec.scuttlebutt` is one.
+
+    The protocol itself is three names, `initial`, `step` and `MESSAGE`. The others say how its values look as plain
+    data, and what can be asked of a node without changing it.
+    """
+
+    NAME: str
+    MESSAGE: Any  #: packing.Codec: messages as bytes and as plain data
+    CONFIG: Any  #: wire.Form of the configuration
+    COMMAND: Any  #: wire.Form of what an application can ask for
+    TIMER: Any  #: wire.Form of the timers
+    NOTICE: Any  #: wire.Form of what an application is told
+    QUERIES: Mapping[str, Callable[[Any], Any]]  #: name -> plain view of a state
+    PROPERTIES: tuple[Any, ...]  #: properties.Property
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
+        """A node that has just started."""
+        ...
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What the node does about one event."""
+        ...

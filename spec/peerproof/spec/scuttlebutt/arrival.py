@@ -1,0 +1,70 @@
+"""
+The phi accrual failure detector: how much a silence says.
+
+The document names the hooks (a delta is a sign of life, some nodes become critical, each node's status is up or down) and
+leaves the detector open. This is the one of Hayashibara, Defago, Yared and Katayama, "The phi accrual failure detector"
+(SRDS 2004), with the exponential distribution that Cassandra uses: the chance that a node which is alive stays silent for
+t milliseconds, when its signs of life come every m on average, is e^(-t/m); phi is -log10 of that, t / (m ln 10).
+
+Phi is compared in integers, so that a state holds no floats and every machine agrees. [BA-23, BA-28, BA-29]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from peerproof.spec.core import Duration, Instant
+
+#: 1 / ln 10 = 0.43429448190325…, as a fraction; its error is below 1 in 10^13.
+ONE_BY_LN_10: Final = (4_342_944_819_033, 10_000_000_000_000)
+
+DEFAULT_BOOTSTRAP: Final = Duration(2000)
+
+#: Thresholds are given in thousandths of phi.
+THOUSANDTHS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """How the failure detector is configured."""
+
+    window: int = 100  #: intervals remembered per peer, at least 1
+    bootstrap: Duration = DEFAULT_BOOTSTRAP  #: the first interval of every window: what to expect of a peer never heard
+    critical: int = 5000  #: above this phi, in thousandths, a peer is critical and gets a digest
+    down: int = 8000  #: above this phi, in thousandths, a peer is down
+
+    def __post_init__(self) -> None:
+        if self.window < 1 or self.bootstrap < 1 or self.critical < 0 or self.down < 0:
+            raise ValueError(f"window and bootstrap must be at least 1, the thresholds not negative: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalWindow:
+    """When a peer was last heard, and the last intervals between its signs of life, oldest first."""
+
+    last: Instant
+    intervals: tuple[Duration, ...]
+
+
+def opened(now: Instant, detector: Detector) -> ArrivalWindow:
+    """The window of a peer that has just become known: its silence counts from now. [BA-29]"""
+    return ArrivalWindow(now, (detector.bootstrap,))
+
+
+def heard(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+    """The window after a sign of life. One that comes with a clock set back counts as an interval of nothing."""
+    interval = Duration(max(0, now - window.last))
+    return replace(window, last=now, intervals=(*window.intervals, interval)[-detector.window :])
+
+
+def phi_exceeds(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    """
+    Whether phi is above a threshold, exactly: t * n / (sum * ln 10) > threshold / 1000, without dividing.
+
+    The mean interval counts as at least one millisecond, the clock's grain.
+    """
+    silence = max(0, now - window.last)
+    total = max(sum(window.intervals), len(window.intervals))
+    numerator, denominator = ONE_BY_LN_10
+    return silence * len(window.intervals) * numerator * THOUSANDTHS > thousandths * total * denominator

@@ -1,0 +1,69 @@
+"""
+How Scuttlebutt values look: messages in bytes and as plain data, everything else as plain data. [B-40…B-45]
+
+    datagram     = type entry*                      type: 1 digest request, 2 digest response, 3 delta
+    digest entry = addr version                     addr: size (1 byte) bytes
+    delta entry  = addr key value version           version: 8 bytes, most significant first [BA-01]
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.spec import packing
+from peerproof.spec.packing import Codec, binary
+from peerproof.spec.scuttlebutt.arrival import Detector
+from peerproof.spec.scuttlebutt.messages import (
+    Delta,
+    DeltaEntry,
+    DigestEntry,
+    DigestRequest,
+    DigestResponse,
+    Down,
+    Heartbeat,
+    Join,
+    Message,
+    Round,
+    Up,
+    Update,
+    UpdateLocal,
+)
+from peerproof.spec.scuttlebutt.state import MAX_DATAGRAM, MAX_STRING, Config
+from peerproof.spec.wire import U64, ListOf, Maybe, Record, Tagged, Text, Whole
+
+STRING: Final = Text(most=MAX_STRING)  # [B-42, BA-02]
+VERSION: Final = U64()  # [B-43, BA-01]
+MILLISECONDS: Final = Whole()
+
+DIGEST_ENTRY: Final = Record(DigestEntry, addr=STRING, version=VERSION)  # [B-43]
+DELTA_ENTRY: Final = Record(DeltaEntry, addr=STRING, key=STRING, value=STRING, version=VERSION)  # [B-45]
+
+#: The messages. [B-40, B-41]
+MESSAGE: Final[Codec[Message]] = binary(
+    Tagged(
+        digest_request=(1, Record(DigestRequest, entries=ListOf(DIGEST_ENTRY))),
+        digest_response=(2, Record(DigestResponse, entries=ListOf(DIGEST_ENTRY))),  # [B-44]
+        delta=(3, Record(Delta, entries=ListOf(DELTA_ENTRY))),
+    )
+)
+
+TYPE_SIZE: Final = 1
+digest_entry_size: Final = packing.size(DIGEST_ENTRY)
+delta_entry_size: Final = packing.size(DELTA_ENTRY)
+
+COMMAND: Final = Tagged(update_local=(0, Record(UpdateLocal, key=Text(most=2**16), value=Text(most=2**16))))
+TIMER: Final = Tagged(round=(0, Record(Round)))
+NOTICE: Final = Tagged(
+    join=(0, Record(Join, peer=STRING)),
+    update=(0, Record(Update, peer=STRING, key=STRING, value=STRING, version=VERSION)),
+    heartbeat=(0, Record(Heartbeat, peer=STRING, round_trip=Maybe(MILLISECONDS))),
+    up=(0, Record(Up, peer=STRING)),
+    down=(0, Record(Down, peer=STRING)),
+)
+CONFIG: Final = Record(
+    Config,
+    seeds=ListOf(STRING),
+    interval=Whole(1),
+    max_payload=Whole(1, MAX_DATAGRAM),
+    detector=Maybe(Record(Detector, window=Whole(1), bootstrap=Whole(1), critical=Whole(), down=Whole())),
+)

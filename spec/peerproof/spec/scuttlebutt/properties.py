@@ -1,0 +1,162 @@
+"""
+What holds in every run of Scuttlebutt without restarts, and what should be seen to happen in some.
+
+BI- names are those of `spec/scuttlebutt.md`; the models use the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.spec.core import Asked, NodeId, Received, Send
+from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.scuttlebutt.codec import MESSAGE
+from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.reconcile import known_version, newer_pairs
+from peerproof.spec.scuttlebutt.state import Peer, State
+
+
+def version_is_max(state: State) -> bool:
+    """A peer's version is the largest of its pairs' versions, 0 without pairs."""
+    return all(peer.version == max((pair.version for pair in peer.pairs.values()), default=0) for peer in state.store.values())
+
+
+def owner_dominates(cluster: Cluster) -> bool:
+    """Nobody knows a higher version of a node than the node itself."""
+    return all(
+        known.version <= known_version(cluster.nodes[owner], owner)
+        for state in cluster.nodes.values()
+        for owner, known in _known_of(state, cluster)
+    )
+
+
+def no_gap(cluster: Cluster) -> bool:
+    """Whoever knows a version of a node has every pair of that node that is current and not above this version."""
+    return all(
+        known.pairs.get(key) == pair
+        for state in cluster.nodes.values()
+        for owner, known in _known_of(state, cluster)
+        for key, pair in cluster.nodes[owner].store[owner].pairs.items()
+        if pair.version <= known.version
+    )
+
+
+def same_version_same_value(cluster: Cluster) -> bool:
+    """A key's version at one owner has one value, whoever knows it."""
+    seen: dict[tuple[NodeId, str, int], str] = {}
+    return all(
+        seen.setdefault((owner, key, pair.version), pair.value) == pair.value
+        for state in cluster.nodes.values()
+        for owner, known in state.store.items()
+        for key, pair in known.pairs.items()
+    )
+
+
+def monotone(taken: Taken) -> bool:
+    """No version, of a peer or of a pair, ever becomes smaller, and nothing known is forgotten."""
+    after: State = taken.after
+    return all(
+        addr in after.store
+        and after.store[addr].version >= peer.version
+        and all(
+            key in after.store[addr].pairs and after.store[addr].pairs[key].version >= pair.version
+            for key, pair in peer.pairs.items()
+        )
+        for addr, peer in taken.before.store.items()
+    )
+
+
+def in_flight_complete(cluster: Cluster) -> bool:
+    """A delta under way holds, up to its last pair of a peer, every current pair above what it starts from."""
+    for _, _, message in cluster.in_flight:
+        if isinstance(message, Delta):
+            for addr in {entry.addr for entry in message.entries} & set(cluster.nodes):
+                carried = [entry for entry in message.entries if entry.addr == addr]
+                lowest, highest = carried[0].version, carried[-1].version
+                current = newer_pairs(addr, cluster.nodes[addr].store[addr], lowest - 1)
+                if any(pair.version <= highest and pair not in carried for pair in current):
+                    return False
+    return True
+
+
+def delta_prefix(taken: Taken) -> bool:
+    """What a delta says of a peer is a prefix, in the order of versions, of what the digest's sender lacks of it."""
+    if not _answers_digest(taken):
+        return True
+    asked: dict[NodeId, int] = {}
+    for entry in taken.event.message.entries:
+        asked[entry.addr] = min(entry.version, asked.get(entry.addr, entry.version))
+    repeated = len(asked) < len(taken.event.message.entries)  # each of the entries has its own prefix [BA-13]
+    for effect in taken.effects:
+        if isinstance(effect, Send) and isinstance(effect.message, Delta) and not repeated:
+            for addr in {entry.addr for entry in effect.message.entries}:
+                told = [entry for entry in effect.message.entries if entry.addr == addr]
+                if addr not in asked or told != newer_pairs(addr, taken.before.store[addr], asked[addr])[: len(told)]:
+                    return False
+    return True
+
+
+def bounded(taken: Taken) -> bool:
+    """No datagram is larger than the configured maximum."""
+    limit = taken.before.config.max_payload
+    return all(len(MESSAGE.encode(effect.message)) <= limit for effect in taken.effects if isinstance(effect, Send))
+
+
+def no_digest_loop(taken: Taken) -> bool:
+    """A digest response is never answered with a digest."""
+    return not (isinstance(taken.event, Received) and isinstance(taken.event.message, DigestResponse)) or not any(
+        isinstance(effect, Send) and isinstance(effect.message, (DigestRequest, DigestResponse)) for effect in taken.effects
+    )
+
+
+def own_untouched(taken: Taken) -> bool:
+    """Only the application changes what a node says of itself."""
+    own = taken.before.self_id
+    return isinstance(taken.event, Asked) or taken.before.store[own] == taken.after.store[own]
+
+
+def delta_is_news(taken: Taken) -> bool:
+    """A delta brings something new."""
+    return _is_delta(taken) and bool(taken.event.message.entries) and taken.before.store != taken.after.store
+
+
+def delta_is_stale(taken: Taken) -> bool:
+    """A delta brings only what is already known."""
+    return _is_delta(taken) and bool(taken.event.message.entries) and taken.before.store == taken.after.store
+
+
+def views_equal(cluster: Cluster) -> bool:
+    """All nodes know the same of everybody."""
+    first, *others = cluster.nodes.values()
+    return all(state.store == first.store for state in others)
+
+
+def _known_of(state: State, cluster: Cluster) -> list[tuple[NodeId, Peer]]:
+    return [(owner, known) for owner, known in state.store.items() if owner in cluster.nodes]
+
+
+def _answers_digest(taken: Taken) -> bool:
+    return isinstance(taken.event, Received) and isinstance(taken.event.message, (DigestRequest, DigestResponse))
+
+
+def _is_delta(taken: Taken) -> bool:
+    return isinstance(taken.event, Received) and isinstance(taken.event.message, Delta)
+
+
+PROPERTIES: Final = (
+    Property(
+        "VersionIsMax", "a peer's version is the maximum of its pairs' (BI-01)", ("B-03", "B-04", "B-38"), "node", version_is_max
+    ),
+    Property("OwnerDominates", "nobody is ahead of a record's owner (BI-02)", ("B-05", "B-06"), "cluster", owner_dominates),
+    Property("NoGap", "what is current and not above the known version is known (BI-03)", ("B-30", "B-36"), "cluster", no_gap),
+    Property("SameVersionSameValue", "a version has one value (BI-04)", ("B-06", "B-07"), "cluster", same_version_same_value),
+    Property("Monotone", "no version decreases (BI-05)", ("B-36", "B-37"), "step", monotone),
+    Property("InFlight", "a delta under way has no holes (BI-06)", ("B-30",), "cluster", in_flight_complete),
+    Property("DeltaPrefix", "a delta is a prefix, per peer, of what is lacking (BI-07)", ("B-29", "B-30"), "step", delta_prefix),
+    Property("Bounded", "no datagram is above the limit (BI-08)", ("B-24", "B-26"), "step", bounded),
+    Property("NoDigestLoop", "a digest response causes no digest (BI-09)", ("B-16", "B-39"), "step", no_digest_loop),
+    Property("OwnUntouched", "only the application changes the own record (BI-10)", ("B-06",), "step", own_untouched),
+    Property("DeltaIsNews", "a delta brings something new", ("B-15",), "step", delta_is_news, "sometimes"),
+    Property("DeltaIsStale", "a delta brings only what is known", ("B-36",), "step", delta_is_stale, "sometimes"),
+    Property("ViewsEqual", "all views are equal (BL-01)", ("B-05",), "cluster", views_equal, "eventually"),
+)

@@ -1,0 +1,216 @@
+"""
+What a Scuttlebutt node does: `initial` makes one, `step` says what it does about one event.
+
+A round of gossip is three datagrams between two nodes: a digest request ("this is what I know"), a delta ("this is what
+you lack"), and, if the other lacks something too, a digest response that is answered by a delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import TypeAlias, assert_never
+
+from peerproof.spec.core import Asked, Duration, Expired, Instant, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.scuttlebutt.arrival import heard, opened, phi_exceeds
+from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
+from peerproof.spec.scuttlebutt.messages import (
+    Delta,
+    DeltaEntry,
+    DigestEntry,
+    DigestRequest,
+    DigestResponse,
+    Down,
+    Effect,
+    Event,
+    Heartbeat,
+    Join,
+    Round,
+    Up,
+    Update,
+    UpdateLocal,
+)
+from peerproof.spec.scuttlebutt.reconcile import delta, digest, lacking_here, merged
+from peerproof.spec.scuttlebutt.state import MAX_STRING, Config, Liveness, Peer, State, Status, Versioned
+from peerproof.spec.wire import U64_MAX, octets
+
+Next: TypeAlias = Step[State, Effect]
+
+
+def initial(self_id: NodeId, config: Config) -> Next:
+    """A node that knows only itself, at version 0; its first round comes after one interval. [B-01, B-04, B-08]"""
+    if len(octets(self_id)) > MAX_STRING:
+        raise NotEnabled("too_large", f"an address takes at most {MAX_STRING} bytes, not {len(octets(self_id))}")
+    state = State(self_id, config, store=Table({self_id: Peer()}), liveness=Table())
+    return Step(state, (SetTimer(Round(), config.interval),))
+
+
+def step(state: State, event: Event, pick: Pick) -> Next:
+    """What the node does about one event: the table of contents of this module."""
+    match event:
+        case Expired(now, Round()):
+            return on_round(state, now, pick)
+        case Asked(_, UpdateLocal(key, value)):
+            return on_update_local(state, key, value)
+        case Received(now, sender, message):
+            match message:
+                case DigestRequest(entries):
+                    return on_digest_request(state, now, sender, entries)
+                case DigestResponse(entries):
+                    return on_digest_response(state, now, sender, entries)
+                case Delta(entries):
+                    return on_delta(state, now, sender, entries)
+                case _:
+                    assert_never(message)
+        case _:
+            assert_never(event)
+
+
+def on_update_local(state: State, key: str, value: str) -> Next:
+    """
+    The application sets one of this node's own pairs.
+
+    The version grows even if the value stays the same [BA-18]. What could never be sent is refused before anything
+    changes: a string that its one-byte size cannot measure, an entry that fills more than a datagram [BA-03], a version
+    past the last one [BA-19]. Nobody is told now; the next digests will. [B-06, B-07]
+    """
+    own = state.store[state.self_id]
+    if own.version == U64_MAX:
+        raise NotEnabled("overflow", f"version {own.version} is the last one")
+    pair = DeltaEntry(state.self_id, key, value, own.version + 1)
+    for name, string in (("key", key), ("value", value)):
+        if (length := len(octets(string))) > MAX_STRING:
+            raise NotEnabled("too_large", f"a {name} takes at most {MAX_STRING} bytes, not {length}")
+    if (needed := TYPE_SIZE + delta_entry_size(pair)) > state.config.max_payload:
+        raise NotEnabled("too_large", f"the pair needs {needed} bytes, max_payload is {state.config.max_payload}")
+    updated = Peer(own.pairs.put({key: Versioned(value, pair.version)}), pair.version)
+    return Step(replace(state, store=state.store.put({state.self_id: updated})))
+
+
+def on_round(state: State, now: Instant, pick: Pick) -> Next:
+    """
+    Time to gossip: one digest request to every target of this round, then each peer's status is set. [B-08, B-10, B-20]
+
+    Each request takes the peers in an order of its own. [B-22]
+    """
+    requests = tuple(
+        Send(target, DigestRequest(digest(state, pick("digest.order", state.store, len(state.store)))))
+        for target in round_targets(state, now, pick)
+    )
+    state = digests_sent(state, now, (request.to for request in requests))
+    state, changes = with_statuses(state, now)
+    return Step(state, (*requests, *changes, SetTimer(Round(), state.config.interval)))
+
+
+def round_targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+    """
+    Who gets a digest request in this round, in this order. [BA-24]
+
+    A node that knows nobody asks all its seeds [B-17]. Otherwise: one known peer, up or down [B-09, BA-25]; one of the
+    seeds that are not known [B-18]; every critical peer, even if it was the partner [B-19, BA-31].
+    """
+    others = [addr for addr in state.store if addr != state.self_id]
+    unknown_seeds = sorted(set(state.config.seeds) - set(state.store))
+    if not others:
+        yield from unknown_seeds
+        return
+    yield from pick("round.partner", others)
+    if unknown_seeds:
+        yield from pick("round.seed", unknown_seeds)
+    yield from (addr for addr in others if is_critical(state, addr, now))
+
+
+def on_digest_request(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
+    """
+    Somebody says what it knows: tell it what it lacks, then ask for what is lacking here.
+
+    The answers go to where the datagram came from, which does not become a peer by that [BA-22]. Twice the same request
+    gives twice the same answer; a late one a larger delta than needed, of which the receiver keeps what is newer. Every entry
+    counts, also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, B-35]
+    """
+    state, joins = learned(state, now, entries)
+    effects: tuple[Effect, ...] = (*joins, Send(sender, Delta(delta(state, entries))))
+    if lacking := lacking_here(state, entries):
+        effects = (*effects, Send(sender, DigestResponse(lacking)))
+    return Step(digests_sent(state, now, [sender] if lacking else []), effects)
+
+
+def on_digest_response(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
+    """Like a request, but what is lacking here is not asked for, or two nodes could go on for ever. [B-16, B-39, BA-21]"""
+    state, joins = learned(state, now, entries)
+    return Step(state, (*joins, Send(sender, Delta(delta(state, entries)))))
+
+
+def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEntry, ...]) -> Next:
+    """
+    Pairs come in: a sign of life of the sender, and news as far as they are newer than what is known.
+
+    Pairs about this node or about a peer that no digest has named are ignored [BA-15]; so a delta that comes late, twice or
+    in the wrong order changes nothing that is already newer. [B-15, B-33, B-36, B-37, B-38]
+    """
+    state, heartbeat = with_heartbeat(state, now, sender)
+    changed: dict[NodeId, Peer] = {}
+    updates: list[Effect] = []
+    for addr, pairs in groupby(entries, key=lambda entry: entry.addr):
+        known = changed.get(addr) or state.store.get(addr)
+        if known is None or addr == state.self_id:
+            continue
+        changed[addr], news = merged(known, pairs)
+        updates += [Notify(Update(pair.addr, pair.key, pair.value, pair.version)) for pair in news]
+    return Step(replace(state, store=state.store.put(changed)), (heartbeat, *updates))
+
+
+def learned(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+    """
+    The node after storing the peers of a digest that it did not know.
+
+    At version 0 and not at the digest's: that would claim pairs that are not here, and nobody would ever send them. [B-11]
+    """
+    unknown = dict.fromkeys(entry.addr for entry in entries if entry.addr not in state.store)
+    store = state.store.put(dict.fromkeys(unknown, Peer()))
+    liveness = state.liveness
+    if detector := state.config.detector:
+        liveness = liveness.put(dict.fromkeys(unknown, Liveness(opened(now, detector))))  # [BA-29]
+    return replace(state, store=store, liveness=liveness), tuple(Notify(Join(addr)) for addr in unknown)
+
+
+def digests_sent(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
+    """The node after sending digests, remembering when, for the round-trip times. [B-33, BA-23]"""
+    sent = {addr: replace(state.liveness[addr], digest_sent=now) for addr in targets if addr in state.liveness}
+    return replace(state, liveness=state.liveness.put(sent))
+
+
+def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]:
+    """The node after a sign of life; one from a stranger is told but not kept. [B-33, BA-22, BA-23, BA-30]"""
+    detector, known = state.config.detector, state.liveness.get(sender)
+    if detector is None or known is None:
+        return state, Notify(Heartbeat(sender, None))
+    round_trip = None if known.digest_sent is None else Duration(max(0, now - known.digest_sent))
+    alive = replace(known, window=heard(known.window, now, detector), digest_sent=None)
+    return replace(state, liveness=state.liveness.put({sender: alive})), Notify(Heartbeat(sender, round_trip))
+
+
+def is_critical(state: State, addr: NodeId, now: Instant) -> bool:
+    """Whether a peer's silence calls for a digest now. [B-19, BA-23]"""
+    detector, known = state.config.detector, state.liveness.get(addr)
+    return detector is not None and known is not None and phi_exceeds(known.window, now, detector.critical)
+
+
+def is_up(state: State, addr: NodeId, now: Instant) -> bool:
+    """Whether a peer's silence is still within what is usual for it. [B-20, BA-23]"""
+    detector, known = state.config.detector, state.liveness.get(addr)
+    return detector is None or known is None or not phi_exceeds(known.window, now, detector.down)
+
+
+def with_statuses(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
+    """The node after setting each peer's status, and what has changed. A peer that is heard again comes up again. [B-20]"""
+    changed: dict[NodeId, Liveness] = {}
+    notices: list[Effect] = []
+    for addr, known in state.liveness.items():
+        status = Status.UP if is_up(state, addr, now) else Status.DOWN
+        if status != known.status:
+            changed[addr] = replace(known, status=status)
+            notices.append(Notify(Up(addr) if status is Status.UP else Down(addr)))
+    return replace(state, liveness=state.liveness.put(changed)), tuple(notices)
