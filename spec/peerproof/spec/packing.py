@@ -9,11 +9,10 @@ in its length.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from struct import Struct
-from struct import error as StructError
 from typing import Any, Generic, TypeVar
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -81,7 +80,7 @@ def size(form: Form) -> Size:
     raise TypeError(f"{form} has no fixed place in a datagram")
 
 
-_u64 = Struct(">Q")
+_u64 = struct.Struct(">Q")
 
 
 def _pack(form: Form) -> Pack:
@@ -134,7 +133,7 @@ def _unpack(form: Form) -> Unpack:
 def _unpack_u64(data: bytes, at: int) -> tuple[Any, int]:
     try:
         return _u64.unpack_from(data, at)[0], at + _u64.size
-    except StructError:
+    except struct.error:
         raise MalformedMessage("truncated", at, f"need {_u64.size} bytes, have {len(data) - at}") from None
 
 

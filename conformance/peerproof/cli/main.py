@@ -1,0 +1,101 @@
+"""
+`peerproof`: the table of commands.
+
+Each command is a module beside this one with `configure(parser)`, which declares its options, and `run(args)`, which
+returns the exit code. Only the module that is asked for is imported, so that `--help` and the first verdict come fast.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+#: Command, its module in `peerproof.cli`, and what it does.
+COMMANDS = (
+    ("run", "run", "judge an implementation by the vectors (without options: the reference)"),
+    ("list", "list", "list vectors"),
+    ("show", "show", "show a vector, as YAML or as a message graph"),
+    ("explain", "explain", "show a clause: its text, code, vectors and properties"),
+    ("replay", "replay", "run one vector once and show every line"),
+    ("smoke", "smoke", "check an adapter before its implementation"),
+    ("lint", "lint", "check the vectors themselves"),
+    ("coverage", "coverage", "the clause matrix: which clause is held by what"),
+    ("node", "node", "run a reference node on real sockets"),
+    ("simulate", "simulate", "run a seeded cluster in virtual time"),
+    ("harness", "harness", "speak the adapter protocol on stdin and stdout, for the reference"),
+)
+
+EXIT_CODES = """\
+exit codes: 0 all as expected, 1 a vector failed or a list is stale, 2 usage or configuration, 3 adapter unusable,
+4 nothing selected or everything skipped, 5 the suite's own fault, 130 interrupted (the report is marked partial)"""
+
+USAGE, OWN_FAULT, INTERRUPTED = 2, 5, 130
+
+
+def usage() -> str:
+    """What `peerproof --help` prints."""
+    width = max(len(name) for name, _, _ in COMMANDS)
+    rows = "\n".join(f"  {name:{width}}  {about}" for name, _, about in COMMANDS)
+    return f"""\
+usage: peerproof COMMAND [options]        peerproof COMMAND --help
+
+Does this implementation do what the protocol says?
+
+{rows}
+
+first steps:
+  peerproof run                                    judge the reference by every vector
+  peerproof run --impl './my-adapter --flag'       judge yours
+  peerproof explain B-14                           what a clause says, and what holds it
+
+{EXIT_CODES}
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command. Returns its exit code; a mistake in the command line exits with 2."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return 0 if arguments else USAGE
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"peerproof {version('peerproof')}")
+        return 0
+    module = {name: module for name, module, _ in COMMANDS}.get(arguments[0])
+    if module is None:
+        print(f"peerproof: no command {arguments[0]!r}{_suggestion(arguments[0])}; see peerproof --help", file=sys.stderr)
+        return USAGE
+    return _run(arguments[0], module, arguments[1:])
+
+
+def _run(name: str, module: str, arguments: list[str]) -> int:
+    from argparse import ArgumentParser, RawDescriptionHelpFormatter
+
+    command = import_module(f"peerproof.cli.{module}")
+    parser = ArgumentParser(
+        prog=f"peerproof {name}", description=command.__doc__, epilog=EXIT_CODES, formatter_class=RawDescriptionHelpFormatter
+    )
+    command.configure(parser)
+    try:
+        code: int = command.run(parser.parse_args(arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("peerproof: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # `peerproof list | head`
+        sys.stdout = None  # type: ignore[assignment]  # or Python would try to flush it once more
+        return 0
+    return code
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [known for known, _, _ in COMMANDS], n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
