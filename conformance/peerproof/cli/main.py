@@ -85,7 +85,7 @@ def _run(name: str, module: str, arguments: list[str]) -> int:
         print("peerproof: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `peerproof list | head`
-        sys.stdout = None  # type: ignore[assignment]  # or Python would try to flush it once more
+        sys.stdout = None  # or Python would try to flush it once more
         return 0
     return code
 
