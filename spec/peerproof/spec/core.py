@@ -145,6 +145,9 @@ class Table(Mapping[K, V]):
             self._hash = hash(frozenset(self._rows.items()))
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self._rows,)  # without the hash, which another process would not agree with
+
     def __repr__(self) -> str:
         return f"Table({ {key: self._rows[key] for key in self}!r})"
 

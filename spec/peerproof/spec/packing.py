@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import U64, Form, ListOf, Plain, Record, Tagged, Text, octets
+from peerproof.spec.wire import U64, Form, ListOf, Plain, Record, Tagged, Text, bounded_octets, octets
 
 M = TypeVar("M")
 
@@ -85,7 +85,7 @@ _u64 = struct.Struct(">Q")
 
 def _pack(form: Form) -> Pack:
     if isinstance(form, U64):
-        return lambda value, out: out.extend(_u64.pack(value))
+        return _pack_u64
     if isinstance(form, Text):
         return _pack_text(form)
     if isinstance(form, ListOf):
@@ -107,11 +107,16 @@ def _pack(form: Form) -> Pack:
     raise TypeError(f"{form} has no binary packing")
 
 
+def _pack_u64(value: Any, out: bytearray) -> None:
+    try:
+        out.extend(_u64.pack(value))
+    except struct.error:
+        raise NotEnabled("bad_value", f"{value!r} is no unsigned integer of 64 bits") from None
+
+
 def _pack_text(form: Text) -> Pack:
     def pack_text(value: Any, out: bytearray) -> None:
-        raw = octets(value)
-        if len(raw) > form.most:
-            raise NotEnabled("too_large", f"a string of {len(raw)} bytes does not fit: its size is one byte, at most {form.most}")
+        raw = bounded_octets("string", value, form.most)
         out.append(len(raw))
         out.extend(raw)
 

@@ -8,6 +8,7 @@ Traces: what happened to a node and what it did, one JSON line a step; written b
 `kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `timer` or `api` (the command); a command
 that the node refused has `refused` with the reason. A line holds the whole message, every answer to `pick` and every
 effect, so that each node's lines can be checked alone. `state` is the `fingerprint` of the state afterwards, or null.
+Texts are plain everywhere (`wire`): a peer may name an address that is not UTF-8, and a file must hold it nevertheless.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from peerproof.spec.core import (
     Asked,
@@ -35,7 +36,7 @@ from peerproof.spec.core import (
     Step,
 )
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import Plain
+from peerproof.spec.wire import Form, ListOf, Maybe, Plain, Record, Text, Whole, misfit
 
 Picks: TypeAlias = tuple[tuple[str, tuple[str | int, ...]], ...]
 Kind: TypeAlias = Literal["start", "recv", "timer", "api"]
@@ -63,7 +64,7 @@ class Line:
 
     def json(self) -> str:
         """The line, without its end."""
-        shown = {field.name: getattr(self, field.name) for field in fields(self)}
+        shown = LINE.plain(self)
         if self.refused is None:
             del shown["refused"]
         return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
@@ -82,15 +83,57 @@ class Divergence:
         return f"node {self.line.node}, seq {self.line.seq}: {self.what}: expected {self.expected}, found {self.actual}"
 
 
+class _Anything(Form):
+    """Plain data that the protocol's own forms read later."""
+
+    def plain(self, value: Any) -> Plain:
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # everything fits
+        return plain
+
+
+class _Answer(Form):
+    """An answer to `pick`: where it was asked, and the options taken, texts or numbers."""
+
+    def plain(self, value: Any) -> Plain:
+        why, answer = value
+        return [why, [TEXT.plain(option) if isinstance(option, str) else option for option in answer]]
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        match plain:
+            case [str(why), [*answer]]:
+                return why, tuple(option if type(option) is int else TEXT.value(option, where) for option in answer)
+        raise misfit(where, "a place and the options taken there", plain)
+
+
+TEXT: Final = Text(most=2**16)
+LINE: Final = Record(
+    Line,
+    run=TEXT,
+    protocol=TEXT,
+    impl=TEXT,
+    node=TEXT,
+    seq=Whole(),
+    t_us=Whole(),
+    kind=TEXT,
+    peer=Maybe(TEXT),
+    args=_Anything(),
+    picks=ListOf(_Answer()),
+    effects=ListOf(_Anything()),
+    state=Maybe(TEXT),
+    refused=Maybe(TEXT),
+)
+
+
 def parse(text: str) -> Line:
     """A line from its JSON. Raises MalformedMessage if it is none."""
     try:
         shown = json.loads(text)
-        shown["picks"] = tuple((why, tuple(answer)) for why, answer in shown["picks"])
-        shown["effects"] = tuple(shown["effects"])
-        return Line(**shown)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedMessage("bad_value", 0, f"not a trace line: {error!r}") from None
+    line: Line = LINE.value(shown)
+    return line
 
 
 def event_of(spec: Specification, line: Line) -> Any:
@@ -121,7 +164,7 @@ def effect_plain(spec: Specification, effect: Any) -> Plain:
     """An effect as plain data: an object with one member, named after it."""
     match effect:
         case Send(to, message):
-            return {"send": {"to": to, "message": spec.MESSAGE.plain(message)}}
+            return {"send": {"to": TEXT.plain(to), "message": spec.MESSAGE.plain(message)}}
         case SetTimer(timer, after):
             return {"set_timer": {"timer": spec.TIMER.plain(timer), "after": after}}
         case CancelTimer(timer):
@@ -207,29 +250,30 @@ def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
     """
     The first divergence of each node's lines from the specification; nothing if they all agree.
 
-    Lines of several nodes may be mixed, each node's own must be in order. After its first divergence a node's lines are
+    Lines of several nodes and runs may be mixed, each node's own must be in order. After its first divergence a node's lines are
     passed over, up to its next `start`: what follows from a wrong state says nothing.
     """
-    states: dict[str, Any] = {}
-    expected_seq: dict[str, int] = {}
-    lost: set[str] = set()
+    states: dict[tuple[str, str], Any] = {}
+    expected_seq: dict[tuple[str, str], int] = {}
+    lost: set[tuple[str, str]] = set()
     for line in lines:
-        if line.kind == "start":
-            lost.discard(line.node)
-            expected_seq.setdefault(line.node, line.seq)
-        if line.node in lost:
+        node = (line.run, line.node)
+        if line.kind == "start" and (node in lost or node not in expected_seq):
+            lost.discard(node)
+            expected_seq[node] = line.seq
+        if node in lost:
             continue
         divergence = None
-        if line.seq != expected_seq.get(line.node, 0):
-            divergence = Divergence(line, "seq", expected_seq.get(line.node, 0), line.seq)
+        if line.seq != expected_seq.get(node, 0):
+            divergence = Divergence(line, "seq", expected_seq.get(node, 0), line.seq)
         else:
             try:
-                states[line.node], divergence = _replayed(spec, states.get(line.node), line)
+                states[node], divergence = _replayed(spec, states.get(node), line)
             except MalformedMessage as error:
                 divergence = Divergence(line, "args", "plain data of the protocol", str(error))
-        expected_seq[line.node] = line.seq + 1
+        expected_seq[node] = line.seq + 1
         if divergence:
-            lost.add(line.node)
+            lost.add(node)
             yield divergence
 
 

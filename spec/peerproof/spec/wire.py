@@ -20,7 +20,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, Final
 
-from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 U64_MAX: Final = 2**64 - 1
 
@@ -36,6 +36,24 @@ def octets(text: str) -> bytes:
 def text(octets: bytes) -> str:
     """The text of any bytes; `octets` gives them back."""
     return octets.decode("utf-8", "surrogateescape")
+
+
+def bounded_octets(name: str, string: str, most: int) -> bytes:
+    """
+    The bytes of a string, if it is the text of at most `most` bytes. Raises NotEnabled.
+
+    A Python string need not be the text of any bytes (a lone surrogate), nor the only one of its bytes ("é" written as two
+    surrogate escapes); a node that kept one of these would not agree with what its peers read from its messages.
+    """
+    try:
+        raw = octets(string)
+    except UnicodeEncodeError:
+        raise NotEnabled("bad_value", f"a {name} must be the text of some bytes, not {string!a}") from None
+    if not string.isascii() and text(raw) != string:
+        raise NotEnabled("bad_value", f"a {name} must be the text of its bytes, {text(raw)!a}, not {string!a}")
+    if len(raw) > most:
+        raise NotEnabled("too_large", f"a {name} takes at most {most} bytes, not {len(raw)}")
+    return raw
 
 
 class Form:
@@ -165,7 +183,7 @@ class ListOf(Form):
 class Record(Form):
     """A dataclass or named tuple, field by field. What has a default in the class may be left out of plain data."""
 
-    def __init__(self, kind: type[Any], **forms: Form) -> None:
+    def __init__(self, kind: type[Any], /, **forms: Form) -> None:
         declared = [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)
         assert list(forms) == declared, f"{kind.__name__} has the fields {declared}, not {list(forms)}"
         self.kind = kind
@@ -198,7 +216,8 @@ class Record(Form):
 class Tagged(Form):
     """One of several records; the member `type` of the plain data, and a tag in the bytes, say which."""
 
-    def __init__(self, **cases: tuple[int, Record]) -> None:
+    def __init__(self, /, **cases: tuple[int, Record]) -> None:
+        assert all("type" not in record.forms for _, record in cases.values()), "`type` says which record it is"
         self.cases: Mapping[str, Record] = {name: record for name, (_, record) in cases.items()}
         self.tags: Mapping[str, int] = {name: tag for name, (tag, _) in cases.items()}
         self.names: Mapping[type[Any], str] = {record.kind: name for name, record in self.cases.items()}

@@ -34,15 +34,14 @@ from peerproof.spec.scuttlebutt.messages import (
 )
 from peerproof.spec.scuttlebutt.reconcile import delta, digest, lacking_here, merged
 from peerproof.spec.scuttlebutt.state import MAX_STRING, Config, Liveness, Peer, State, Status, Versioned
-from peerproof.spec.wire import U64_MAX, octets
+from peerproof.spec.wire import U64_MAX, bounded_octets
 
 Next: TypeAlias = Step[State, Effect]
 
 
 def initial(self_id: NodeId, config: Config) -> Next:
     """A node that knows only itself, at version 0; its first round comes after one interval. [B-01, B-04, B-08]"""
-    if len(octets(self_id)) > MAX_STRING:
-        raise NotEnabled("too_large", f"an address takes at most {MAX_STRING} bytes, not {len(octets(self_id))}")
+    bounded_octets("node's address", self_id, MAX_STRING)
     state = State(self_id, config, store=Table({self_id: Peer()}), liveness=Table())
     return Step(state, (SetTimer(Round(), config.interval),))
 
@@ -79,10 +78,9 @@ def on_update_local(state: State, key: str, value: str) -> Next:
     own = state.store[state.self_id]
     if own.version == U64_MAX:
         raise NotEnabled("overflow", f"version {own.version} is the last one")
-    pair = DeltaEntry(state.self_id, key, value, own.version + 1)
     for name, string in (("key", key), ("value", value)):
-        if (length := len(octets(string))) > MAX_STRING:
-            raise NotEnabled("too_large", f"a {name} takes at most {MAX_STRING} bytes, not {length}")
+        bounded_octets(name, string, MAX_STRING)
+    pair = DeltaEntry(state.self_id, key, value, own.version + 1)
     if (needed := TYPE_SIZE + delta_entry_size(pair)) > state.config.max_payload:
         raise NotEnabled("too_large", f"the pair needs {needed} bytes, max_payload is {state.config.max_payload}")
     updated = Peer(own.pairs.put({key: Versioned(value, pair.version)}), pair.version)

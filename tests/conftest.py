@@ -1,0 +1,38 @@
+"""
+What all tests share.
+
+Hypothesis has three profiles: `quick` (the default) and `ci` always try the same examples, so that a test that passed passes
+again; `soak` draws new ones each time and prints what reproduces a failure. Choose with `pytest --hypothesis-profile soak`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from peerproof.spec.core import Option, Pick
+
+settings.register_profile("quick", max_examples=60, stateful_step_count=25, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", settings.get_profile("quick"), max_examples=500, stateful_step_count=50)
+settings.register_profile(
+    "soak",
+    max_examples=20_000,
+    stateful_step_count=100,
+    derandomize=False,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("quick")
+
+
+@pytest.fixture
+def first() -> Pick:
+    """A choice function that always takes the first options, in their order."""
+
+    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        return tuple(sorted(among)[:some])
+
+    return pick

@@ -1,0 +1,141 @@
+"""Tables, and every outcome of a step."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import islice, permutations
+from typing import Any
+
+import pytest
+
+from peerproof.spec.core import Pick, Step, Table, outcomes
+
+
+def test_a_table_is_iterated_in_the_order_of_its_keys() -> None:
+    table = Table({"c": 1, "a": 2, "b": 3})
+
+    assert list(table) == ["a", "b", "c"]
+    assert list(table.items()) == [("a", 2), ("b", 3), ("c", 1)]
+    assert repr(table) == "Table({'a': 2, 'b': 3, 'c': 1})"
+
+
+def test_equal_tables_are_equal_however_they_came_about() -> None:
+    put_together = Table({"b": 2}).put({"x": 0, "a": 1}).without(["x", "not there"])
+
+    assert put_together == Table({"a": 1, "b": 2})
+    assert hash(put_together) == hash(Table({"a": 1, "b": 2}))
+    assert {put_together: "found"}[Table({"a": 1, "b": 2})] == "found"
+
+
+@pytest.mark.parametrize("other", [Table({"a": 2}), Table({"b": 1}), Table(), Table({"a": 1, "b": 1}), {"a": 1}, None])
+def test_different_tables_differ(other: object) -> None:
+    assert Table({"a": 1}) != other
+
+
+def test_put_and_without_leave_the_table_as_it_was() -> None:
+    table = Table({"a": 1, "b": 2})
+    assert list(table) == ["a", "b"]
+
+    assert table.put({"a": 3, "0": 4}) == Table({"0": 4, "a": 3, "b": 2})
+    assert table.without(["a"]) == Table({"b": 2})
+    assert table == Table({"a": 1, "b": 2})
+    assert table.put({}) is table
+
+
+def test_a_table_does_not_change_with_the_mapping_it_was_made_from() -> None:
+    rows = {"a": 1}
+    table = Table(rows)
+
+    rows["b"] = 2
+
+    assert (len(table), "b" in table) == (1, False)
+
+
+def test_a_table_cannot_be_written_to() -> None:
+    with pytest.raises(TypeError):
+        Table({"a": 1})["a"] = 2  # type: ignore[index]  # that is the point
+
+
+def test_a_missing_row_is_a_key_error_and_get_gives_none() -> None:
+    assert Table[str, int]().get("a") is None
+    with pytest.raises(KeyError):
+        Table[str, int]()["a"]
+
+
+def test_a_table_from_another_process_is_found_by_its_hash() -> None:
+    # A string's hash differs from process to process, so it must not travel.
+    program = (
+        "import pickle, sys; from peerproof.spec.core import Table; t = Table({'a': 1}); hash(t); print(pickle.dumps(t).hex())"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    sent = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+
+    table = pickle.loads(bytes.fromhex(sent.stdout))
+
+    assert table == Table({"a": 1})
+    assert hash(table) == hash(Table({"a": 1}))
+
+
+def asks(*questions: tuple[str, list[Any], int]) -> Callable[[Pick], Step[Any, Any]]:
+    """A step that asks these questions one after the other and becomes its answers."""
+    return lambda pick: Step(tuple(pick(why, among, some) for why, among, some in questions))
+
+
+@pytest.mark.parametrize(
+    ("questions", "expected"),
+    [
+        ([], [()]),
+        ([("one", ["b", "a"], 1)], [(("a",),), (("b",),)]),
+        ([("none to choose from", [], 1)], [((),)]),
+        ([("no choice", ["a"], 1)], [(("a",),)]),
+        ([("more than there are", ["b", "a"], 5)], [(("a", "b"),), (("b", "a"),)]),
+        ([("two of three", [3, 1, 2], 2)], [((1, 2),), ((1, 3),), ((2, 1),), ((2, 3),), ((3, 1),), ((3, 2),)]),
+        (
+            [("first", [1, 2], 1), ("second", [3, 4], 1)],
+            [((1,), (3,)), ((1,), (4,)), ((2,), (3,)), ((2,), (4,))],
+        ),
+    ],
+    ids=["no question", "one of two", "of none", "of one", "some above", "sample", "two questions"],
+)
+def test_outcomes_are_all_answers_in_order(questions: list[tuple[str, list[Any], int]], expected: list[Any]) -> None:
+    found = list(outcomes(asks(*questions)))
+
+    assert [outcome.step.state for outcome in found] == expected
+
+
+def test_a_shuffle_of_n_options_has_n_factorial_outcomes_each_once() -> None:
+    found = [outcome.step.state[0] for outcome in outcomes(asks(("shuffle", list("abcde"), 5)))]
+
+    assert found == list(permutations("abcde"))
+
+
+def test_an_outcome_names_its_picks_in_the_order_they_were_asked_for() -> None:
+    last = list(outcomes(asks(("first", ["b", "a"], 1), ("second", [1, 2], 2))))[-1]
+
+    assert last.picks == (("first", ("b",)), ("second", (2, 1)))
+
+
+def test_a_question_may_depend_on_an_answer() -> None:
+    def step(pick: Pick) -> Step[Any, Any]:
+        (side,) = pick("side", ["left", "right"])
+        return Step((side, pick("room", [1, 2, 3]))) if side == "right" else Step((side,))
+
+    found = [outcome.step.state for outcome in outcomes(step)]
+
+    assert found == [("left",), ("right", (1,)), ("right", (2,)), ("right", (3,))]
+
+
+def test_outcomes_come_one_by_one() -> None:
+    # Six options have 720 orders; whoever wants three pays for three steps.
+    calls = []
+
+    def step(pick: Pick) -> Step[Any, Any]:
+        calls.append(pick("order", range(6), 6))
+        return Step(None)
+
+    assert len(list(islice(outcomes(step), 3))) == 3
+    assert len(calls) == 3
