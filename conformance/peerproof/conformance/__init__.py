@@ -1,0 +1,1 @@
+"""The conformance suite: vectors are data, the runner is the judge, an adapter is a pipe to the implementation."""

@@ -1,0 +1,46 @@
+"""
+Where the suite's own files are: beside the package in the source tree, inside it once it is installed.
+
+The wheel carries them as package data under the same names (`pyproject.toml`, force-include).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).parent
+_SOURCE_TREE: Final = _PACKAGE.parents[1]  #: the folder `conformance` of a source tree
+
+
+def vectors_root() -> Path:
+    """The folder of the vectors, `PROTOCOL/LAYER/TOPIC.yaml` in it."""
+    return _first(_PACKAGE / "vectors", _SOURCE_TREE / "vectors")
+
+
+def schema(name: str) -> Path:
+    """The JSON Schema of this name."""
+    return _first(_PACKAGE / "schemas", _SOURCE_TREE / "schemas") / f"{name}.schema.json"
+
+
+def clauses_file(protocol: str) -> Path:
+    """The protocol's clauses and decisions, in prose."""
+    name = f"{protocol}.md"
+    return _first(_PACKAGE / "clauses" / name, _SOURCE_TREE.parent / "spec" / name)
+
+
+def models_manifest() -> Path:
+    """What is said of the models: which clauses each holds. There need not be one."""
+    return _first(_PACKAGE / "models" / "manifest.json", _SOURCE_TREE.parent / "tla" / "manifest.json")
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: from the working directory if it is below that."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def _first(installed: Path, in_source_tree: Path) -> Path:
+    return installed if installed.exists() else in_source_tree
