@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.wire import U64, Form, ListOf, Plain, Record, Tagged, Text, bounded_octets, octets
@@ -44,9 +44,16 @@ class Codec(Generic[M]):
 
 
 def binary(form: Tagged) -> Codec[Any]:
-    """The codec of datagrams with a type byte in front. A list may stand only as the last field of a message."""
+    """
+    The codec of datagrams with a type byte in front.
+
+    Raises TypeError for a declaration whose bytes could not be read back: a list that something follows, a list of what
+    takes no bytes, a string whose size is more than a byte, a type that is more than a byte or stands for two messages.
+    """
+    if not set(form.tags.values()) <= set(range(_BYTE_MAX + 1)) or len(set(form.tags.values())) < len(form.tags):
+        raise TypeError(f"each message needs a type byte of its own, not {dict(form.tags)}")
     packs = {record.kind: (form.tags[name], _pack(record)) for name, record in form.cases.items()}
-    unpacks = {form.tags[name]: _unpack(record) for name, record in form.cases.items()}
+    unpacks = {form.tags[name]: _unpack(record, last=True) for name, record in form.cases.items()}
 
     def encode(message: Any) -> bytes:
         tag, pack = packs[type(message)]
@@ -79,6 +86,8 @@ def size(form: Form) -> Size:
         return lambda value: sum(part(getattr(value, name)) for name, part in parts)
     raise TypeError(f"{form} has no fixed place in a datagram")
 
+
+_BYTE_MAX: Final = 255
 
 _u64 = struct.Struct(">Q")
 
@@ -123,16 +132,21 @@ def _pack_text(form: Text) -> Pack:
     return pack_text
 
 
-def _unpack(form: Form) -> Unpack:
+def _unpack(form: Form, *, last: bool) -> Unpack:
     if isinstance(form, U64):
         return _unpack_u64
-    if isinstance(form, Text):
-        return _unpack_text
-    if isinstance(form, ListOf):
-        return _unpack_list(_unpack(form.form))
+    if isinstance(form, Text) and form.most <= _BYTE_MAX:
+        return _unpack_text if form.most == _BYTE_MAX else _unpack_bounded_text(form.most)
+    if isinstance(form, ListOf) and last and _takes_bytes(form.form):
+        return _unpack_list(_unpack(form.form, last=False))
     if isinstance(form, Record):
-        return _unpack_record(form.kind, [_unpack(part) for part in form.forms.values()])
-    raise TypeError(f"{form} has no binary packing")
+        lasts = [last and name == list(form.forms)[-1] for name in form.forms]
+        return _unpack_record(form.kind, [_unpack(part, last=at) for part, at in zip(form.forms.values(), lasts, strict=True)])
+    raise TypeError(f"{form} could not be read back from bytes")
+
+
+def _takes_bytes(form: Form) -> bool:
+    return not isinstance(form, Record) or any(_takes_bytes(part) for part in form.forms.values())
 
 
 def _unpack_u64(data: bytes, at: int) -> tuple[Any, int]:
@@ -151,6 +165,16 @@ def _unpack_text(data: bytes, at: int) -> tuple[Any, int]:
     if end > len(data):
         raise MalformedMessage("truncated", start, f"need {data[at]} bytes, have {len(data) - start}")
     return str(data[start:end], "utf-8", "surrogateescape"), end
+
+
+def _unpack_bounded_text(most: int) -> Unpack:
+    def unpack_text(data: bytes, at: int) -> tuple[Any, int]:
+        string, end = _unpack_text(data, at)
+        if data[at] > most:
+            raise MalformedMessage("bad_length", at, f"a string takes at most {most} bytes here, not {data[at]}")
+        return string, end
+
+    return unpack_text
 
 
 def _unpack_list(unpack_item: Unpack) -> Unpack:

@@ -1,0 +1,256 @@
+"""Forms as bytes: both ways, and the place and reason of every way to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from peerproof.conformance.strategies import datagrams, values
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.packing import binary, size
+from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+
+
+class Item(NamedTuple):
+    """What lists hold."""
+
+    name: str
+    rank: int
+
+
+class Nested(NamedTuple):
+    """A record in a record, and something after it."""
+
+    item: Item
+    last: str
+
+
+class Items(NamedTuple):
+    """A list at the end."""
+
+    label: str
+    items: tuple[Item, ...]
+
+
+class Nothing(NamedTuple):
+    """A message without fields."""
+
+
+class Ranks(NamedTuple):
+    """A list of no records."""
+
+    ranks: tuple[int, ...]
+
+
+ITEM = Record(Item, name=Text(most=255), rank=U64())
+SHORT = Text(most=3)
+NESTED = Record(Nested, item=ITEM, last=SHORT)
+CODEC = binary(
+    Tagged(
+        nested=(1, NESTED),
+        items=(2, Record(Items, label=SHORT, items=ListOf(ITEM))),
+        nothing=(7, Record(Nothing)),
+        ranks=(255, Record(Ranks, ranks=ListOf(U64()))),
+    )
+)
+
+# (message, bytes): both ways
+BOTH_WAYS = [
+    (Nothing(), "07"),
+    (Ranks(()), "ff"),
+    (Ranks((1, U64_MAX)), "ff 0000000000000001 ffffffffffffffff"),
+    (Ranks((0x0102030405060708,)), "ff 0102030405060708"),
+    (Nested(Item("", 0), ""), "01 00 0000000000000000 00"),
+    (Nested(Item("é", 256), "abc"), "01 02c3a9 0000000000000100 03616263"),
+    (Items("", ()), "02 00"),
+    (Items("a", (Item("b", 2), Item("\udcff", 3))), "02 0161 0162 0000000000000002 01ff 0000000000000003"),
+]
+
+
+@pytest.mark.parametrize(("message", "raw"), BOTH_WAYS)
+def test_a_message_and_its_bytes_are_each_others(message: Any, raw: str) -> None:
+    assert CODEC.encode(message) == bytes.fromhex(raw)
+    assert CODEC.decode(bytes.fromhex(raw)) == message
+    assert type(CODEC.decode(bytes.fromhex(raw))) is type(message)
+
+
+# (bytes, reason, offset, detail)
+MALFORMED = [
+    ("", "truncated", 0, "an empty datagram has no message type"),
+    ("00", "bad_type", 0, "0 is no message type; there are 1, 2, 7, 255"),
+    ("03 0000", "bad_type", 0, "3 is no message type; there are 1, 2, 7, 255"),
+    ("01", "truncated", 1, "need the size of a string, have nothing"),
+    ("01 02", "truncated", 2, "need 2 bytes, have 0"),
+    ("01 02 61", "truncated", 2, "need 2 bytes, have 1"),
+    ("01 01 61", "truncated", 3, "need 8 bytes, have 0"),
+    ("01 01 61 00000000000001", "truncated", 3, "need 8 bytes, have 7"),
+    ("01 01 61 0000000000000001", "truncated", 11, "need the size of a string, have nothing"),
+    ("01 01 61 0000000000000001 01", "truncated", 12, "need 1 bytes, have 0"),
+    ("01 01 61 0000000000000001 00 00", "trailing", 12, "1 bytes follow the message"),
+    ("01 01 61 0000000000000001 00 0000", "trailing", 12, "2 bytes follow the message"),
+    ("07 00", "trailing", 1, "1 bytes follow the message"),
+    ("ff 0000000000000001 00", "truncated", 9, "need 8 bytes, have 1"),
+    ("02 00 01", "truncated", 3, "need 1 bytes, have 0"),
+    ("02 00 00 0000000000000001 ff", "truncated", 12, "need 255 bytes, have 0"),
+]
+
+
+@pytest.mark.parametrize(("raw", "reason", "offset", "detail"), MALFORMED)
+def test_what_is_wrong_with_bytes_is_named_with_its_place(raw: str, reason: str, offset: int, detail: str) -> None:
+    with pytest.raises(MalformedMessage) as caught:
+        CODEC.decode(bytes.fromhex(raw))
+
+    assert (caught.value.reason, caught.value.offset, caught.value.detail) == (reason, offset, detail)
+    assert str(caught.value) == f"{detail} (at byte {offset}: {reason})"
+
+
+def test_a_string_above_what_its_form_allows_is_malformed() -> None:
+    with pytest.raises(MalformedMessage) as caught:
+        CODEC.decode(bytes.fromhex("02 04 61626364"))
+
+    assert (caught.value.reason, caught.value.offset) == ("bad_length", 1)
+
+
+# (message, reason)
+NOT_ENCODED = [
+    (Items("abcd", ()), "too_large"),
+    (Items("éé", ()), "too_large"),
+    (Nested(Item("x" * 256, 0), ""), "too_large"),
+    (Nested(Item("", U64_MAX + 1), ""), "bad_value"),
+    (Nested(Item("", -1), ""), "bad_value"),
+    (Nested(Item("", "1"), ""), "bad_value"),  # type: ignore[arg-type]  # that is the point
+    (Nested(Item("\ud800", 0), ""), "bad_value"),
+    (Nested(Item("\udcc3\udca9", 0), ""), "bad_value"),
+]
+
+
+@pytest.mark.parametrize(("message", "reason"), NOT_ENCODED)
+def test_what_bytes_cannot_hold_is_refused(message: Any, reason: str) -> None:
+    with pytest.raises(NotEnabled) as caught:
+        CODEC.encode(message)
+
+    assert caught.value.reason == reason
+
+
+def test_the_longest_string_has_a_size_byte_of_ff() -> None:
+    raw = CODEC.encode(Nested(Item("x" * 255, 0), ""))
+
+    assert raw[:3] == b"\x01\xffx"
+    assert len(raw) == 1 + 256 + 8 + 1
+
+
+class Colour(Enum):
+    """Has no bytes."""
+
+    RED = "red"
+
+
+class Coloured(NamedTuple):
+    """One field, of any form."""
+
+    colour: Any
+
+
+class ListFirst(NamedTuple):
+    """A list that something follows."""
+
+    items: tuple[Item, ...]
+    label: str
+
+
+class Nothings(NamedTuple):
+    """Ever so many of nothing."""
+
+    nothings: tuple[Nothing, ...]
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=OneOf(Colour))))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Maybe(U64()))))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Whole())))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Text(most=256))))),
+        lambda: binary(Tagged(a=(1, Record(ListFirst, items=ListOf(ITEM), label=SHORT)))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=ListOf(ListOf(U64())))))),
+        lambda: binary(Tagged(a=(1, Record(Nothings, nothings=ListOf(Record(Nothing)))))),
+        lambda: binary(Tagged(a=(1, Record(Nothing)), b=(1, Record(Ranks, ranks=ListOf(U64()))))),
+        lambda: binary(Tagged(a=(256, Record(Nothing)))),
+        lambda: size(ListOf(U64())),
+    ],
+    ids=["enum", "maybe", "whole", "size of two bytes", "list not last", "list of lists", "list of nothing", "one tag twice",
+         "tag above a byte", "size of a list"],
+)  # fmt: skip
+def test_a_declaration_that_bytes_cannot_tell_apart_is_refused(declare: Callable[[], Any]) -> None:
+    with pytest.raises(TypeError):
+        declare()
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "expected"),
+    [
+        (U64(), 0, 8),
+        (SHORT, "", 1),
+        (SHORT, "abc", 4),
+        (SHORT, "é", 3),
+        (SHORT, "\udcff", 2),
+        (ITEM, Item("é", 5), 11),
+        (NESTED, Nested(Item("abcd", 5), "ab"), 16),
+    ],
+)
+def test_the_size_of_a_value_is_the_number_of_its_bytes(form: Form, value: Any, expected: int) -> None:
+    assert size(form)(value) == expected
+
+
+@given(values(CODEC.form))
+def test_decoding_gives_back_what_was_encoded(message: Any) -> None:
+    assert CODEC.decode(CODEC.encode(message)) == message
+
+
+@given(values(NESTED))
+def test_size_agrees_with_encoding(message: Nested) -> None:
+    assert 1 + size(NESTED)(message) == len(CODEC.encode(message))
+
+
+def fault(raw: bytes) -> MalformedMessage | None:
+    """What is wrong with these bytes; None for a message."""
+    try:
+        CODEC.decode(raw)
+    except MalformedMessage as error:
+        return error
+    return None
+
+
+@given(datagrams(CODEC))
+def test_bytes_are_malformed_at_a_place_inside_or_those_of_their_message(raw: bytes) -> None:
+    wrong = fault(raw)
+
+    assert 0 <= wrong.offset <= len(raw) if wrong else CODEC.encode(CODEC.decode(raw)) == raw
+
+
+@given(values(CODEC.form), st.data())
+def test_a_message_cut_short_is_truncated_or_a_shorter_list(message: Any, data: st.DataObject) -> None:
+    raw = CODEC.encode(message)
+
+    wrong = fault(raw[: data.draw(st.integers(0, len(raw) - 1))])
+
+    assert wrong.reason == "truncated" if wrong else isinstance(message, (Items, Ranks))
+
+
+def test_the_strategies_reach_every_reason_and_every_message() -> None:
+    seen: set[object] = set()
+
+    @settings(max_examples=2000)
+    @given(datagrams(CODEC))
+    def look(raw: bytes) -> None:
+        wrong = fault(raw)
+        seen.add(wrong.reason if wrong else type(CODEC.decode(raw)))
+
+    look()
+
+    assert seen == {"truncated", "trailing", "bad_type", "bad_length", Items, Nested, Nothing, Ranks}

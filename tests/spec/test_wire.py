@@ -1,0 +1,270 @@
+"""Declared forms: values as plain data and back, and the place where plain data does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerproof.conformance.strategies import spellings, values
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.wire import (
+    U64,
+    U64_MAX,
+    Form,
+    ListOf,
+    Maybe,
+    OneOf,
+    Record,
+    Tagged,
+    Text,
+    Whole,
+    bounded_octets,
+    octets,
+    text,
+)
+
+
+class Colour(Enum):
+    """Some members."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+class Pair(NamedTuple):
+    """A named tuple as record."""
+
+    left: str
+    right: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A dataclass as record, with defaults."""
+
+    colour: Colour
+    corners: tuple[Pair, ...] = ()
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A record without fields."""
+
+
+PAIR = Record(Pair, left=Text(most=4), right=U64())
+SHAPE = Record(Shape, colour=OneOf(Colour), corners=ListOf(PAIR), label=Maybe(Text(most=4)))
+FORM = Tagged(pair=(1, PAIR), shape=(2, SHAPE), nothing=(9, Record(Nothing)))
+
+
+# (form, value, plain): both ways
+BOTH_WAYS: list[tuple[Form, Any, Any]] = [
+    (U64(), 0, "0"),
+    (U64(), 2**53 + 1, "9007199254740993"),
+    (U64(), U64_MAX, "18446744073709551615"),
+    (Whole(), 0, 0),
+    (Whole(), 2**53, 2**53),
+    (Whole(3, 5), 3, 3),
+    (Whole(3, 5), 5, 5),
+    (Text(most=4), "", ""),
+    (Text(most=4), "abcd", "abcd"),
+    (Text(most=4), "éé", "éé"),
+    (Text(most=4), "\udcff\udcfe", {"hex": "fffe"}),
+    (Text(most=4), "a\udcc3", {"hex": "61c3"}),
+    (Text(most=4), "\x00", "\x00"),
+    (OneOf(Colour), Colour.BLUE, "blue"),
+    (Maybe(U64()), None, None),
+    (Maybe(U64()), 7, "7"),
+    (ListOf(Whole()), (), []),
+    (ListOf(Whole()), (2, 1, 2), [2, 1, 2]),
+    (PAIR, Pair("a", 1), {"left": "a", "right": "1"}),
+    (
+        SHAPE,
+        Shape(Colour.RED, (Pair("a", 1),)),
+        {"colour": "red", "corners": [{"left": "a", "right": "1"}], "label": None},
+    ),
+    (FORM, Nothing(), {"type": "nothing"}),
+    (FORM, Pair("a", 1), {"type": "pair", "left": "a", "right": "1"}),
+]
+
+
+@pytest.mark.parametrize(("form", "value", "plain"), BOTH_WAYS)
+def test_a_value_and_its_plain_data_are_each_others(form: Form, value: Any, plain: Any) -> None:
+    assert form.plain(value) == plain
+    assert form.value(plain) == value
+
+
+def test_members_of_plain_data_come_in_the_order_of_the_fields_with_the_type_in_front() -> None:
+    assert list(FORM.plain(Shape(Colour.RED))) == ["type", "colour", "corners", "label"]
+
+
+@pytest.mark.parametrize(
+    ("form", "plain", "value"),
+    [
+        (U64(), 7, 7),
+        (U64(), {"u64": "7"}, 7),
+        (U64(), {"u64": 7}, 7),
+        (U64(), "007", 7),
+        (U64(), MappingProxyType({"u64": "7"}), 7),
+        (Text(most=4), {"hex": "6162"}, "ab"),
+        (Text(most=4), {"hex": "61 FF"}, "a\udcff"),
+        (SHAPE, {"colour": "red"}, Shape(Colour.RED)),
+        (FORM, {"left": "a", "right": 1, "type": "pair"}, Pair("a", 1)),
+    ],
+)
+def test_plain_data_may_be_written_in_other_ways_too(form: Form, plain: Any, value: Any) -> None:
+    assert form.value(plain) == value
+
+
+# (form, plain, what the message says)
+MISFITS: list[tuple[Form, Any, str]] = [
+    (U64(), -1, "expected an unsigned 64-bit integer, found -1"),
+    (U64(), 2**64, "expected an unsigned 64-bit integer, found 18446744073709551616"),
+    (U64(), "18446744073709551616", "expected an unsigned 64-bit integer, found 18446744073709551616"),
+    (U64(), "9" * 5000, "expected an unsigned 64-bit integer, found 18446744073709551616"),
+    (U64(), {"u64": "18446744073709551616"}, "expected an unsigned 64-bit integer, found 18446744073709551616"),
+    (U64(), "", "expected an unsigned 64-bit integer, found ''"),
+    (U64(), "+1", "expected an unsigned 64-bit integer, found '+1'"),
+    (U64(), " 1", "expected an unsigned 64-bit integer, found ' 1'"),
+    (U64(), "1_0", "expected an unsigned 64-bit integer, found '1_0'"),
+    (U64(), "٣", "expected an unsigned 64-bit integer, found '٣'"),
+    (U64(), True, "expected an unsigned 64-bit integer, found True"),
+    (U64(), 1.0, "expected an unsigned 64-bit integer, found 1.0"),
+    (U64(), None, "expected an unsigned 64-bit integer, found None"),
+    (U64(), {"u64": "1", "more": 1}, "expected an unsigned 64-bit integer, found {'u64': '1', 'more': 1}"),
+    (U64(), {"u64": {"u64": "1"}}, "expected an unsigned 64-bit integer, found {'u64': '1'}"),
+    (Whole(), 2**53 + 1, "expected an integer from 0 to 9007199254740992, found 9007199254740993"),
+    (Whole(3, 5), 2, "expected an integer from 3 to 5, found 2"),
+    (Whole(3, 5), 6, "expected an integer from 3 to 5, found 6"),
+    (Whole(), "1", "expected an integer from 0 to 9007199254740992, found '1'"),
+    (Whole(), False, "expected an integer from 0 to 9007199254740992, found False"),
+    (Text(most=4), "abcde", "expected at most 4 bytes, found 'abcde'"),
+    (Text(most=4), "ééé", "expected at most 4 bytes, found 'ééé'"),
+    (Text(most=4), {"hex": "0102030405"}, "expected at most 4 bytes, found {'hex': '0102030405'}"),
+    (Text(most=4), 5, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found 5'),
+    (Text(most=4), None, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found None'),
+    (Text(most=4), b"a", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found b'a'"),
+    (Text(most=4), {"hex": "6"}, "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found {'hex': '6'}"),
+    (Text(most=4), {"hex": 6}, "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found {'hex': 6}"),
+    (Text(most=4), {}, 'expected a string, or {"hex": …} for bytes that are not UTF-8, found {}'),
+    (Text(most=4), "\udcff", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found '\\udcff'"),
+    (Text(most=4), "\ud800", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found '\\ud800'"),
+    (OneOf(Colour), "green", "expected one of red, blue, found 'green'"),
+    (OneOf(Colour), [], "expected one of red, blue, found []"),
+    (Maybe(Whole()), "", "expected an integer from 0 to 9007199254740992, found ''"),
+    (ListOf(Whole()), (1,), "expected a list, found (1,)"),
+    (ListOf(Whole()), "12", "expected a list, found '12'"),
+    (ListOf(Whole()), [1, 2, "3"], "[2]: expected an integer from 0 to 9007199254740992, found '3'"),
+    (PAIR, [], "expected an object with left, right, found []"),
+    (PAIR, {"left": "a"}, "expected a member 'right', found {'left': 'a'}"),
+    (PAIR, {"left": "a", "right": 1, "up": 2}, "up: expected one of left, right, found 'up'"),
+    (PAIR, {"left": "a", "right": 1, 2: 2}, "2: expected one of left, right, found 2"),
+    (PAIR, {"left": 1, "right": 1}, 'left: expected a string, or {"hex": …} for bytes that are not UTF-8, found 1'),
+    (SHAPE, {"corners": []}, "expected a member 'colour', found {'corners': []}"),
+    (Record(Nothing), [], "expected an object with no members, found []"),
+    (Record(Nothing), {"a": 1}, "a: expected one of no members, found 'a'"),
+    (
+        SHAPE,
+        {"colour": "red", "corners": [{"left": "a", "right": 1}, {"left": "a", "right": -1}]},
+        "corners[1].right: expected an unsigned 64-bit integer, found -1",
+    ),
+    (FORM, {"left": "a", "right": 1}, "type: expected one of pair, shape, nothing, found None"),
+    (FORM, {"type": "Pair"}, "type: expected one of pair, shape, nothing, found 'Pair'"),
+    (FORM, {"type": ["pair"]}, "type: expected one of pair, shape, nothing, found ['pair']"),
+    (FORM, "pair", "type: expected one of pair, shape, nothing, found 'pair'"),
+    (FORM, {"type": "pair", "left": "a"}, "expected a member 'right', found {'left': 'a'}"),
+]
+
+
+@pytest.mark.parametrize(("form", "plain", "message"), MISFITS)
+def test_plain_data_that_does_not_fit_is_named_with_its_place(form: Form, plain: Any, message: str) -> None:
+    with pytest.raises(MalformedMessage) as caught:
+        form.value(plain)
+
+    assert (caught.value.reason, caught.value.offset, caught.value.detail) == ("bad_value", 0, message)
+
+
+def test_the_place_starts_where_the_caller_says() -> None:
+    with pytest.raises(MalformedMessage, match=r"^steps\[3\].message.type: expected one of pair, shape, nothing, found None"):
+        FORM.value({}, "steps[3].message")
+
+
+def test_a_long_misfit_is_shown_by_its_beginning() -> None:
+    with pytest.raises(MalformedMessage) as caught:
+        Whole().value("x" * 10_000)
+
+    assert caught.value.detail == "expected an integer from 0 to 9007199254740992, found '" + "x" * 56 + "…"
+
+
+@pytest.mark.parametrize("raw", [b"", b"a", "ключ".encode(), b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", bytes(range(256))])
+def test_any_bytes_have_a_text_that_gives_them_back(raw: bytes) -> None:
+    assert octets(text(raw)) == raw
+
+
+@pytest.mark.parametrize(
+    ("string", "most", "expected"),
+    [
+        ("", 0, b""),
+        ("abc", 3, b"abc"),
+        ("é", 2, b"\xc3\xa9"),
+        ("\udcff", 1, b"\xff"),
+        ("abc", 2, ("too_large", "a key takes at most 2 bytes, not 3")),
+        ("é", 1, ("too_large", "a key takes at most 1 bytes, not 2")),
+        ("\ud800", 9, ("bad_value", "a key must be the text of some bytes, not '\\ud800'")),
+        ("\udcc3\udca9", 9, ("bad_value", "a key must be the text of its bytes, '\\xe9', not '\\udcc3\\udca9'")),
+    ],
+)
+def test_a_string_of_the_application_must_be_the_text_of_bytes_that_fit(string: str, most: int, expected: Any) -> None:
+    found: Any
+    try:
+        found = bounded_octets("key", string, most)
+    except NotEnabled as error:
+        found = (error.reason, str(error))
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "declare",
+    [
+        lambda: Record(Pair, right=U64(), left=Text(most=4)),
+        lambda: Record(Pair, left=Text(most=4)),
+        lambda: Record(Shape, colour=OneOf(Colour)),
+        lambda: Tagged(typed=(1, Record(Typed, type=U64()))),
+    ],
+    ids=["another order", "a field left out", "a field with a default left out", "a field named type"],
+)
+def test_a_declaration_must_agree_with_its_class(declare: Callable[[], Form]) -> None:
+    with pytest.raises(AssertionError):
+        declare()
+
+
+class Typed(NamedTuple):
+    """Its field has the name of the tag."""
+
+    type: int
+
+
+def test_a_field_may_have_any_other_name() -> None:
+    class Kind(NamedTuple):
+        """Its field has the name that the record's class has in the declaration."""
+
+        kind: int
+
+    assert Record(Kind, kind=U64()).value({"kind": 3}) == Kind(3)
+
+
+@given(st.data())
+def test_every_spelling_of_a_value_is_read_as_the_value(data: st.DataObject) -> None:
+    value = data.draw(values(FORM))
+    spelling = data.draw(spellings(FORM, value))
+
+    assert FORM.value(spelling) == value
+    assert FORM.value(FORM.plain(value)) == value
