@@ -1,0 +1,376 @@
+"""
+The harness: the reference behind adapter protocol 1, so that the suite judges it like any other implementation.
+
+    $ python -m peerproof.reference.harness
+    {"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"03"}
+    {"id":1,"ok":true,"value":{"type":"delta","entries":[]}}
+
+Time and chance are the runner's: each request says what time it is, and each question of the protocol goes back to the
+runner as a choice. Nothing that is sent here ends the program but `bye` and the end of the input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from peerproof.reference.channel import Choose, Unanswered, serve_stdio
+from peerproof.reference.driver import Driver, seeded
+from peerproof.reference.protocols import PROTOCOLS, Protocol, configuration
+from peerproof.reference.recorder import IMPLEMENTATION
+from peerproof.spec.core import Instant, NodeId, Option
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.wire import Plain, Text, Whole
+
+PROTOCOL_VERSION: Final = 1
+
+ADDRESS: Final = Text(most=2**16)
+INSTANT: Final = Whole()
+
+#: Characters of a value in an error message.
+MOST_SHOWN: Final = 80
+
+
+Op = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class RequestError(Exception):
+    """A request that gets an error for an answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Handle:
+    """A node under test: what `Driver` calls its environment, under the runner's clock."""
+
+    def __init__(self, protocol: Protocol, self_id: NodeId, config: Any, pick: Any) -> None:
+        self.protocol: Final = protocol
+        self.specification: Final = protocol.specification()
+        self.clock = Instant(0)
+        self.effects: list[Plain] = []  #: of the request that is being answered
+        self.driver: Driver | None = None  #: none after a crash
+        self._self_id: Final = self_id
+        self._config: Final = config
+        self._pick: Final = pick
+
+    def start(self) -> None:
+        """Become a fresh node. Raises NotEnabled."""
+        self.driver = None
+        driver = Driver(self.specification, self._self_id, self, self._pick)
+        driver.start(self._config)
+        self.driver = driver
+
+    def now(self) -> Instant:
+        """What the runner last said."""
+        return self.clock
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Into the reply."""
+        data = self.specification.MESSAGE.encode(message)
+        self.effects.append({"send": {"via": self.protocol.transport, "to": ADDRESS.plain(to), "bytes": data.hex()}})
+
+    def notify(self, notice: Any) -> None:
+        """Into the reply."""
+        shown = self.specification.NOTICE.plain(notice)
+        self.event(shown.pop("type"), shown)
+
+    def event(self, name: str, members: Mapping[str, Plain]) -> None:
+        """Into the reply."""
+        self.effects.append({"event": {"name": name, **members}})
+
+
+class Harness:
+    """
+    The reference, as a runner sees it.
+
+    `handle` answers one request. `choose` is given the inner object of each choice and returns the indices picked; what
+    it raises is the runner's own trouble and goes back to it.
+    """
+
+    def __init__(self, names: Iterable[str] = (), *, oracle: bool = True) -> None:
+        self.closing = False
+        self._protocols: Final = {name: PROTOCOLS[name] for name in names or PROTOCOLS}
+        self._oracle = oracle
+        self._handles: dict[int, Handle] = {}
+        self._opened = 0
+        self._choose: Choose = _nobody
+        self._choosing = False
+        self._request_id: Plain = None
+        self._asked = 0
+        self._ops: Final[Mapping[str, Op]] = {
+            "hello": self._hello,
+            "encode": self._encode,
+            "decode": self._decode,
+            "open": self._open,
+            "recv": self._recv,
+            "advance": self._advance,
+            "call": self._call,
+            "stream": self._unsupported,
+            "query": self._query,
+            "crash": self._crash,
+            "restart": self._restart,
+            "close": self._close,
+            "batch": self._batch,
+            "serve": self._unsupported,
+            "bye": self._bye,
+        }
+        self._batched: Final = {name: op for name, op in self._ops.items() if name not in ("hello", "batch", "bye")}
+
+    def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
+        """The reply to a request, whatever it is."""
+        self._choose, self._request_id, self._asked = choose, request.get("id"), 0
+        return {"id": self._request_id, **self._reply(request, self._ops)}
+
+    def _reply(self, request: dict[str, Any], ops: Mapping[str, Op]) -> dict[str, Any]:
+        self._choosing = False
+        try:
+            return {"ok": True, **self._op(request, ops)(request)}
+        except RequestError as error:
+            code, message = error.code, str(error)
+        except MalformedMessage as error:
+            code, message = "bad_request", error.detail
+        except (NotEnabled, Unanswered) as error:
+            code, message = "bad_request", str(error)
+        except Exception as error:
+            if self._choosing:
+                raise
+            code, message = "internal", f"{type(error).__name__}: {error}"
+        return {"error": {"code": code, "message": message}}
+
+    def _op(self, request: dict[str, Any], ops: Mapping[str, Op]) -> Op:
+        op = _member(request, "op", str)
+        if op not in self._ops:
+            raise RequestError("unknown_op", f"there is no op {_shown(op)}")
+        if op not in ops:
+            raise RequestError("bad_request", f"{op} cannot stand in a batch")
+        return ops[op]
+
+    def _hello(self, request: dict[str, Any]) -> dict[str, Any]:
+        match request.get("protocol"):
+            case [int(lowest), int(highest)]:
+                if not lowest <= PROTOCOL_VERSION <= highest:
+                    raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
+            case other:
+                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {_shown(other)}")
+        offered = request.get("choices", ["oracle"])
+        self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
+        return {
+            "protocol": PROTOCOL_VERSION,
+            "name": IMPLEMENTATION,
+            "version": version("peerproof"),
+            "language": f"python {sys.version.split()[0]}",
+            "protocols": {
+                name: {"capabilities": protocol.capabilities(), "limits": {}} for name, protocol in self._protocols.items()
+            },
+            "clock": "virtual",
+            "choices": "oracle" if self._oracle else "set",
+            "sockets": [],
+            "reset": "fresh-instance",
+        }
+
+    def _encode(self, request: dict[str, Any]) -> dict[str, Any]:
+        codec = self._protocol(request).specification().MESSAGE
+        return {"bytes": codec.encode(codec.value(request.get("value"))).hex()}
+
+    def _decode(self, request: dict[str, Any]) -> dict[str, Any]:
+        codec = self._protocol(request).specification().MESSAGE
+        data = _octets(request)
+        try:
+            return {"value": codec.plain(codec.decode(data))}
+        except MalformedMessage as error:
+            return {"rejected": {"class": error.reason, "message": error.detail}}
+
+    def _open(self, request: dict[str, Any]) -> dict[str, Any]:
+        protocol = self._protocol(request)
+        self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
+        try:
+            config = configuration(protocol, request.get("config", {}))
+        except ValueError as error:  # of which MalformedMessage is one
+            raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
+        pick = self._ask if self._oracle else seeded(f"{_shown(request.get('seed', ''))}/{self_id!a}")
+        node = Handle(protocol, self_id, config, pick)
+        node.clock = _now(request, node)
+        node.start()
+        self._opened += 1
+        self._handles[self._opened] = node
+        return {"handle": self._opened, **_effects(node)}
+
+    def _recv(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        if request.get("via") != node.protocol.transport:
+            raise RequestError("unsupported", f"via: {node.protocol.name} comes over {node.protocol.transport}")
+        sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), _octets(request)
+        node.clock = _now(request, node)
+        try:
+            message = node.specification.MESSAGE.decode(data)
+        except MalformedMessage as error:
+            node.event("malformed", {"class": error.reason, "offset": error.offset})
+        else:
+            driver.received(sender, message)
+        return _effects(node)
+
+    def _advance(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        until = _now(request, node)
+        while (due := driver.next_timer()) is not None and due <= until:
+            node.clock = max(node.clock, due)
+            driver.expire_next()
+        node.clock = until
+        return _effects(node)
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        name, args = _member(request, "name", str), _member(request, "args", dict)
+        if name not in node.specification.COMMAND.cases:
+            raise RequestError("unsupported", f"{node.protocol.name} has no call {_shown(name)}")
+        command = node.specification.COMMAND.value({**args, "type": name})
+        node.clock = _now(request, node)
+        try:
+            driver.asked(command)
+        except NotEnabled as refusal:
+            return {**_effects(node), "refused": {"class": refusal.reason, "message": str(refusal)}}
+        return _effects(node)
+
+    def _query(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        what = _member(request, "what", str)
+        if what not in node.specification.QUERIES:
+            raise RequestError("unsupported", f"{node.protocol.name} has no query {_shown(what)}")
+        return {"value": node.specification.QUERIES[what](driver.state)}
+
+    def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, _ = self._running(request)
+        node.driver = None
+        return {}
+
+    def _restart(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._opened_before(request)
+        node.clock = _now(request, node)
+        node.start()
+        return _effects(node)
+
+    def _close(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._opened_before(request)
+        del self._handles[request["handle"]]
+        return {}
+
+    def _bye(self, _: dict[str, Any]) -> dict[str, Any]:
+        self.closing = True
+        return {}
+
+    def _batch(self, request: dict[str, Any]) -> dict[str, Any]:
+        results = []
+        for item in _member(request, "items", list):
+            if not isinstance(item, dict):
+                raise RequestError("bad_request", f"items: expected objects, found {_shown(item)}")
+            results.append({**({"id": item["id"]} if "id" in item else {}), **self._reply(item, self._batched)})
+        return {"results": results}
+
+    def _unsupported(self, request: dict[str, Any]) -> dict[str, Any]:
+        raise RequestError("unsupported", f"the reference has no {request['op']}")
+
+    def _protocol(self, request: dict[str, Any]) -> Protocol:
+        name = _member(request, "protocol", str)
+        if name not in self._protocols:
+            raise RequestError("unsupported", f"there is no protocol {_shown(name)} here, but {', '.join(self._protocols)}")
+        return self._protocols[name]
+
+    def _opened_before(self, request: dict[str, Any]) -> Handle:
+        number = request.get("handle")
+        node = self._handles.get(number) if type(number) is int else None
+        if node is None:
+            raise RequestError("no_handle", f"there is no handle {_shown(number)}")
+        node.effects = []
+        return node
+
+    def _running(self, request: dict[str, Any]) -> tuple[Handle, Driver]:
+        node = self._opened_before(request)
+        if node.driver is None:
+            raise RequestError("no_handle", f"the node of handle {request['handle']} has crashed; restart or close it")
+        return node, node.driver
+
+    def _ask(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        """The runner's choice. A question with one answer is not asked."""
+        options = sorted(among)
+        some = min(some, len(options))
+        if len(options) <= 1:
+            return tuple(options[:some])
+        self._asked += 1
+        question: dict[str, Any] = {
+            "for": self._request_id,
+            "n": self._asked,
+            "kind": "permutation" if some == len(options) else "one" if some == 1 else "sample",
+            "site": why,
+            "of": [ADDRESS.plain(option) if isinstance(option, str) else option for option in options],
+        }
+        if question["kind"] == "sample":
+            question["some"] = some
+        self._choosing = True
+        answer = self._choose(question)
+        self._choosing = False
+        if (
+            not isinstance(answer, list)
+            or len(answer) != some
+            or not all(type(index) is int and 0 <= index < len(options) for index in answer)
+            or len(set(answer)) < some
+        ):
+            raise RequestError(
+                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {_shown(answer)}"
+            )
+        return tuple(options[index] for index in answer)
+
+
+def _effects(node: Handle) -> dict[str, Any]:
+    return {"effects": node.effects, "next_timer_ms": node.driver.next_timer() if node.driver else None}
+
+
+def _now(request: dict[str, Any], node: Handle) -> Instant:
+    now = Instant(INSTANT.value(request.get("now_ms"), "now_ms"))
+    if now < node.clock:
+        raise RequestError("bad_request", f"now_ms: {now} is before {node.clock}; a node's clock does not go back")
+    return now
+
+
+def _octets(request: dict[str, Any]) -> bytes:
+    shown = _member(request, "bytes", str)
+    try:
+        return bytes.fromhex(shown)
+    except ValueError:
+        raise RequestError("bad_request", f"bytes: expected hexadecimal digits, found {_shown(shown)}") from None
+
+
+def _member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] | list[Any]]) -> Any:
+    value = request.get(name)
+    if not isinstance(value, kind):
+        expected = "a string" if kind is str else "an object" if kind is dict else "a list"
+        raise RequestError("bad_request", f"{name}: expected {expected}, found {_shown(value)}")
+    return value
+
+
+def _shown(value: Plain) -> str:
+    shown = json.dumps(value)
+    return shown if len(shown) <= MOST_SHOWN else shown[: MOST_SHOWN - 1] + "…"
+
+
+def _nobody(question: dict[str, Any]) -> list[int]:
+    raise Unanswered(f"nobody to ask {question}")
+
+
+def main() -> int:
+    """Serve a runner at standard input and output. Returns the exit code."""
+    try:
+        serve_stdio(Harness())
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the runner is gone
+        sys.stdout = None  # or Python would try to flush it once more
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+"""
+The simulator: many nodes on one heap of events, in virtual time.
+
+One seed fixes a run bit for bit: each node and the network draw from streams of their own, events at the same instant
+happen in the order in which they came about, and nothing depends on the hash seed. What is kept is the nodes' states and
+what lies ahead; nothing of the past, so that memory does not grow with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from peerproof.reference.driver import Driver, seeded
+from peerproof.reference.network import Faults, Network
+from peerproof.reference.recorder import Recorder
+from peerproof.spec.core import Instant, NodeId, Pick, Specification
+from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+
+Action: TypeAlias = Callable[[], None]
+
+
+class Place:
+    """Where one node lives: what `Driver` calls its environment."""
+
+    __slots__ = ("_id", "_simulation", "awaited", "driver")
+
+    def __init__(self, simulation: Simulation, node: NodeId, pick: Pick, recorder: Recorder | None) -> None:
+        self._simulation = simulation
+        self._id = node
+        self.awaited: Instant | None = None  #: when the timer is due that the heap knows of
+        observe = simulation.observed
+        self.driver = Driver(
+            simulation.specification, node, self, pick, recorder=recorder, observe=lambda taken: observe(node, taken)
+        )
+
+    def now(self) -> Instant:
+        """The simulation's time: all nodes have the same clock."""
+        return self._simulation.now
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Into the simulated network."""
+        self._simulation.carry(InFlight(self._id, to, message))
+
+    def notify(self, notice: Any) -> None:
+        """To the simulation's observer of notices."""
+        if self._simulation.notified:
+            self._simulation.notified(self._id, notice)
+
+
+class Wake(NamedTuple):
+    """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""
+
+    place: Place
+
+
+class Simulation:
+    """A cluster. Use `start`, then `run`; `at` schedules whatever else is to happen."""
+
+    def __init__(
+        self, specification: Specification, seed: str, faults: Faults | None = None, *, recorder: Recorder | None = None
+    ) -> None:
+        self.now = Instant(0)
+        self.steps = 0
+        self.specification: Final = specification
+        self.network: Final = Network(faults or Faults(), f"{seed}/network")
+        self.observers: list[Callable[[NodeId, Taken], None]] = []  #: told of every step
+        self.notified: Callable[[NodeId, Any], None] | None = None  #: told of every notice
+        self._places: dict[NodeId, Place] = {}
+        self._seed: Final = seed
+        self._recorder: Final = recorder
+        self._configs: dict[NodeId, Any] = {}
+        self._starts: dict[NodeId, int] = {}
+        self._heap: list[tuple[Instant, int, Wake | InFlight | Action]] = []
+        self._order = 0
+
+    def start(self, node: NodeId, config: Any) -> None:
+        """Start a node, now."""
+        self._configs[node] = config
+        count = self._starts[node] = self._starts.get(node, 0) + 1
+        place = self._places[node] = Place(self, node, seeded(f"{self._seed}/{node}/{count}"), self._recorder)
+        place.driver.start(config)
+        self._await_timer(place)
+
+    def crash(self, node: NodeId) -> None:
+        """A node is gone, with all that it knew; datagrams to it are lost."""
+        self._places.pop(node, None)
+
+    def restart(self, node: NodeId) -> None:
+        """A node comes back at its address, with its configuration and nothing else."""
+        self.start(node, self._configs[node])
+
+    def ask(self, node: NodeId, command: Any) -> None:
+        """The application on top of a node wants something, now; on top of a crashed node there is none."""
+        if place := self._places.get(node):
+            place.driver.asked(command)
+            self._await_timer(place)
+
+    def at(self, instant: Instant, action: Action) -> None:
+        """Something is to happen at an instant: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
+        self._push(instant, action)
+
+    def run(self, until: Instant) -> None:
+        """Let everything happen up to and including an instant."""
+        while self._heap and self._heap[0][0] <= until:
+            self.now, _, due = heappop(self._heap)
+            if isinstance(due, InFlight):
+                if place := self._places.get(due.to):
+                    place.driver.received(due.sender, due.message)
+                    self._await_timer(place)
+            elif isinstance(due, Wake):
+                self._wake(due.place)
+            else:
+                due()
+        self.now = max(self.now, until)
+
+    def states(self) -> dict[NodeId, Any]:
+        """The nodes that run, in the order in which they were started."""
+        return {node: place.driver.state for node, place in self._places.items()}
+
+    def cluster(self) -> Cluster:
+        """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
+        return Cluster(self.states(), [due for _, _, due in self._heap if isinstance(due, InFlight)])
+
+    def carry(self, message: InFlight) -> None:
+        """Take a message from a node; the network decides when it arrives, how often, and whether."""
+        for delay in self.network.fate(message.sender, message.to):
+            self._push(Instant(self.now + delay), message)
+
+    def observed(self, node: NodeId, taken: Taken) -> None:
+        """A node has taken a step."""
+        self.steps += 1
+        for observer in self.observers:
+            observer(node, taken)
+
+    def _wake(self, place: Place) -> None:
+        if self._places.get(place.driver.self_id) is not place:
+            return
+        if place.awaited == self.now:
+            place.awaited = None
+        if place.driver.next_timer() == self.now:
+            place.driver.expire_next()
+        self._await_timer(place)
+
+    def _await_timer(self, place: Place) -> None:
+        due = place.driver.next_timer()
+        if due is not None and due != place.awaited:
+            place.awaited = due
+            self._push(due, Wake(place))
+
+    def _push(self, instant: Instant, due: Wake | InFlight | Action) -> None:
+        self._order += 1
+        heappush(self._heap, (instant, self._order, due))
+
+
+class Violation(NamedTuple):
+    """A property that does not hold: after a step of this node, at this instant."""
+
+    name: str
+    about: str
+    node: NodeId
+    at: Instant
+
+
+class Checker:
+    """
+    Holds a simulation to the properties of its protocol: those of a node and of a step at every step, those of the
+    cluster at every step or, because they look at everything, at every so-manieth.
+    """
+
+    def __init__(self, simulation: Simulation, every: int = 1) -> None:
+        self.violations: dict[str, Violation] = {}  #: the first of each property
+        self.seen: set[str] = set()  #: the `sometimes` properties that have been seen to hold
+        self._simulation: Final = simulation
+        self._properties: Final = simulation.specification.PROPERTIES
+        self._every: Final = every
+        simulation.observers.append(self._observe)
+
+    def reached(self) -> dict[str, bool]:
+        """The `eventually` properties, and whether they hold now."""
+        cluster = self._simulation.cluster()
+        return {p.name: p.holds(cluster) for p in self._properties if p.when == "eventually" and p.of == "cluster"}
+
+    def never_seen(self) -> list[str]:
+        """The `sometimes` properties that have not been seen to hold: the run says little about what they stand beside."""
+        return [p.name for p in self._properties if p.when == "sometimes" and p.name not in self.seen]
+
+    def _observe(self, node: NodeId, taken: Taken) -> None:
+        self._check("node", taken.after, node)
+        self._check("step", taken, node)
+        if self._simulation.steps % self._every == 0:
+            self._check("cluster", self._simulation.cluster(), node)
+
+    def _check(self, of: str, subject: object, node: NodeId) -> None:
+        for p in violated(self._properties, of, subject):
+            self.violations.setdefault(p.name, Violation(p.name, p.about, node, self._simulation.now))
+        for p in self._properties:
+            if p.when == "sometimes" and p.of == of and p.name not in self.seen and p.holds(subject):
+                self.seen.add(p.name)
