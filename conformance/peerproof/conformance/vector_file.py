@@ -31,6 +31,7 @@ def problems(document: Document, path: PurePosixPath) -> list[VectorError]:
         return found
     found = list(_misplaced(document, path))
     for index, vector in enumerate(document.data["vectors"]):
+        found += _offsets(document, ("vectors", index), vector)
         if "nodes" in vector:
             found += _Script(document, ("vectors", index), vector).problems()
     return found
@@ -44,6 +45,15 @@ def _misplaced(document: Document, path: PurePosixPath) -> Iterator[VectorError]
         folder = "/".join(vector["id"].split("/")[:2])
         if str(path.parent) != folder:
             yield document.error(("vectors", index, "id"), f"{vector['id']} belongs into a file in {folder}/, not {path.parent}/")
+
+
+def _offsets(document: Document, where: Where, vector: Mapping[str, Any]) -> Iterator[VectorError]:
+    for kind, how in vector.get("family", {}).items():
+        size = len(_hex_of(how["bytes"])) // 2
+        for index, offset in enumerate(how.get("at", ())):
+            if offset >= size:
+                message = f"there is no byte {offset}; expected 0 to {size - 1}" if size else "there are no bytes"
+                yield document.error((*where, "family", kind, "at", index), message)
 
 
 class _Script:

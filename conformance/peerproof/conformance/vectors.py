@@ -148,8 +148,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
             seen[vector["id"]] = f"{document.file}:{line}"
             rows.append((name, line, vector_file.needs(vector), vector_file.normalised(vector)))
         for flag, note in document.data.get("notes", {}).items():
-            if notes.setdefault(flag, note) != note:
-                raise document.error(("notes", flag), f"flag {flag!r} is defined otherwise in another file", at_key=True)
+            notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
     _check_retired(root, retired, seen)
     return {
         "vectors": rows,

@@ -1,0 +1,207 @@
+"""
+The clauses of a protocol, and what cites them: code, vectors, properties, models.
+
+A protocol's prose, `spec/PROTOCOL.md`, has a list item for each clause and decision:
+
+    - **B-14** *must* — The text, which may go on
+      in lines that are indented.
+
+Items of other kinds (properties, divergences, what is to be proved) have no level. Code, prose and properties cite in
+brackets, ranges with an ellipsis: `[B-11…B-14, BA-05]`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance import sources
+from peerproof.conformance.yaml_subset import Place, VectorError
+
+LEVELS: Final = ("may", "should", "must")
+
+_ID: Final = r"[A-Z]{1,3}-\d{2,3}"
+_ITEM: Final = re.compile(rf"- \*\*(?P<id>{_ID})\*\*(?: \*(?P<level>[a-z]+)\*)? — (?P<text>.*)")
+_LIKE_ITEM: Final = re.compile(rf"\s*[-*+] +\*\*{_ID}\*\*")
+_CITATION: Final = re.compile(rf"\[({_ID}(?:(?:, |…){_ID})*)\]")
+_UNTESTABLE: Final = re.compile(r"Not testable, because\s+(?P<reason>[^.]*)")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One item of a protocol's prose."""
+
+    id: str
+    level: str | None  #: must, should or may; None for what is no clause or decision
+    text: str
+    section: str  #: the heading that it stands under
+    line: int
+
+    @property
+    def untestable(self) -> str | None:
+        """Why nothing can test it, if the text says so."""
+        found = _UNTESTABLE.search(self.text)
+        return found["reason"] if found else None
+
+
+class Citation(NamedTuple):
+    """A place that cites a clause."""
+
+    file: Path
+    line: int
+    within: str  #: the object around it, `transitions.on_round`, or the module
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """All items of one protocol, in the order of its prose, and what cites them."""
+
+    protocol: str
+    file: Path
+    items: Mapping[str, Clause]
+
+    @property
+    def with_level(self) -> list[Clause]:
+        """The clauses and decisions, which something must hold."""
+        return [item for item in self.items.values() if item.level]
+
+    @cached_property
+    def code(self) -> Mapping[str, list[Citation]]:
+        """Where the specification's code cites each id, known or not."""
+        found: dict[str, list[Citation]] = {}
+        for path in code_of(self.protocol):
+            for clause, citation in _cited_by_code(path):
+                found.setdefault(clause, []).append(citation)
+        return found
+
+    @cached_property
+    def properties(self) -> Mapping[str, list[str]]:
+        """Names of the properties that hold each id."""
+        found: dict[str, list[str]] = {}
+        for holding in specification(self.protocol).PROPERTIES:
+            for clause in holding.clauses:
+                found.setdefault(clause, []).append(holding.name)
+        return found
+
+    @cached_property
+    def models(self) -> Mapping[str, list[str]]:
+        """Names of the models that cover each id; empty as long as there are none."""
+        path = sources.models_manifest()
+        found: dict[str, list[str]] = {}
+        if path.exists():
+            for model in json.loads(path.read_bytes()).get("models", ()):
+                for clause in model.get("clauses", ()):
+                    found.setdefault(clause, []).append(model["name"])
+        return found
+
+
+def protocols() -> list[str]:
+    """The protocols that have both prose and code."""
+    folder = sources.clauses_file("").parent
+    return sorted(path.stem for path in folder.glob("*.md") if find_spec(f"peerproof.spec.{path.stem}"))
+
+
+def specification(protocol: str) -> Any:
+    """The package of a protocol, a `peerproof.spec.core.Specification`."""
+    return import_module(f"peerproof.spec.{protocol}")
+
+
+def code_of(protocol: str) -> list[Path]:
+    """The modules of a protocol's package."""
+    found = find_spec(f"peerproof.spec.{protocol}")
+    folders = found.submodule_search_locations if found else None
+    return sorted(path for folder in folders or () for path in Path(folder).glob("*.py"))
+
+
+def load(protocol: str) -> Clauses:
+    """The clauses of a protocol. Raises VectorError if its prose is not written as it should be."""
+    path = sources.clauses_file(protocol)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise VectorError(sources.shown(path), None, f"the clauses of {protocol} cannot be read: {error.strerror}") from None
+    return Clauses(protocol, path, parse(text, sources.shown(path)))
+
+
+def parse(text: str, file: str) -> dict[str, Clause]:
+    """The items of a protocol's prose."""
+    items: dict[str, Clause] = {}
+    section = ""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            section = line.lstrip("# ")
+        found = _ITEM.fullmatch(line)
+        if not found:
+            if _LIKE_ITEM.match(line):
+                raise VectorError(file, Place(number, 1), "expected an item like: - **B-14** *must* — text")
+            continue
+        if (level := found["level"]) and level not in LEVELS:
+            raise VectorError(file, Place(number, found.start("level") + 1), f"expected must, should or may, found {level}")
+        if first := items.get(found["id"]):
+            raise VectorError(file, Place(number, found.start("id") + 1), f"{first.id} is there already, in line {first.line}")
+        words = " ".join([found["text"], *_continuation(lines[number:])])
+        items[found["id"]] = Clause(found["id"], level, words, section, number)
+    return items
+
+
+def _continuation(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.startswith("  ") or not line.strip():
+            return
+        yield line.strip()
+
+
+def cited(text: str) -> list[str]:
+    """The ids that a text cites in brackets, ranges spelt out."""
+    found: list[str] = []
+    for citation in _CITATION.finditer(text):
+        for part in citation[1].split(", "):
+            first, ellipsis, last = part.partition("…")
+            found += _range(first, last) if ellipsis else [first]
+    return found
+
+
+def _range(first: str, last: str) -> list[str]:
+    """Both ends and what is between; a range across kinds, which says nothing, is its ends."""
+    (kind, low), (other, high) = first.split("-"), last.split("-")
+    if kind != other:
+        return [first, last]
+    return [f"{kind}-{number:0{len(low)}}" for number in range(int(low), int(high) + 1)]
+
+
+def _cited_by_code(path: Path) -> Iterator[tuple[str, Citation]]:
+    source = path.read_text(encoding="utf-8")
+    spans = sorted(_spans(ast.parse(source), path.stem), key=lambda span: span[1] - span[0])  # innermost first
+    for number, line in enumerate(source.splitlines(), start=1):
+        if ids := cited(line):
+            within = next((name for first, last, name in spans if first <= number <= last), path.stem)
+            for clause in ids:
+                yield clause, Citation(path, number, within)
+
+
+def _spans(tree: ast.AST, prefix: str) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and name of everything in a module that has a name; a comment just above belongs to it."""
+    for node in ast.iter_child_nodes(tree):
+        name = _name(node)
+        if name and isinstance(node, ast.stmt):
+            yield node.lineno, node.end_lineno or node.lineno, f"{prefix}.{name}"
+            if isinstance(node, ast.ClassDef):
+                yield from _spans(node, f"{prefix}.{name}")
+
+
+def _name(node: ast.AST) -> str:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+    return ""
