@@ -1,0 +1,88 @@
+# What a person types here. Nothing needs to be set up before: each target first makes the virtual environment in .venv and
+# installs what it needs into it, once (a stamp file remembers, pyproject.toml makes it stale). Works with GNU make 3.81.
+#
+# PYTHON=/path/to/python3.12 make run    with another interpreter than the first one found
+
+CANDIDATES = python3 python3.13 python3.12 python3.11
+PYTHON ?= $(shell for p in $(CANDIDATES); do command -v $$p >/dev/null 2>&1 && \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && exit; done; echo python3)
+
+VENV = .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# How many vectors, and tests, run side by side.
+JOBS ?= 2
+
+.PHONY: run test quick check long bench docs help clean
+.DEFAULT_GOAL := help
+
+## run: judge the reference implementation by every vector and print the report
+run: $(VENV)/.installed
+	@mkdir -p build
+	$(BIN)/peerproof run
+
+## test: every test (a few minutes)
+test: $(VENV)/.developing
+	@mkdir -p build
+	$(BIN)/pytest -n $(JOBS) --junitxml=build/tests.xml
+
+## quick: the tests that take less than a few seconds each
+quick: $(VENV)/.developing
+	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+
+## check: format, lint, types, layers
+check: $(VENV)/.developing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+## long: what takes longer than `make test`: more examples, the vectors' own checks, the benchmarks, the site
+long: check docs bench
+
+## bench: the benchmarks; each prints its ratio, and fails if it misses what it must reach
+bench: $(VENV)/.developing
+	@set -e; for benchmark in tests/benchmarks/[a-z]*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+
+## docs: the site, in build/site
+docs: $(VENV)/.documenting
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/site/index.html"
+
+## clean: remove what the targets above made, the environment too
+clean:
+	rm -rf $(VENV) build dist docs/reference
+
+## help: this list
+help:
+	@sed -n 's/^## \([a-z]*\): /  make \1	/p' Makefile | expand -t 16
+
+$(VENV)/.created:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { $(NO_PYTHON); exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { $(OLD_PYTHON); exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { $(NO_VENV); exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# pip 25.1 is the first that knows dependency groups.
+$(VENV)/.installed: $(VENV)/.created pyproject.toml
+	$(PIP) install --upgrade "pip>=25.1"
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.installed
+	$(PIP) install --editable . --group dev
+	@touch $@
+
+$(VENV)/.documenting: $(VENV)/.installed
+	$(PIP) install --editable ".[docs]"
+	@touch $@
+
+INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
+	echo "  macOS:           brew install python@3.12" >&2; \
+	echo "  or name one:     make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2
+NO_PYTHON = echo "peerproof needs Python 3.11 or newer, and there is no $(PYTHON) here. To install it:" >&2; $(INSTALL)
+OLD_PYTHON = echo "peerproof needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). To install one:" >&2; $(INSTALL)
+NO_VENV = echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. To install them:" >&2; $(INSTALL)

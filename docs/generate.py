@@ -1,0 +1,148 @@
+"""
+The reference pages that are made from the code: commands, messages, clause matrix.
+
+    python docs/generate.py [--into docs/reference]
+
+`make docs` runs it before it builds the site; what it writes is not kept in the repository, so it cannot become stale.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from peerproof.cli.main import COMMANDS, usage
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.wire import U64, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+
+HELP_WIDTH = "100"
+
+#: Up to here every JSON reader is exact; as an upper bound it says nothing about the protocol.
+JSON_EXACT = 2**53
+
+
+def main() -> int:
+    """Writes the pages."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, default=Path(__file__).parent / "reference")
+    into: Path = parser.parse_args().into
+    into.mkdir(parents=True, exist_ok=True)
+    for name, lines in (("commands", commands()), ("messages", messages()), ("clauses", clauses())):
+        (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0
+
+
+def commands() -> Iterator[str]:
+    """Each command's own help."""
+    yield from ("# Commands", "", "What each command says about itself when asked with `--help`.", "")
+    yield from fenced(usage())
+    for name, _, about in COMMANDS:
+        yield from (f"## peerproof {name}", "", about[0].upper() + about[1:] + ".", "")
+        yield from fenced(output(name, "--help"))
+
+
+def messages() -> Iterator[str]:
+    """Each protocol's messages, commands, notices and configuration, from the declarations that the codecs are made of."""
+    yield from ("# Messages", "", "From the declarations that encode and decode them. The plain form is what vectors, traces")
+    yield from ("and adapters show: a 64-bit integer is a decimal string, a text that is not UTF-8 is `{hex: …}`.", "")
+    for protocol in PROTOCOLS.values():
+        spec = protocol.specification()
+        yield from (f"## {protocol.name}", "")
+        for title, form, tags in (
+            ("Messages", spec.MESSAGE.form, True),
+            ("Commands of the application", spec.COMMAND, False),
+            ("Events that the application is told of", spec.NOTICE, False),
+            ("Timers", spec.TIMER, False),
+        ):
+            yield from (f"### {title}", "")
+            yield from tagged(form, with_tags=tags)
+        yield from ("### Configuration", "")
+        yield from members(spec.CONFIG, dict(defaults(spec.CONFIG.plain(spec.CONFIG.kind()))))
+
+
+def clauses() -> Iterator[str]:
+    """Which code, vectors and properties hold each clause, as `peerproof coverage` finds it."""
+    yield from ("# Clause matrix", "", "For each clause and decision: the code that cites it, the vectors and the properties")
+    yield from ("that hold it. What no vector can show says why in its text.", "")
+    yield output("coverage", "--format", "md")
+
+
+def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
+    """A table for each case, or a sentence where a case has no members."""
+    for name, record in form.cases.items():
+        heading = f"`{name}`" + (f", type byte {form.tags[name]}" if with_tags else "")
+        about = (record.kind.__doc__ or "").strip().splitlines()[0]
+        yield from (f"**{heading}** — {about}", "")
+        yield from members(record, {})
+
+
+def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
+    """The members of a record; those of records within it, too, by their path."""
+    rows = [f"| `{path}` | {kind} |" + (f" {defaults[path]} |" if defaults else "") for path, kind in described(record)]
+    if rows:
+        yield "| member | form |" + (" default |" if defaults else "")
+        yield "| --- | --- |" + (" --- |" if defaults else "")
+        yield from rows
+        yield ""
+
+
+def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
+    """Each member's path and what it may be."""
+    for name, form in record.forms.items():
+        yield within + name, sentence(form)
+        inner = form.form if isinstance(form, ListOf | Maybe) else form
+        if isinstance(inner, Record):
+            yield from described(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
+
+
+def sentence(form: Form) -> str:
+    """What a value of this form may be, in words."""
+    match form:
+        case U64():
+            return "unsigned 64-bit integer"
+        case Whole(least, most):
+            return f"integer, {least} to {most}" if most < JSON_EXACT else f"integer, at least {least}"
+        case Text(most):
+            return f"text, at most {most} bytes"
+        case OneOf(enumeration):
+            return "one of " + ", ".join(f"`{member.value}`" for member in enumeration)
+        case Maybe(inner):
+            return sentence(inner) + ", or null"
+        case ListOf(inner):
+            return "list of " + ("records" if isinstance(inner, Record) else sentence(inner))
+        case Record():
+            return "record"
+    raise TypeError(f"{form!r} is not described")
+
+
+def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Each member's path and its default, as JSON."""
+    for name, value in plain.items():
+        yield within + name, f"`{json.dumps(value)}`"
+        if isinstance(value, dict):
+            yield from defaults(value, within + name + ".")
+
+
+def fenced(text: str) -> Iterable[str]:
+    """Text as it stands."""
+    return ("```text", text.rstrip(), "```", "")
+
+
+def output(*arguments: str) -> str:
+    """What a command prints. A command that fails ends this program with its message."""
+    environment: dict[str, Any] = {**os.environ, "COLUMNS": HELP_WIDTH, "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "peerproof.cli.main", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"docs/generate.py: peerproof {' '.join(arguments)} exits with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
