@@ -1,0 +1,388 @@
+"""Traces: what is recorded can be read and replayed, and whatever is changed in it is found and named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import (
+    Asked,
+    CancelTimer,
+    Expired,
+    Instant,
+    NodeId,
+    Notify,
+    Pick,
+    Received,
+    Send,
+    SetTimer,
+    Specification,
+    Step,
+)
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
+from peerproof.spec.trace import (
+    Line,
+    WrongAnswer,
+    described,
+    effect_plain,
+    event_of,
+    fingerprint,
+    parse,
+    recording,
+    replay,
+    scripted,
+)
+
+SPEC: Specification = scuttlebutt
+NOT_UTF_8 = NodeId("\udcff\udcfe")
+
+
+def recorded(node: str, events: Iterable[Any], pick: Pick, config: Config | None = None, *, run: str = "r1") -> list[Line]:
+    """The lines of one node that starts and then gets these events."""
+    started = config or Config()
+    line = partial(Line, run=run, protocol="scuttlebutt", impl="test", node=node)
+
+    def effects(step: Step[Any, Any]) -> tuple[Any, ...]:
+        return tuple(effect_plain(SPEC, effect) for effect in step.effects)
+
+    step = SPEC.initial(NodeId(node), started)
+    args = SPEC.CONFIG.plain(started)
+    start = line(
+        seq=0, t_us=0, kind="start", peer=None, args=args, picks=(), effects=effects(step), state=fingerprint(step.state)
+    )
+    lines = [start]
+    for seq, event in enumerate(events, start=1):
+        kind, peer, args = described(SPEC, event)
+        asked, answers = recording(pick)
+        refused = None
+        try:
+            step = SPEC.step(step.state, event, asked)
+        except NotEnabled as error:
+            step, refused = Step(step.state), error.reason
+        lines.append(
+            line(
+                seq=seq,
+                t_us=event.now * 1000,
+                kind=kind,
+                peer=peer,
+                args=args,
+                picks=tuple(answers),
+                effects=effects(step),
+                state=fingerprint(step.state),
+                refused=refused,
+            )
+        )
+    return lines
+
+
+#: A start, a recv with two new peers, an api, a timer with picks, a refused api.
+EVENTS = (
+    Received(Instant(5), NodeId("c:1"), DigestRequest((DigestEntry(NodeId("c:1"), 4), DigestEntry(NOT_UTF_8, 1)))),
+    Asked(Instant(6), UpdateLocal("k", "v")),
+    Expired(Instant(1000), Round()),
+    Asked(Instant(1001), UpdateLocal("k" * 256, "v")),
+    Received(Instant(1002), NodeId("c:1"), Delta(())),
+)
+
+
+@pytest.fixture
+def lines(first: Pick) -> list[Line]:
+    """The trace of one node through `EVENTS`."""
+    return recorded("b:1", EVENTS, first)
+
+
+def test_a_recorded_trace_agrees_with_the_specification(lines: list[Line]) -> None:
+    assert [line.kind for line in lines] == ["start", "recv", "api", "timer", "api", "recv"]
+    assert [line.refused for line in lines] == [None, None, None, None, "too_large", None]
+    assert list(replay(SPEC, lines)) == []
+
+
+def test_a_line_survives_its_json_and_a_file(lines: list[Line]) -> None:
+    in_a_file = "".join(line.json() + "\n" for line in lines).encode()
+
+    assert [parse(text) for text in in_a_file.decode().splitlines()] == lines
+
+
+def test_a_line_is_the_json_that_the_documentation_shows(first: Pick) -> None:
+    (_, line) = recorded("b:1", [Received(Instant(5), NodeId("c:1"), DigestRequest((DigestEntry(NodeId("c:1"), 4),)))], first)
+
+    assert json.loads(line.json()) == {
+        "run": "r1",
+        "protocol": "scuttlebutt",
+        "impl": "test",
+        "node": "b:1",
+        "seq": 1,
+        "t_us": 5000,
+        "kind": "recv",
+        "peer": "c:1",
+        "args": {"type": "digest_request", "entries": [{"addr": "c:1", "version": "4"}]},
+        "picks": [],
+        "effects": [
+            {"notify": {"type": "join", "peer": "c:1"}},
+            {"send": {"to": "c:1", "message": {"type": "delta", "entries": []}}},
+            {"send": {"to": "c:1", "message": {"type": "digest_response", "entries": [{"addr": "c:1", "version": "0"}]}}},
+        ],
+        "state": line.state,
+    }
+
+
+def test_an_address_that_is_not_utf_8_is_hex_wherever_it_stands(first: Pick) -> None:
+    # A hostile digest can name such an address; the node may then gossip with it.
+    known = Received(Instant(5), NOT_UTF_8, DigestRequest((DigestEntry(NOT_UTF_8, 1),)))
+    lines = recorded("b:1", [known, Expired(Instant(1000), Round())], first)
+
+    shown = [json.loads(line.json().encode()) for line in lines]
+
+    assert shown[1]["peer"] == {"hex": "fffe"}
+    assert shown[2]["picks"] == [["round.partner", [{"hex": "fffe"}]], ["digest.order", ["b:1", {"hex": "fffe"}]]]
+    assert shown[2]["effects"][0]["send"]["to"] == {"hex": "fffe"}
+    assert [parse(line.json()) for line in lines] == lines
+    assert list(replay(SPEC, lines)) == []
+
+
+Change = Callable[[list[Line]], list[Line]]
+
+
+def changed(at: int, **fields: Any) -> Change:
+    """The trace with these fields of one line replaced."""
+    return lambda lines: [*lines[:at], replace(lines[at], **fields), *lines[at + 1 :]]
+
+
+def swapped(at: int) -> Change:
+    """The trace with a line and the next one in the wrong order."""
+    return lambda lines: [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]]
+
+
+def message_of_round(lines: list[Line]) -> Any:
+    """The digest request of the round, with a version that the node does not have."""
+    first, *others = lines[3].effects
+    message = {"type": "digest_request", "entries": [{"addr": "b:1", "version": "9"}]}
+    return ({"send": {**first["send"], "message": message}}, *others)
+
+
+# name: (how the trace is changed, seq of the line that is blamed, what differs, expected, actual)
+PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
+    "an effect too few": (
+        changed(5, effects=()),
+        5,
+        "effects",
+        [{"notify": {"type": "heartbeat", "peer": "c:1", "round_trip": 2}}],
+        [],
+    ),
+    "an effect too many": (
+        changed(2, effects=({"notify": {"type": "up", "peer": "c:1"}},)),
+        2,
+        "effects",
+        [],
+        [{"notify": {"type": "up", "peer": "c:1"}}],
+    ),
+    "another pick that is possible": (
+        changed(3, picks=(("round.partner", (NOT_UTF_8,)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)))),
+        3,
+        "effects",
+        ...,
+        ...,
+    ),
+    "a pick that is not possible": (
+        changed(3, picks=(("round.partner", ("b:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)))),
+        3,
+        "picks",
+        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
+        "['b:1'] for round.partner",
+    ),
+    "a pick at another place": (
+        changed(3, picks=(("round.seed", ("c:1",)),)),
+        3,
+        "picks",
+        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
+        "['c:1'] for round.seed",
+    ),
+    "a pick of one option twice": (
+        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "b:1", NOT_UTF_8)))),
+        3,
+        "picks",
+        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
+        "['b:1', 'b:1', '\\udcff\\udcfe'] for digest.order",
+    ),
+    "a pick of fewer options": (
+        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1")))),
+        3,
+        "picks",
+        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
+        "['b:1', 'c:1'] for digest.order",
+    ),
+    "a pick too few": (
+        changed(3, picks=(("round.partner", ("c:1",)),)),
+        3,
+        "picks",
+        "3 of ['b:1', 'c:1', '\\udcff\\udcfe'] for digest.order",
+        "no more answers",
+    ),
+    "a pick too many": (
+        changed(1, picks=(("round.seed", ("c:1",)), ("round.seed", ("c:1",)))),
+        1,
+        "picks",
+        "no further question",
+        "2 more answers, the next for round.seed",
+    ),
+    "a pick of a number among texts": (
+        changed(3, picks=(("round.partner", (1,)),)),
+        3,
+        "picks",
+        "1 of ['c:1', '\\udcff\\udcfe'] for round.partner",
+        "[1] for round.partner",
+    ),
+    "a missing line": (lambda lines: [*lines[:2], *lines[3:]], 3, "seq", 2, 3),
+    "a doubled line": (lambda lines: [*lines[:3], lines[2], *lines[3:]], 2, "seq", 3, 2),
+    "two lines swapped": (swapped(2), 3, "seq", 2, 3),
+    "a wrong fingerprint": (changed(2, state="0123456789abcdef"), 2, "state", ..., "0123456789abcdef"),
+    "a refusal that was none": (changed(2, refused="too_large"), 2, "refused", None, "too_large"),
+    "a call that should have been refused": (changed(4, refused=None), 4, "refused", "too_large", None),
+    "a refusal for another reason": (changed(4, refused="overflow"), 4, "refused", "too_large", "overflow"),
+    "another message received": (changed(1, args={"type": "delta", "entries": []}), 1, "effects", ..., ...),
+    "another time": (changed(5, t_us=1_003_000), 5, "effects", ..., ...),
+    "another configuration": (changed(0, args={"interval": 999}), 0, "effects", ..., ...),
+    "a message of no type": (
+        changed(1, args={"type": "gossip"}),
+        1,
+        "args",
+        "plain data of the protocol",
+        "type: expected one of digest_request, digest_response, delta, found 'gossip' (at byte 0: bad_value)",
+    ),
+    "a configuration out of bounds": (changed(0, args={"interval": 0}), 0, "args", "plain data of the protocol", ...),
+    "an event of no kind": (
+        changed(2, kind="call"),
+        2,
+        "args",
+        "plain data of the protocol",
+        "kind: expected start, recv, timer or api, found 'call' (at byte 0: bad_value)",
+    ),
+    "no start": (
+        lambda lines: [replace(lines[1], seq=0)],
+        0,
+        "args",
+        "plain data of the protocol",
+        "kind: expected a start line first (at byte 0: bad_value)",
+    ),
+    "no start, and not the first line": (lambda lines: lines[1:], 1, "seq", 0, 1),
+    "another message sent": (
+        lambda lines: changed(3, effects=message_of_round(lines))(lines),
+        3,
+        "effects",
+        ...,
+        ...,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_changed_in_a_trace_is_found_and_named(name: str, lines: list[Line]) -> None:
+    change, seq, what, expected, actual = PLANTED[name]
+    wrong = change(lines)
+
+    divergences = list(replay(SPEC, wrong))
+
+    assert [(d.line.seq, d.what) for d in divergences] == [(seq, what)]
+    (divergence,) = divergences
+    assert divergence.line in wrong
+    assert expected in (..., divergence.expected)
+    assert actual in (..., divergence.actual)
+    assert divergence.expected != divergence.actual
+    assert str(divergence).startswith(f"node b:1, seq {seq}: {what}: expected ")
+
+
+def test_a_trace_without_fingerprints_is_judged_by_what_the_node_did(lines: list[Line]) -> None:
+    bare = [replace(line, state=None) for line in lines]
+
+    assert list(replay(SPEC, bare)) == []
+    assert [d.what for d in replay(SPEC, changed(5, effects=())(bare))] == ["effects"]
+
+
+def test_a_trace_is_replayed_as_it_comes(lines: list[Line]) -> None:
+    def endless() -> Iterable[Line]:
+        yield from changed(1, effects=())(lines)
+        raise AssertionError("read on after the divergence was asked for")
+
+    assert next(iter(replay(SPEC, endless()))).line.seq == 1
+
+
+def test_the_lines_of_each_node_are_judged_alone(first: Pick) -> None:
+    here, there = recorded("b:1", EVENTS, first), recorded("c:1", EVENTS[:4], first)
+    wrong = changed(2, state="0123456789abcdef")(there)
+    mixed = [line for pair in zip(here, wrong, strict=False) for line in pair]
+
+    assert [(d.line.node, d.line.seq, d.what) for d in replay(SPEC, mixed)] == [("c:1", 2, "state")]
+
+
+def test_what_follows_a_divergence_is_passed_over_up_to_the_next_start(lines: list[Line]) -> None:
+    wrong = changed(2, state="0123456789abcdef")(changed(4, effects=())(lines))
+    again = [replace(line, seq=line.seq + len(lines)) for line in changed(3, picks=())(lines)]
+
+    found = [(d.line.seq, d.what) for d in replay(SPEC, [*wrong, *again])]
+
+    assert found == [(2, "state"), (len(lines) + 3, "picks")]
+
+
+def test_a_restarted_node_goes_on_counting(lines: list[Line]) -> None:
+    again = [replace(line, seq=line.seq + len(lines)) for line in lines]
+
+    assert list(replay(SPEC, [*lines, *again])) == []
+    assert [(d.line.seq, d.what) for d in replay(SPEC, [*lines, *lines])] == [(0, "seq")]
+
+
+def test_two_runs_in_one_file_are_two(first: Pick) -> None:
+    lines = [*recorded("b:1", EVENTS, first, run="r1"), *recorded("b:1", EVENTS, first, run="r2")]
+
+    assert list(replay(SPEC, lines)) == []
+
+
+def test_a_refused_step_changes_nothing(lines: list[Line]) -> None:
+    assert lines[4].state == lines[3].state
+    assert lines[4].effects == ()
+
+
+def test_every_effect_has_a_name() -> None:
+    heard = Notify(Down(NodeId("a:1")))
+
+    assert effect_plain(SPEC, Send(NodeId("a:1"), Delta(()))) == {
+        "send": {"to": "a:1", "message": {"type": "delta", "entries": []}}
+    }
+    assert effect_plain(SPEC, SetTimer(Round(), scuttlebutt.Config().interval)) == {
+        "set_timer": {"timer": {"type": "round"}, "after": 1000}
+    }
+    assert effect_plain(SPEC, CancelTimer(Round())) == {"cancel_timer": {"timer": {"type": "round"}}}
+    assert effect_plain(SPEC, heard) == {"notify": {"type": "down", "peer": "a:1"}}
+    with pytest.raises(TypeError):
+        effect_plain(SPEC, "send")
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_and_its_description_are_each_others(event: Any, lines: list[Line]) -> None:
+    kind, peer, args = described(SPEC, event)
+
+    assert event_of(SPEC, replace(lines[1], t_us=event.now * 1000 + 999, kind=kind, peer=peer, args=args)) == event
+
+
+def test_what_is_no_event_has_no_description() -> None:
+    with pytest.raises(TypeError):
+        described(SPEC, Step(None))
+
+
+def test_recorded_answers_can_be_given_again(first: Pick) -> None:
+    asked, answers = recording(first)
+    given: Any = (asked("one", ["b", "a"]), asked("two", [3, 1, 2], 2), asked("none", []))
+
+    again, finish = scripted(answers)
+
+    assert answers == [("one", ("a",)), ("two", (1, 2)), ("none", ())]
+    assert (again("one", ["b", "a"]), again("two", [3, 1, 2], 2), again("none", [])) == given
+    finish()
+    with pytest.raises(WrongAnswer, match="expected 1 of \\['a'\\] for one, found no more answers"):
+        again("one", ["a"])
