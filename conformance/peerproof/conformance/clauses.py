@@ -115,10 +115,10 @@ def specification(protocol: str) -> Any:
 
 
 def code_of(protocol: str) -> list[Path]:
-    """The modules of a protocol's package."""
+    """The modules of a protocol's package, but for its properties, which do not do what they watch over."""
     found = find_spec(f"peerproof.spec.{protocol}")
     folders = found.submodule_search_locations if found else None
-    return sorted(path for folder in folders or () for path in Path(folder).glob("*.py"))
+    return sorted(path for folder in folders or () for path in Path(folder).glob("*.py") if path.stem != "properties")
 
 
 def load(protocol: str) -> Clauses:
@@ -180,22 +180,26 @@ def _range(first: str, last: str) -> list[str]:
 
 def _cited_by_code(path: Path) -> Iterator[tuple[str, Citation]]:
     source = path.read_text(encoding="utf-8")
-    spans = sorted(_spans(ast.parse(source), path.stem), key=lambda span: span[1] - span[0])  # innermost first
-    for number, line in enumerate(source.splitlines(), start=1):
+    lines = source.splitlines()
+    spans = sorted(_spans(ast.parse(source), path.stem, lines), key=lambda span: span[1] - span[0])  # innermost first
+    for number, line in enumerate(lines, start=1):
         if ids := cited(line):
             within = next((name for first, last, name in spans if first <= number <= last), path.stem)
             for clause in ids:
                 yield clause, Citation(path, number, within)
 
 
-def _spans(tree: ast.AST, prefix: str) -> Iterator[tuple[int, int, str]]:
-    """First line, last line and name of everything in a module that has a name; a comment just above belongs to it."""
+def _spans(tree: ast.AST, prefix: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and name of everything in a module that has a name; comments just above belong to it."""
     for node in ast.iter_child_nodes(tree):
         name = _name(node)
         if name and isinstance(node, ast.stmt):
-            yield node.lineno, node.end_lineno or node.lineno, f"{prefix}.{name}"
+            first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+            while first > 1 and lines[first - 2].lstrip().startswith("#"):
+                first -= 1
+            yield first, node.end_lineno or node.lineno, f"{prefix}.{name}"
             if isinstance(node, ast.ClassDef):
-                yield from _spans(node, f"{prefix}.{name}")
+                yield from _spans(node, f"{prefix}.{name}", lines)
 
 
 def _name(node: ast.AST) -> str:

@@ -9,7 +9,7 @@ without a vector is a hole.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from peerproof.conformance.clauses import Clauses
@@ -109,6 +109,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
 _NEEDED = (2, 3)  #: the columns code and vectors
 
 
-def as_json(rows: Sequence[Row]) -> str:
-    """The matrix for programs."""
-    return json.dumps([asdict(row) | {"holes": row.holes} for row in rows], indent=2, ensure_ascii=False)
+def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
+    """The matrices of protocols for programs."""
+    rows = {protocol: [asdict(row) | {"holes": row.holes} for row in matrix] for protocol, matrix in matrices.items()}
+    return json.dumps(rows, indent=2, ensure_ascii=False)

@@ -1,0 +1,75 @@
+"""
+Explains a clause: its text, and what holds it: code, vectors, properties, models.
+
+  peerproof explain B-14        a clause of the protocol's document
+  peerproof explain BA-07       a decision where the document leaves something open
+  peerproof explain BD-04       a divergence of the original, with the vectors that show it
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from textwrap import fill, indent
+
+from peerproof.cli import options
+from peerproof.conformance import clauses as prose
+from peerproof.conformance.sources import shown
+from peerproof.conformance.vectors import Suite, VectorError
+
+WIDTH = 100
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("clause", metavar="CLAUSE", help="such as B-14")
+    options.add_vectors(parser)
+
+
+def run(args: Namespace) -> int:
+    """Prints a clause with everything that cites it."""
+    suite = options.suite(args)
+    name = args.clause.strip("[]").upper()
+    try:
+        every = [prose.load(protocol) for protocol in prose.protocols()]
+    except VectorError as error:
+        raise options.refusal(str(error)) from None
+    found = [clauses for clauses in every if name in clauses.items]
+    if not found:
+        from peerproof.conformance.schema import did_you_mean
+
+        known = [clause for clauses in every for clause in clauses.items]
+        raise options.refusal(f"peerproof: no clause {name!r}{did_you_mean(name, known)}; see peerproof coverage")
+    print("\n\n".join(explained(clauses, name, suite) for clauses in found))
+    return 0
+
+
+def explained(clauses: prose.Clauses, name: str, suite: Suite) -> str:
+    """A clause's text and what cites it."""
+    clause = clauses.items[name]
+    level = f", {clause.level}" if clause.level else ""
+    code = [f"{where.within}  {shown(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
+    vectors = [
+        f"{vector.id}  {vector.title}"
+        for vector in suite.vectors
+        if vector.protocol == clauses.protocol and (name in vector.clauses or name.lower() in vector.flags)
+    ]
+    beside = [f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in prose.cited(other.text)]
+    lists = (
+        ("code", code),
+        ("vectors", vectors),
+        ("properties", clauses.properties.get(name, [])),
+        ("models", clauses.models.get(name, [])),
+        ("cited by", beside),
+    )
+    return "\n".join(
+        [
+            f"{name} ({clauses.protocol}: {clause.section}{level})  {shown(clauses.file)}:{clause.line}",
+            "",
+            indent(fill(clause.text, WIDTH - 2), "  "),
+            *(f"\n{title}\n{indent(chr(10).join(lines), '  ')}" for title, lines in lists if lines),
+        ]
+    )
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= WIDTH - 20 else f"{text[: WIDTH - 21]}…"

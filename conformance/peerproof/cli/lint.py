@@ -1,0 +1,43 @@
+"""
+Checks the vectors themselves: whether they can be read, whether every clause and flag is there, whether the protocol's
+specification passes them.
+
+  peerproof lint                       the suite's own vectors
+  peerproof lint --vectors DIR         others
+  peerproof lint --rules               what is checked
+  peerproof lint --static              without running the vectors against the specification
+
+Findings are `file:line:column: rule: message`, exit 1. A file that cannot be read as vectors at all: exit 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from peerproof.cli import options
+from peerproof.conformance import lint, sources
+from peerproof.conformance.vectors import VectorError
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    options.add_vectors(parser)
+    parser.add_argument("--rules", action="store_true", help="print what is checked, and end")
+
+
+def run(args: Namespace) -> int:
+    """Prints what is wrong. 1 if something is, 2 if it is not even a vector file."""
+    if args.rules:
+        print("\n".join(f"{rule:14} {about}" for rule, about in lint.RULES))
+        return 0
+    try:
+        readable, errors = lint.read(args.vectors or sources.vectors_root())
+        found = lint.findings(readable)
+    except VectorError as error:
+        raise options.refusal(str(error)) from None
+    for line in (*errors, *found):
+        print(line)
+    counted = sum(len(source.document.data["vectors"]) for source in readable)
+    print(f"{counted} vectors in {len(readable)} files, {len(errors) + len(found)} findings", file=sys.stderr)
+    return options.USAGE if errors else int(bool(found))

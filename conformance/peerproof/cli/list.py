@@ -1,0 +1,50 @@
+"""
+Lists vectors: id, level, clauses and title.
+
+  peerproof list                                  all of them
+  peerproof list -k clause:BA-07                  those that a clause needs
+  peerproof list -k 'layer:codec !flag:hostile'   every word must fit; ! turns one round
+  peerproof list -k 'flag:bd-0* level:must'       * stands for any characters
+  peerproof list --format json                    for programs
+
+Words: a part of an id, a whole id, or KEY:VALUE with one of the keys id, protocol, layer, level, clause, flag, need, file;
+`a,b` means either. A word that fits no vector is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from peerproof.cli import options
+from peerproof.conformance.vectors import Suite, Vector
+
+NOTHING = 4
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    options.add_selection(parser)
+    options.add_vectors(parser)
+    parser.add_argument("--format", choices=("text", "ids", "json"), default="text")
+
+
+def run(args: Namespace) -> int:
+    """Prints the selected vectors. 4 if there are none."""
+    suite = options.suite(args)
+    vectors = options.selected(args, suite)
+    if args.format == "json":
+        print(json.dumps([_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
+    elif args.format == "ids":
+        print("".join(f"{vector.id}\n" for vector in vectors), end="")
+    else:
+        width = max((len(vector.id) for vector in vectors), default=0)
+        for vector in vectors:
+            print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
+        print(f"{len(vectors)} of {len(suite.vectors)} vectors, {suite.version}")
+    return 0 if vectors else NOTHING
+
+
+def _row(suite: Suite, vector: Vector) -> dict[str, object]:
+    names = ("id", "rev", "title", "protocol", "layer", "level", "clauses", "flags", "needs", "line")
+    return {name: getattr(vector, name) for name in names} | {"file": str(suite.path(vector))}
