@@ -1,0 +1,74 @@
+"""The documentation says what the code says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from peerproof.cli.main import COMMANDS
+from peerproof.reference.protocols import PROTOCOLS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").glob("**/*.md")])
+
+_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d\d)\*\* ", re.MULTILINE)
+_MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d\d)(?!\d)")
+_INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_reference_pages_are_generated(tmp_path: Path) -> None:
+    """Each command's help, each message's members and each clause are in them."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/generate.py", "--into", tmp_path], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    commands, messages, clauses = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("commands", "messages", "clauses"))
+    assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
+    assert all(f"`{case}`" in messages for p in PROTOCOLS.values() for case in p.specification().MESSAGE.form.cases)
+    assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_included_objects_exist(protocol: str) -> None:
+    """Prose includes code by object name; a name that is gone fails here, and in `make docs`."""
+    included = _INCLUDED.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))
+
+    assert included
+    for name in included:
+        module, _, member = name.rpartition(".")
+        assert hasattr(import_module(module), member), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_mentioned_clauses_exist(page: Path) -> None:
+    """A clause that prose mentions is defined in some protocol's specification."""
+    known = {clause for protocol in PROTOCOLS for clause in clauses_of(protocol)}
+    prefixes = {clause.split("-")[0] for clause in known}
+    mentioned = {clause for clause in _MENTION.findall(page.read_text(encoding="utf-8")) if clause.split("-")[0] in prefixes}
+
+    assert mentioned - known == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_named_commands_and_files_exist(page: Path) -> None:
+    """`peerproof X`, `make X` and `path/to/file` in prose are there."""
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    commands = {name for name, _, _ in COMMANDS}
+    files = re.findall(r"`((?:spec|conformance|reference|tests|docs)/[\w./-]+)`", text)
+
+    assert set(re.findall(r"(?:`|\$ |^)peerproof ([a-z]+)", text, re.MULTILINE)) <= commands
+    assert set(re.findall(r"(?:`|\$ |^)make ([a-z]+)", text, re.MULTILINE)) <= set(targets)
+    assert [name for name in files if not (ROOT / name).exists() and not name.startswith("docs/reference")] == []
+
+
+def clauses_of(protocol: str) -> list[str]:
+    """The ids that a specification defines."""
+    return _DEFINITION.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))

@@ -1,0 +1,71 @@
+"""The package as its users get it: a namespace out of several roots, and a wheel with everything in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOTS = ("spec", "reference", "conformance")
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_no_root_holds_an_init_of_the_namespace(root: str) -> None:
+    """One `peerproof/__init__.py` would hide the other roots (PEP 420)."""
+    assert (ROOT / root / "peerproof").is_dir()
+    assert not (ROOT / root / "peerproof" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_every_folder_with_modules_below_a_root_is_a_package(root: str) -> None:
+    """Below the namespace there is no second namespace: a forgotten `__init__.py` would escape mypy and the wheel's users."""
+    packages = {module.parent for module in (ROOT / root / "peerproof").glob("*/**/*.py")}
+
+    assert packages
+    assert [str(package) for package in sorted(packages) if not (package / "__init__.py").exists()] == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built as an installer would."""
+    into = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(into), str(ROOT))
+    (built,) = into.glob("*.whl")
+    return built
+
+
+@pytest.mark.slow
+def test_wheel_holds_all_roots_and_all_vectors(wheel: Path) -> None:
+    """What the suite reads from files beside the packages goes into the wheel."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    vectors = {path.relative_to(ROOT / "conformance").as_posix() for path in (ROOT / "conformance/vectors").rglob("*.yaml")}
+
+    assert vectors
+    assert {f"peerproof/conformance/{name}" for name in vectors} <= names
+    assert {"peerproof/spec/core.py", "peerproof/cli/main.py", "peerproof/reference/harness.py"} <= names
+    assert "peerproof/__init__.py" not in names
+
+
+@pytest.mark.slow
+def test_wheel_in_a_fresh_environment_judges_the_reference(wheel: Path, tmp_path: Path) -> None:
+    """Without the source tree at hand: the command is there, the vectors load, and a verdict comes out."""
+    venv.create(tmp_path / "fresh", with_pip=True, symlinks=True)
+    python = str(tmp_path / "fresh/bin/python")
+    _run(python, "-m", "pip", "install", "--quiet", str(wheel))
+    peerproof = str(tmp_path / "fresh/bin/peerproof")
+
+    assert "Does this implementation do what the protocol says?" in _run(peerproof, "--help", cwd=tmp_path)
+    assert _run(peerproof, "list", cwd=tmp_path).count("scuttlebutt/") >= 150
+    assert "B-14" in _run(peerproof, "explain", "B-14", cwd=tmp_path)
+    _run(peerproof, "run", "-k", "clause:B-14", cwd=tmp_path)
+
+
+def _run(*command: str, cwd: Path = ROOT) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
