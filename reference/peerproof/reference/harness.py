@@ -123,7 +123,7 @@ class Harness:
 
     def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
         """The reply to a request, whatever it is."""
-        self._choose, self._request_id, self._asked = choose, request.get("id"), 0
+        self._choose, self._request_id, self._asked = choose, _id(request), 0
         return {"id": self._request_id, **self._reply(request, self._ops)}
 
     def _reply(self, request: dict[str, Any], ops: Mapping[str, Op]) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class Harness:
         for item in _member(request, "items", list):
             if not isinstance(item, dict):
                 raise RequestError("bad_request", f"items: expected objects, found {_shown(item)}")
-            results.append({**({"id": item["id"]} if "id" in item else {}), **self._reply(item, self._batched)})
+            results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
         return {"results": results}
 
     def _unsupported(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -323,6 +323,11 @@ class Harness:
                 "bad_request", f"choice: expected {some} different indices below {len(options)}, found {_shown(answer)}"
             )
         return tuple(options[index] for index in answer)
+
+
+def _id(request: dict[str, Any]) -> Plain:
+    given = request.get("id")
+    return given if isinstance(given, (str, int)) else None
 
 
 def _effects(node: Handle) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""
+Speak the adapter protocol for the reference, so that a runner can judge it like any other implementation.
+
+  peerproof harness                             on standard input and output, one JSON object a line
+  peerproof harness --listen 127.0.0.1:7777     over TCP, for `peerproof run --impl tcp://127.0.0.1:7777`
+
+Try it by hand:
+
+  echo '{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"03"}' | peerproof harness
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from peerproof.reference.harness import Harness
+
+OK, USAGE = 0, 2
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("protocols", metavar="PROTOCOL", nargs="*", help="offer only these (default: all there are)")
+    parser.add_argument("--listen", metavar="HOST:PORT", help="serve every runner that connects, until Ctrl-C; port 0 for any")
+    parser.add_argument(
+        "--own-dice", action="store_true", help="draw from the seed of `open`, and do not ask the runner to choose"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Serves until `bye`, the end of the input, or Ctrl-C."""
+    from peerproof.reference.channel import serve_stdio
+    from peerproof.reference.harness import Harness
+    from peerproof.reference.protocols import PROTOCOLS
+
+    if unknown := sorted(set(args.protocols) - set(PROTOCOLS)):
+        return _unusable(f"no protocol {', '.join(unknown)}; there are {', '.join(PROTOCOLS)}")
+
+    def make() -> Harness:
+        return Harness(args.protocols, oracle=not args.own_dice)
+
+    if args.listen:
+        return _listen(args.listen, make)
+    serve_stdio(make())
+    return OK
+
+
+def _listen(address: str, make: Callable[[], Harness]) -> int:
+    from peerproof.reference.channel import Server
+    from peerproof.reference.udp import AddressError, named, parsed
+
+    try:
+        server = Server(parsed(address), make)
+    except AddressError as error:
+        return _unusable(str(error))
+    except OSError as error:
+        return _unusable(f"cannot listen at {address}: {error.strerror}")
+    with server:
+        print(f"listening at {named(server.server_address)}", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return OK
+    return OK
+
+
+def _unusable(message: str) -> int:
+    print(f"peerproof harness: {message}", file=sys.stderr)
+    return USAGE

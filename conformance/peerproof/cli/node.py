@@ -1,0 +1,157 @@
+"""
+Run a reference node on a real socket.
+
+Start three in three terminals, and watch them agree:
+
+  peerproof node scuttlebutt --bind 127.0.0.1:8119 --set colour=red
+  peerproof node scuttlebutt --bind 127.0.0.1:8120 --seed 127.0.0.1:8119 --set colour=green
+  peerproof node scuttlebutt --bind 127.0.0.1:8121 --seed 127.0.0.1:8119 --set colour=blue
+
+What a node knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
+known, "quit" or Ctrl-C to leave. A node that starts again is a new node with an old address: its peers keep what they
+knew of it until its version has passed the old one (BX-03 in spec/scuttlebutt.md).
+
+Exit codes of this command: 0 after Ctrl-C, SIGTERM or quit; 1 if the trace could not be written to its end;
+2 if the node cannot be started as it was asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from peerproof.reference.node import Setup
+    from peerproof.reference.recorder import TraceFile
+    from peerproof.spec.core import NodeId
+
+OK, FAILED, USAGE = 0, 1, 2
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    from peerproof.reference.configuration import add_options
+    from peerproof.reference.protocols import PROTOCOLS
+
+    commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
+    for protocol in PROTOCOLS.values():
+        command = commands.add_parser(
+            protocol.name,
+            help=f"a node of {protocol.name}",
+            description=parser.description,
+            epilog=parser.epilog,
+            formatter_class=parser.formatter_class,
+        )
+        _add_options(command)
+        add_options(command, protocol)
+
+
+def _add_options(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--bind", metavar="HOST:PORT", required=True, help="where to listen; port 0 for any that is free")
+    add("--advertise", metavar="HOST:PORT", help="the address that peers know, if it is not that of --bind")
+    add("--seed", metavar="HOST:PORT", action="append", default=[], help="whom to ask first; may be repeated")
+    add("--set", metavar="KEY=VALUE", type=_assignment, action="append", default=[], dest="assignments", help="a pair of its own")
+    add("--json", action="store_true", help="print JSON lines and not tables")
+    add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
+    add("--random-seed", metavar="TEXT", help="fixes the node's dice")
+    add("-v", "--verbose", action="count", default=0, help="log to stderr what happens (-vv: also what is passed over)")
+
+
+def run(args: Namespace) -> int:
+    """Runs until it is interrupted."""
+    import logging
+
+    from peerproof.reference.udp import is_wildcard
+
+    level = {0: logging.WARNING, 1: logging.INFO}.get(args.verbose, logging.DEBUG)
+    logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
+    try:
+        setup = _setup(args)
+    except ValueError as error:
+        return _unusable(error)
+    if is_wildcard(setup.advertise or setup.bind):
+        _complain(
+            f"warning: to its peers this node is called {setup.advertise or setup.bind}, which names no machine, and every node"
+            " bound so has the same name (BD-12); bind to an address that peers can reach, or say it with --advertise"
+        )
+    try:
+        trace = _trace(args.trace)
+    except OSError as error:
+        return _unusable(f"cannot write the trace {args.trace}: {error.strerror}")
+    try:
+        return _run(setup, trace)
+    except ValueError as error:
+        return _unusable(error)
+    finally:
+        if trace:
+            trace.close()
+
+
+def _run(setup: Setup, trace: TraceFile | None) -> int:
+    import asyncio
+
+    from peerproof.reference.node import RunningNode
+
+    async def live() -> None:
+        await RunningNode(setup, trace.write if trace else None).run()
+
+    asyncio.run(live())
+    return FAILED if trace and trace.failed else OK
+
+
+def _setup(args: Namespace) -> Setup:
+    from secrets import token_hex
+
+    from peerproof.reference.configuration import plain_of
+    from peerproof.reference.node import Setup
+    from peerproof.reference.protocols import PROTOCOLS, configuration
+    from peerproof.reference.udp import resolved
+
+    protocol = PROTOCOLS[args.protocol]
+    plain: dict[str, Any] = {**plain_of(args, protocol), protocol.seeds: [_reachable(resolved(seed)) for seed in args.seed]}
+    return Setup(
+        protocol=protocol,
+        bind=resolved(args.bind),
+        advertise=_reachable(resolved(args.advertise)) if args.advertise else None,
+        config=configuration(protocol, plain),
+        assignments=tuple(args.assignments),
+        random_seed=args.random_seed or token_hex(8),
+        as_json=args.json,
+    )
+
+
+def _reachable(address: NodeId) -> NodeId:
+    from peerproof.reference.udp import AddressError, parsed
+
+    if parsed(address)[1] == 0:
+        raise AddressError(f"{address!r}: nobody can be reached at port 0")
+    return address
+
+
+def _trace(path: str | None) -> TraceFile | None:
+    from pathlib import Path
+
+    from peerproof.reference.recorder import TraceFile
+
+    return TraceFile(Path(path), _complain) if path else None
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ArgumentTypeError(f"{text!r}: expected key=value")
+    return key, value
+
+
+def _unusable(error: object) -> int:
+    _complain(getattr(error, "detail", None) or str(error))
+    return USAGE
+
+
+def _complain(message: str) -> None:
+    print(f"peerproof node: {message}", file=sys.stderr)

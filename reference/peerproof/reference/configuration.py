@@ -1,0 +1,92 @@
+"""
+A protocol's configuration as command-line options: one per field of its declared form, nested ones with their name in front.
+
+The help is what the fields' own comments (`#:`) say, so that it is written once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from peerproof.reference.protocols import Protocol
+from peerproof.spec.wire import Maybe, Plain, Record, Whole
+
+_FIELD: Final = re.compile(r"^    (\w+): (\w+).*?#:\s*(.+)$", re.MULTILINE)
+_CLAUSES: Final = re.compile(r"\s*\[[^\]]*\]")
+
+
+class Setting(NamedTuple):
+    """A field that an option sets."""
+
+    path: tuple[str, ...]
+    form: Whole
+    default: int
+    unit: str
+    about: str
+
+    @property
+    def name(self) -> str:
+        """The option's name."""
+        return "-".join(self.path).replace("_", "-")
+
+
+def add_options(parser: ArgumentParser, protocol: Protocol) -> None:
+    """An option for each number of the configuration, and a `--no-` for each part that can be left out."""
+    form = protocol.specification().CONFIG
+    group = parser.add_argument_group(f"configuration of {protocol.name}")
+    for setting in settings(form, form.kind()):
+        least, most = setting.form.least, setting.form.most
+        bounds = f"at least {least}" if most == Whole().most else f"{least} to {most}"
+        about = "; ".join(filter(None, (setting.about, bounds, f"default {setting.default}"))).replace("%", "%%")
+        group.add_argument(f"--{setting.name}", type=int, metavar=setting.unit, dest=_destination(setting.path), help=about)
+    for name in parts(form):
+        group.add_argument(
+            f"--{name}",
+            action=BooleanOptionalAction,
+            default=True,
+            dest=_destination((name, "")),
+            help=f"with a {name}, the default",
+        )
+
+
+def plain_of(arguments: Namespace, protocol: Protocol) -> dict[str, Plain]:
+    """The configuration that the options say, as plain data; only what differs from the defaults."""
+    form = protocol.specification().CONFIG
+    plain: dict[str, Plain] = {}
+    for setting in settings(form, form.kind()):
+        value = getattr(arguments, _destination(setting.path))
+        if value is not None:
+            inner = plain
+            for name in setting.path[:-1]:
+                inner = inner.setdefault(name, {})
+            inner[setting.path[-1]] = value
+    for name in parts(form):
+        if not getattr(arguments, _destination((name, ""))):
+            plain[name] = None
+    return plain
+
+
+def settings(form: Record, defaults: Any, path: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """The numbers of a configuration, those of its parts included."""
+    comments = {
+        name: ("MS" if kind == "Duration" else "N", _CLAUSES.sub("", about))
+        for name, kind, about in _FIELD.findall(inspect.getsource(form.kind))
+    }
+    for name, part in form.forms.items():
+        if isinstance(part, Whole):
+            yield Setting((*path, name), part, getattr(defaults, name), *comments.get(name, ("N", "")))
+        elif isinstance(part, Maybe) and isinstance(part.form, Record):
+            yield from settings(part.form, part.form.kind(), (*path, name))
+
+
+def parts(form: Record) -> list[str]:
+    """The parts of a configuration that can be left out."""
+    return [name for name, part in form.forms.items() if isinstance(part, Maybe) and isinstance(part.form, Record)]
+
+
+def _destination(path: tuple[str, ...]) -> str:
+    return "config." + ".".join(path)

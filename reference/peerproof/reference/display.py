@@ -1,0 +1,74 @@
+"""
+What a running node knows, for people as a table and for programs as JSON lines; both only when it has changed.
+
+Texts come from strangers: what a terminal would obey is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from peerproof.spec.core import Instant, Specification
+from peerproof.spec.wire import Plain
+
+
+def knowledge(specification: Specification, state: Any) -> dict[str, Plain]:
+    """What the node answers to `view` and `status`, as far as its protocol has them."""
+    return {name: specification.QUERIES[name](state) for name in ("view", "status") if name in specification.QUERIES}
+
+
+def json_line(self_id: str, now: Instant, known: dict[str, Plain]) -> str:
+    """The knowledge as a JSON line."""
+    return json.dumps({"node": self_id, "t_ms": now, **known})
+
+
+def table(self_id: str, known: dict[str, Plain]) -> str:
+    """
+    The knowledge as a table: a row per peer and, below one another, a row per item of its list.
+
+    Status stands beside the peer it is about. Both are lists of objects whose first member names the peer.
+    """
+    statuses = {_name(row): row for row in known.get("status", [])}
+    rows: list[dict[str, str]] = []
+    for record in known["view"]:
+        beside = {name: value for name, value in statuses.get(_name(record), {}).items() if name not in record}
+        if _name(record) == text(self_id):
+            beside = {"status": "(this node)"}
+        rows += _rows({**record, **beside})
+    return aligned(rows)
+
+
+def aligned(rows: Iterable[dict[str, str]]) -> str:
+    """Rows under headings, columns wide enough for their longest text."""
+    rows = list(rows)
+    headings = list(dict.fromkeys(name for row in rows for name in row))
+    widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in headings}
+    lines = [{name: name.upper() for name in headings}, *rows]
+    return "\n".join("  ".join(line.get(name, "").ljust(widths[name]) for name in headings).rstrip() for line in lines)
+
+
+def text(value: Plain) -> str:
+    """A plain value on one line, with escapes for what is not printable."""
+    if isinstance(value, dict) and set(value) == {"hex"}:
+        return f"0x{value['hex']}"
+    shown = value if isinstance(value, str) else json.dumps(value)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+
+
+def _name(record: dict[str, Plain]) -> str:
+    return text(next(iter(record.values())))
+
+
+def _rows(record: dict[str, Plain]) -> list[dict[str, str]]:
+    """One row, or one for each item of the record's lists, whose members become columns with the list's name in front."""
+    own = {name: text(value) for name, value in record.items() if not isinstance(value, list)}
+    items = [
+        {(name if name not in own else f"{name} of {heading}"): text(value) for name, value in item.items()}
+        for heading, listed in record.items()
+        if isinstance(listed, list)
+        for item in listed
+    ]
+    first, *others = items or [{}]
+    return [own | first, *others]

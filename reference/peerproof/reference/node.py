@@ -1,0 +1,162 @@
+"""
+A reference node that a person starts: a socket, what is printed, what is typed, and a clean end.
+
+Everything runs in one event loop. Whatever strangers send, and whatever becomes of the trace or of standard input, the
+node goes on until it is interrupted, told to quit, or nobody reads what it prints any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
+
+from peerproof.reference import display
+from peerproof.reference.driver import seeded
+from peerproof.reference.protocols import Protocol
+from peerproof.reference.recorder import Recorder
+from peerproof.reference.udp import UdpNode, bound, named
+from peerproof.spec.core import NodeId
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+logger: Final = logging.getLogger("peerproof.node")
+
+#: Seconds for changes to gather before they are printed.
+GATHER: Final = 0.05
+
+HELP: Final = "set key=value: change a pair    view: print what is known    quit"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a node is started with."""
+
+    protocol: Protocol
+    bind: NodeId  #: numeric; port 0 for any that is free
+    advertise: NodeId | None  #: the address that peers know, if it is another
+    config: Any
+    assignments: tuple[tuple[str, str], ...]
+    random_seed: str
+    as_json: bool
+
+
+class RunningNode:
+    """A node with its terminal."""
+
+    def __init__(self, setup: Setup, record: Callable[[str], None] | None) -> None:
+        """Binds the socket and starts the node. Raises AddressError, and NotEnabled for what the node refuses."""
+        self._setup: Final = setup
+        self._specification: Final = setup.protocol.specification()
+        opened = bound(setup.bind)
+        self.self_id: Final = setup.advertise or named(opened.getsockname())
+        recorder = Recorder(self._specification, f"{self.self_id}/{setup.random_seed}", record) if record else None
+        self._loop: Final = asyncio.get_running_loop()
+        self._done: Final = asyncio.Event()
+        self._gathering: asyncio.TimerHandle | None = None
+        self._shown: dict[str, Any] = {}
+        self._shown_state: Any = None
+        self._typed = b""
+        pick = seeded(setup.random_seed)
+        self._node: Final = UdpNode(
+            self._specification, self.self_id, opened, pick, recorder=recorder, told=self._told, stepped=self._stepped
+        )
+        try:
+            self._node.driver.start(setup.config)
+            for key, value in setup.assignments:
+                self._node.driver.asked(setup.protocol.assign(key, value))
+        except ValueError:
+            opened.close()
+            raise
+
+    async def run(self) -> None:
+        """Until it is over."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._stop, number.name)
+        self._listen_to(sys.stdin)
+        self._node.listen()
+        logger.info("%s listens", self.self_id)
+        self._show()
+        try:
+            await self._done.wait()
+        finally:
+            self._node.close()
+
+    def _stop(self, why: str) -> None:
+        logger.info("%s: the end", why)
+        self._done.set()
+
+    def _told(self, notice: Any) -> None:
+        logger.info("%s", notice)
+
+    def _stepped(self) -> None:
+        if self._gathering is None and self._node.driver.state is not self._shown_state:
+            self._gathering = self._loop.call_later(GATHER, self._show)
+
+    def _show(self, *, anyway: bool = False) -> None:
+        self._gathering = None
+        self._shown_state = self._node.driver.state
+        known = display.knowledge(self._specification, self._shown_state)
+        if known == self._shown and not anyway:
+            return
+        self._shown = known
+        if self._setup.as_json:
+            self._print(display.json_line(self.self_id, self._node.now(), known))
+        else:
+            self._print(f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, known)}\n")
+
+    def _print(self, text: str) -> None:
+        try:
+            print(text, flush=True)
+        except OSError as error:  # nobody reads any more, or the disk is full
+            self._stop(f"standard output: {error.strerror}")
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would flush the broken one once more
+
+    def _listen_to(self, stdin: TextIO | None) -> None:
+        if stdin is None:
+            return
+        with suppress(OSError, ValueError):  # a file, or /dev/null: nobody types there
+            self._loop.add_reader(stdin.fileno(), self._type, stdin.fileno())
+
+    def _type(self, descriptor: int) -> None:
+        if os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp():
+            return  # in the background; to read would stop the process
+        data = b""
+        with suppress(OSError):
+            data = os.read(descriptor, 2**16)
+        if not data:
+            self._loop.remove_reader(descriptor)
+        *lines, self._typed = (self._typed + data).split(b"\n")
+        self._typed = self._typed[: 2**16]
+        for line in lines:
+            self._command(line.decode(errors="surrogateescape"))
+
+    def _command(self, line: str) -> None:
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            logger.warning("%s", error)
+            return
+        match words:
+            case []:
+                pass
+            case ["set", assignment] if "=" in assignment:
+                key, _, value = assignment.partition("=")
+                try:
+                    self._node.ask(self._setup.protocol.assign(key, value))
+                except MalformedMessage as error:
+                    logger.warning("refused: %s", error.detail)
+                except NotEnabled as error:
+                    logger.warning("refused: %s", error)
+            case ["view"]:
+                self._show(anyway=True)
+            case ["quit"]:
+                self._stop("quit")
+            case _:
+                print(HELP, file=sys.stderr)
