@@ -26,6 +26,7 @@ RULES: Final = (
     ("level", "no vector demands more than its clauses do"),
     ("flag", "every flag is defined in the file that uses it, used where it is defined, and means one thing everywhere"),
     ("needs", "what can be derived is not written down"),
+    ("matcher", "what looks like a matcher is one, and what is referred to is bound before"),
     ("format", "fields in the schema's order, lists of names sorted, bytes in lower case, no blanks at the ends of lines"),
     ("twin", "no two vectors are the same"),
     ("specification", "the protocol's specification agrees: forms, bytes, families with a variant left, and behaviour"),
@@ -89,7 +90,14 @@ def findings(readable: Sequence[Source]) -> list[Finding]:
     """Every broken rule in these files, but for behaviour, which takes a runner."""
     found: list[Finding] = []
     for source in readable:
-        found += [*_clauses(source), *_flags(source), *_needs(source), *_format(source), *_specification(source)]
+        found += [
+            *_clauses(source),
+            *_flags(source),
+            *_needs(source),
+            *_matchers(source),
+            *_format(source),
+            *_specification(source),
+        ]
     found += [*_flags_across(readable), *_twins(readable)]
     for protocol in sorted({source.document.data["protocol"] for source in readable}):
         found += citations(prose.load(protocol))
@@ -176,6 +184,31 @@ def _needs(source: Source) -> Iterator[Finding]:
         for index, need in enumerate(vector.get("needs", ())):
             if need in derived:
                 yield source.finding("needs", (*where, "needs", index), f"{need!r} follows from what the vector does")
+
+
+def _matchers(source: Source) -> Iterator[Finding]:
+    for where, vector in _each(source):
+        bound: set[str] = set()
+        for place, value in _objects(vector.get("steps", []), (*where, "steps")):
+            words = plain_forms.MATCHERS.intersection(value)
+            if not words.isdisjoint(value) and len(value) > 1:
+                message = f"{sorted(words)[0]!r} beside other fields is no matcher but a literal; is that meant?"
+                yield source.finding("matcher", place, message)
+            elif len(value) == 1 and not words and (guess := did_you_mean(next(iter(value)), sorted(plain_forms.MATCHERS), 0.75)):
+                yield source.finding("matcher", place, f"{next(iter(value))!r} is no matcher{guess}", at_key=True)
+            elif "ref" in value and value["ref"] not in bound:
+                yield source.finding("matcher", place, f"{value['ref']!r} is not bound before")
+            elif "bind" in value:
+                bound.add(value["bind"])
+
+
+def _objects(value: Any, where: Where) -> Iterator[tuple[Where, Mapping[str, Any]]]:
+    """Every object in it, outer ones first."""
+    if isinstance(value, dict):
+        yield where, value
+    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in items:
+        yield from _objects(part, (*where, name))
 
 
 def _format(source: Source) -> Iterator[Finding]:

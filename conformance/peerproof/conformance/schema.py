@@ -15,6 +15,8 @@ from typing import Any, Final
 from peerproof.conformance.sources import schema
 from peerproof.conformance.yaml_subset import Document, VectorError
 
+_UNKNOWN: Final = "unknown field"
+
 _IN_WORDS: Final = {
     "object": "a mapping",
     "array": "a list",
@@ -25,12 +27,12 @@ _IN_WORDS: Final = {
 
 
 def misfits(document: Document, name: str) -> list[VectorError]:
-    """Where a document does not fit the schema of this name, in the order of the file."""
+    """Where a document does not fit the schema of this name: unknown fields first, which explain others that are missing."""
     found: list[VectorError] = []
     for error in _validator(name).iter_errors(document.data):
         found += _explained(document, error)
     unique = {str(error): error for error in found}
-    return sorted(unique.values(), key=lambda error: (error.line, error.column))
+    return sorted(unique.values(), key=lambda error: (not error.message.startswith(_UNKNOWN), error.line, error.column))
 
 
 @cache
@@ -43,16 +45,18 @@ def _validator(name: str) -> Any:
 def _explained(document: Document, error: Any) -> Iterator[VectorError]:
     path = tuple(error.absolute_path)
     instance, rule, value, about = error.instance, error.validator, error.validator_value, error.schema
-    if rule is None:  # a schema that is `false`: a field that may stand elsewhere
-        others = [key for key in _at(document.data, path[:-1]) if key != path[-1]]
-        yield document.error(path, f"{path[-1]!r} cannot stand together with {', '.join(others)}", at_key=True)
+    if rule is None:  # a schema that is `false`, whose error has its parent's path
+        parent = _at(document.data, path)
+        key = next(key for key, part in parent.items() if part is instance)
+        others = ", ".join(other for other in parent if other != key)
+        yield document.error((*path, key), f"{key!r} cannot stand together with {others}", at_key=True)
     elif "propertyNames" in list(error.absolute_schema_path)[-3:]:
         yield document.error((*path, instance), f"expected {_expected(about)}, found {instance!r}", at_key=True)
     elif rule == "additionalProperties":
         allowed = list(about["properties"])
         for key in instance:
             if key not in allowed:
-                message = f"unknown field {key!r}{did_you_mean(key, allowed)}; expected {one_of(allowed)}"
+                message = f"{_UNKNOWN} {key!r}{did_you_mean(key, allowed)}; expected {one_of(allowed)}"
                 yield document.error((*path, key), message, at_key=True)
     elif rule == "required":
         for key in value:
@@ -86,7 +90,8 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
             twice = next(item for item in instance if instance.count(item) > 1)
             return f"{_shown(twice)} is there twice"
         case "minProperties" | "maxProperties":
-            return f"expected {'one' if value == 1 else value} of {one_of(about.get('properties', ()))}, found {_shown(instance)}"
+            number = "exactly one" if about.get("maxProperties") == 1 else "at least one"
+            return f"expected {number} of {', '.join(about.get('properties', ('any name',)))}, found {_shown(instance)}"
         case "minimum":
             return f"expected at least {value}, found {instance}"
         case "minLength":
@@ -120,7 +125,7 @@ def one_of(options: Iterable[Any]) -> str:
     return shown[0] if len(shown) == 1 else f"one of {', '.join(shown)}"
 
 
-def did_you_mean(word: str, known: Sequence[str]) -> str:
+def did_you_mean(word: str, known: Sequence[str], likeness: float = 0.6) -> str:
     """A known word that looks like this one, as the end of a sentence; or nothing."""
-    close = get_close_matches(word, [option for option in known if isinstance(option, str)], n=1)
+    close = get_close_matches(word, [option for option in known if isinstance(option, str)], n=1, cutoff=likeness)
     return f" (did you mean {close[0]!r}?)" if close else ""

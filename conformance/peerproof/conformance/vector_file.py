@@ -68,10 +68,13 @@ class _Script:
 
     def problems(self) -> Iterator[VectorError]:
         yield from self._nodes()
+        if not self.under_test:
+            yield self.document.error((*self.where, "nodes"), "no node is under test: one must have no role")
+            return
         clock = 0
         for part in ("setup", "steps"):
             for index, step in enumerate(self.vector.get(part, ())):
-                path = (*self.where, part, index)
+                path: Where = (*self.where, part, index)
                 yield from self._names(path, step)
                 for at, until in (
                     (("at",), step.get("at")),
@@ -94,8 +97,6 @@ class _Script:
                 yield self.document.error((*self.where, "nodes", name), message, at_key=True)
             if "role" in node and layer_of(self.vector["id"]) == "cluster":
                 yield self.document.error((*self.where, "nodes", name, "role"), "all nodes of a cluster are under test")
-        if not self.under_test:
-            yield self.document.error((*self.where, "nodes"), "no node is under test: one must have no role")
 
     def _names(self, path: Where, step: Mapping[str, Any]) -> Iterator[VectorError]:
         named: list[tuple[Where, str]] = [

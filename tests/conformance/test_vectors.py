@@ -1,0 +1,248 @@
+"""Loading vectors: what is derived, what is an error, and the compiled form."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from peerproof.conformance import compiled, vectors
+from peerproof.conformance.vectors import VectorError, load
+
+if TYPE_CHECKING:
+    from tests.conformance.conftest import Written
+
+
+def test_a_vector_says_where_it_stands_and_what_it_needs(written: Written) -> None:
+    suite = load(written())
+
+    assert [vector.id for vector in suite.vectors] == [
+        "scuttlebutt/codec/request-of-one",
+        "scuttlebutt/codec/request-cut",
+        "scuttlebutt/exchange/delta-then-response",
+    ]
+    first, _, third = suite.vectors
+    assert (first.protocol, first.layer, first.file, first.line) == ("scuttlebutt", "codec", "scuttlebutt/codec/some.yaml", 7)
+    assert first.needs == ("codec",)
+    assert third.needs == ("api.update_local", "events", "exchange", "observe.peers")
+    assert suite.notes["edge"]["kind"] == "edge"
+
+
+def test_bytes_become_digits_without_blanks_and_protocols_own_data_stays(written: Written, exchange: str) -> None:
+    odd = exchange.replace("args: {key: k, value: v}", 'args: {key: {hex: "FF fe"}, value: v, bytes: "A b"}')
+
+    body = load(written(exchange=odd)).vectors[0].body
+
+    assert body["steps"][0]["send"]["bytes"] == "0103613a31000000000000000203623a310000000000000000"
+    assert body["setup"][0]["call"]["args"] == {"key": {"hex": "fffe"}, "value": "v", "bytes": "A b"}
+
+
+def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange: str) -> None:
+    text = exchange.replace(
+        "  - expect: {quiet_until: 500}\n",
+        "  - at: 20\n    crash: node\n"
+        "  - expect:\n"
+        "      any_of:\n"
+        "      - {branch: silent, verdict: conformant, because: it may, messages: {ordered: []}}\n"
+        "      - {branch: loud, verdict: tolerated, because: older text, events: {any: true}}\n",
+    ).replace("      events: {contains", "      # events: {contains")
+
+    assert load(written(exchange=text)).vectors[0].needs == (
+        "api.update_local",
+        "events",
+        "exchange",
+        "observe.peers",
+        "restart",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message"),
+    [
+        ("rev: 1", "rve: 1", "6:3", "unknown field 'rve' (did you mean 'rev'?); expected one of id, rev, title"),
+        ("  rev: 1\n", "", "5:3", "missing field 'rev'"),
+        ("rev: 1", "rev: one", "6:8", 'expected an integer, found "one"'),
+        ("level: must", "level: mus", "8:10", "expected one of must, should, may, found \"mus\" (did you mean 'must'?)"),
+        ("B-13, B-14", "B-13, B14", "9:19", 'expected a clause such as B-14 or BA-05, found "B14"'),
+        ("B-13, B-14", "B-13, B-13", "9:12", '"B-13" is there twice'),
+        ("delta-then-response", "Delta", "5:7", "expected PROTOCOL/LAYER/name-with-hyphens"),
+        ("exchange/delta-then", "codec/delta-then", "10:3", "unknown field 'nodes'"),
+        ('addr: "b:1"', "addr: 12", "11:18", "expected a string, or {hex: …} for bytes that are not UTF-8, found 12"),
+        ("role: scripted", "role: script", "12:31", 'expected scripted, found "script"'),
+        ("send: {from: peer", "sent: {from: peer", "18:5", "unknown field 'sent' (did you mean 'send'?)"),
+        ("send: {from: peer, to: node, ", "send: {from: peer, ", "18:11", "missing field 'to' of 'send'"),
+        ("  - at: 10\n    send", "  - send", "17:5", "'send' needs 'at' beside it"),
+        ("  - expect:\n", "  - at: 10\n    expect:\n", "20:5", "'expect' cannot stand together with at"),
+        ('"01 03613a31', '"1 03613a31', "18:41", "expected hexadecimal digits in pairs"),
+        ('bytes: "01', 'byte: "01', "18:34", "unknown field 'byte' (did you mean 'bytes'?)"),
+        ('bytes: "01', 'message: {type: delta}, bytes: "01', "18:11", "expected exactly one of bytes, message; found bytes and"),
+        ("{multiset: [", "{multiset: {", "26:66", "nothing is null"),
+        ('{multiset: ["a:1", "b:1"]}', "{multiset: a}", "26:60", 'expected a list, found "a"'),
+        ('{multiset: ["a:1", "b:1"]}', "{any: false}", "26:55", "expected true, found false"),
+        ("- expect: {quiet_until: 500}", "- expect: {}", "25:13", "expected at least one of within, messages"),
+        ("{quiet_until: 500}", "{quiet_until: 5}", "25:27", "time runs backwards: 5 after 10"),
+        ("call: {node: node", "call: {node: noed", "15:18", "node 'noed' is not there (did you mean 'node'?); expected node"),
+        ("observe: {node: node", "observe: {node: peer", "26:21", "node 'peer' is scripted; expected node"),
+        ('addr: "a:1"', 'addr: "b:1"', "12:18", "node has the address 'b:1' already"),
+        ('b:1", config: {max_payload: 512}', 'b:1", role: scripted', "11:5", "no node is under test"),
+        ("protocol: scuttlebutt", "protocol: swim", "2:11", "expected 'scuttlebutt', after the file's folder"),
+        ("format: 1", "format: 2", "1:9", "expected 1, found 2"),
+    ],
+)
+def test_a_file_that_is_not_what_it_should_be_is_an_error_with_its_place(
+    written: Written, exchange: str, old: str, new: str, place: str, message: str
+) -> None:
+    assert old in exchange
+    spoilt = exchange.replace(old, new, 1)
+
+    with pytest.raises(VectorError) as caught:
+        load(written(exchange=spoilt))
+
+    assert f"{caught.value.line}:{caught.value.column}" == place
+    assert message in caught.value.message
+
+
+def test_a_message_is_a_codec_vectors_or_it_rejects_bytes_or_a_family(written: Written, codec: str) -> None:
+    both = codec.replace("  family:", '  bytes: "01"\n  family:')
+    beyond = codec.replace("truncate: {bytes", "flip: {at: [13, 14], bytes")
+
+    with pytest.raises(VectorError, match=r"17:3: expected exactly one of bytes, family; found bytes and family"):
+        load(written(codec=both))
+    with pytest.raises(VectorError, match=r"22:28: there is no byte 14; expected 0 to 13"):
+        load(written(codec=beyond))
+
+
+def test_an_id_is_used_once(written: Written, codec: str) -> None:
+    root = written(codec=codec.replace("request-cut", "request-of-one"))
+
+    with pytest.raises(VectorError, match=r"some.yaml:17:7: id scuttlebutt/codec/request-of-one is there twice, first at .*:7"):
+        load(root)
+
+
+def test_a_vector_stands_in_the_folder_of_its_layer(written: Written, codec: str) -> None:
+    with pytest.raises(VectorError, match="belongs into a file in scuttlebutt/codec/, not scuttlebutt/exchange/"):
+        load(written(exchange=codec))
+
+
+def test_a_file_anywhere_else_is_an_error_and_not_ignored(written: Written, tmp_path: Path) -> None:
+    root = written()
+    (root / "stray.yml").write_text("a: 1\n")
+
+    with pytest.raises(VectorError, match=r"expected a path like PROTOCOL/LAYER/TOPIC.yaml"):
+        load(root)
+    with pytest.raises(VectorError, match="there is no such folder of vectors"):
+        load(tmp_path / "nowhere")
+
+
+def test_retired_ids_lead_on_or_say_why(written: Written) -> None:
+    root = written()
+    (root / "retired.yaml").write_text(
+        "format: 1\n"
+        "aliases: {scuttlebutt/codec/one: scuttlebutt/codec/request-of-one}\n"
+        "withdrawn: {scuttlebutt/codec/gone: it was wrong}\n"
+    )
+
+    suite = load(root)
+
+    assert suite.aliases == {"scuttlebutt/codec/one": "scuttlebutt/codec/request-of-one"}
+    assert suite.withdrawn == {"scuttlebutt/codec/gone": "it was wrong"}
+
+
+@pytest.mark.parametrize(
+    ("retired", "message"),
+    [
+        ("aliases: {scuttlebutt/codec/one: scuttlebutt/codec/nowhere}", "which is no vector"),
+        ("withdrawn: {scuttlebutt/codec/request-cut: wrong}", "is in use again"),
+        ("withdrawn: {scuttlebutt/codec/gone: 1}", "expected the reason, found 1"),
+        ("alias: {}", "unknown field 'alias' (did you mean 'aliases'?)"),
+    ],
+)
+def test_retired_ids_are_checked(written: Written, retired: str, message: str) -> None:
+    root = written()
+    (root / "retired.yaml").write_text(f"format: 1\n{retired}\n")
+
+    with pytest.raises(VectorError) as caught:
+        load(root)
+
+    assert message in str(caught.value)
+
+
+def test_the_compiled_form_gives_the_same_vectors(written: Written, own_cache: Path) -> None:
+    root = written()
+    fresh = load(root)
+
+    assert len(list(own_cache.rglob("*.json"))) == 1
+    assert load(root) == fresh
+
+
+def test_a_change_of_the_sources_is_seen(written: Written, codec: str) -> None:
+    before = load(written(codec=codec))
+    after = load(written(codec=codec.replace("its type and its entries", "its type, then its entries")))
+
+    assert before.digest != after.digest
+    assert after.vectors[0].title == "a digest request is its type, then its entries"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"key": "other", "suite": {}}', b"\xff"])
+def test_a_damaged_compiled_form_is_compiled_again(written: Written, own_cache: Path, damage: bytes) -> None:
+    root = written()
+    fresh = load(root)
+    (file,) = own_cache.rglob("*.json")
+    file.write_bytes(damage)
+
+    assert load(root) == fresh
+    assert json.loads(file.read_bytes())["key"] == file.stem
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(written: Written, own_cache: Path) -> None:
+    root = written()
+    own_cache.write_text("a file where the folder should be")
+
+    assert len(load(root).vectors) == 3
+    assert own_cache.read_text() == "a file where the folder should be"
+
+
+def test_a_user_without_home_folder_has_no_cache(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = written()
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/no/place")
+    monkeypatch.setattr(Path, "home", _no_home)
+
+    assert compiled.folder() is None
+    assert len(load(root).vectors) == 3
+
+
+def _no_home() -> Path:
+    raise RuntimeError
+
+
+def test_old_compiled_forms_go(written: Written, own_cache: Path, codec: str) -> None:
+    for number in range(compiled.KEPT + 2):
+        load(written(codec=codec.replace("rev: 1", f"rev: {number + 1}")))
+
+    assert len(list(own_cache.rglob("*.json"))) == compiled.KEPT
+    assert not list(own_cache.rglob("*.part"))
+
+
+def test_with_a_compiled_form_neither_yaml_nor_jsonschema_is_imported(written: Written) -> None:
+    root = written()
+    load(root)
+    program = (
+        "import sys; from pathlib import Path; from peerproof.conformance.vectors import load; "
+        f"assert load(Path({str(root)!r})).vectors; print(sorted({{'yaml', 'jsonschema'}} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
+
+
+def test_the_suites_own_vectors_can_be_loaded() -> None:
+    suite = vectors.load()
+
+    assert {vector.protocol for vector in suite.vectors} >= {"scuttlebutt"}
+    assert suite.version == f"{vectors.VERSION}+sha256:{suite.digest[:12]}"
