@@ -39,5 +39,12 @@ def run(args: Namespace) -> int:
     for line in (*errors, *found):
         print(line)
     counted = sum(len(source.document.data["vectors"]) for source in readable)
-    print(f"{counted} vectors in {len(readable)} files, {len(errors) + len(found)} findings", file=sys.stderr)
+    totals = (
+        f"{_counted(counted, 'vector')} in {_counted(len(readable), 'file')}, {_counted(len(errors) + len(found), 'finding')}"
+    )
+    print(totals, file=sys.stderr)
     return options.USAGE if errors else int(bool(found))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -121,7 +121,7 @@ def citations(clauses: prose.Clauses) -> Iterator[Finding]:
 
 
 def _unknown(clause: str, clauses: prose.Clauses) -> str:
-    return f"{clauses.protocol} has no clause {clause}{did_you_mean(clause, list(clauses.items))}"
+    return f"{clauses.protocol} has no clause {clause}"
 
 
 def _each(source: Source) -> Iterator[tuple[Where, Mapping[str, Any]]]:

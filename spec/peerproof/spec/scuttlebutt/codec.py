@@ -4,6 +4,8 @@ How Scuttlebutt values look: messages in bytes and as plain data, everything els
     datagram     = type entry*                      type: 1 digest request, 2 digest response, 3 delta
     digest entry = addr version                     addr: size (1 byte) bytes
     delta entry  = addr key value version           version: 8 bytes, most significant first [BA-01]
+
+Bytes that are anything else are no message, not even as far as they would be one. [BA-20]
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from peerproof.spec.scuttlebutt.messages import (
 from peerproof.spec.scuttlebutt.state import MAX_DATAGRAM, MAX_STRING, Config
 from peerproof.spec.wire import U64, ListOf, Maybe, Record, Tagged, Text, Whole
 
-STRING: Final = Text(most=MAX_STRING)  # [B-42, BA-02]
+STRING: Final = Text(most=MAX_STRING)  # [B-42, BA-02, BA-04]
 VERSION: Final = U64()  # [B-43, BA-01]
 MILLISECONDS: Final = Whole()
 

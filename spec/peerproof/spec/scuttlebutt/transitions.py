@@ -91,7 +91,7 @@ def on_round(state: State, now: Instant, pick: Pick) -> Next:
     """
     Time to gossip: one digest request to every target of this round, then each peer's status is set. [B-08, B-10, B-20]
 
-    Each request takes the peers in an order of its own. [B-22]
+    Each request takes the peers, this node among them, in an order of its own. [B-22, BA-09]
     """
     requests = tuple(
         Send(target, DigestRequest(digest(state, pick("digest.order", state.store, len(state.store)))))
@@ -146,7 +146,7 @@ def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEnt
     Pairs come in: a sign of life of the sender, and news as far as they are newer than what is known.
 
     Pairs about this node or about a peer that no digest has named are ignored [BA-15]; so a delta that comes late, twice or
-    in the wrong order changes nothing that is already newer. [B-15, B-33, B-36, B-37, B-38]
+    in the wrong order changes nothing that is already newer. [B-05, B-15, B-33, B-36, B-37, B-38]
     """
     state, heartbeat = with_heartbeat(state, now, sender)
     changed: dict[NodeId, Peer] = {}

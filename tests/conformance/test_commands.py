@@ -1,0 +1,145 @@
+"""The commands that ask about vectors: what they print, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from peerproof.cli.main import main
+
+if TYPE_CHECKING:
+    from tests.conformance.conftest import Written
+
+Capture = pytest.CaptureFixture[str]
+
+
+def ended(*arguments: str) -> int:
+    """The exit code of a command, however it ends."""
+    try:
+        return main([*arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", "request-of-one"], ["explain", "B-14"], ["coverage"], ["lint"]])
+def test_a_broken_file_ends_every_command_with_2_and_its_place(
+    written: Written, codec: str, capsys: Capture, command: list[str]
+) -> None:
+    root = written(codec=codec.replace("rev: 1", "rve: 1", 1))
+
+    assert ended(*command, "--vectors", str(root)) == 2
+    captured = capsys.readouterr()
+    assert (
+        "scuttlebutt/codec/some.yaml:8:3: unknown field 'rve' (did you mean 'rev'?); expected one of"
+        in captured.out + captured.err
+    )
+
+
+def test_list_prints_what_is_selected(written: Written, capsys: Capture) -> None:
+    root = str(written())
+
+    assert ended("list", "-k", "layer:codec !clause:BA-20", "--vectors", root) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("scuttlebutt/codec/request-of-one  must    B-40 B-43  a digest request is its type")
+    assert lines[1].startswith("1 of 3 vectors, 1.0.0+sha256:")
+
+    assert ended("list", "--format", "ids", "--vectors", root) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+    assert ended("list", "--format", "json", "-k", "delta-then", "--vectors", root) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["needs"] == ["api.update_local", "events", "exchange", "observe.peers"]
+
+
+def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, capsys: Capture) -> None:
+    root = str(written())
+
+    assert ended("list", "-k", "layer:codec clause:B-13", "--vectors", root) == 4
+    assert ended("list", "-k", "layer:kodec", "--vectors", root) == 2
+    assert capsys.readouterr().err == "peerproof: -k: no vector fits 'kodec' (did you mean 'codec'?)\n"
+
+
+def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys: Capture) -> None:
+    assert ended("show", "request-of-one", "--vectors", str(written(codec=codec))) == 0
+
+    place, needs, flag, *lines = capsys.readouterr().out.splitlines()
+    assert place.endswith("some.yaml:7")
+    assert needs == "# needs: codec"
+    assert flag == "# edge: A value at the end of its range."
+    assert lines == codec.splitlines()[6:15]
+
+
+def test_show_draws_an_exchange(written: Written, capsys: Capture) -> None:
+    root = str(written())
+
+    assert ended("show", "delta-then-response", "--format", "sequence", "--vectors", root) == 0
+    assert capsys.readouterr().out == (
+        "sequenceDiagram\n"
+        "    participant p0 as node\n"
+        "    participant p1 as peer\n"
+        "    Note over p0: 0 ms: update_local(key=k, value=v)\n"
+        "    p1->>p0: 10 ms: digest_request [a:1 2, b:1 0]\n"
+        "    p0-->>p1: delta [b:1 k v 1]\n"
+        "    p0-->>p1: digest_response [a:1 0]\n"
+        '    Note over p0,p1: events: {"contains": [{"name": "join", "peer": "a:1"}]}\n'
+        "    Note over p0,p1: nothing is sent until 500 ms\n"
+        '    Note over p0: peers = {"multiset": ["a:1", "b:1"]}\n'
+    )
+
+    assert ended("show", "delta-then-response", "--format", "text", "--vectors", root) == 0
+    assert "peer -> node  10 ms: digest_request [a:1 2, b:1 0]\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("request-off-one", "no vector 'request-off-one'; did you mean scuttlebutt/codec/request-of-one or"),
+        ("request", "2 vectors fit 'request':\n  scuttlebutt/codec/request-of-one\n  scuttlebutt/codec/request-cut"),
+        ("zzz", "no vector 'zzz'; see peerproof list"),
+        ("scuttlebutt/codec/gone", "scuttlebutt/codec/gone was withdrawn: it was wrong"),
+    ],
+)
+def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, name: str, message: str) -> None:
+    root = written()
+    (root / "retired.yaml").write_text("format: 1\nwithdrawn: {scuttlebutt/codec/gone: it was wrong}\n")
+
+    assert ended("show", name, "--vectors", str(root)) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_every_vector_of_the_suite_can_be_drawn() -> None:
+    from peerproof.conformance import sequence, vectors
+
+    for vector in vectors.load().vectors:
+        graph = sequence.of_vector(vector)
+        assert sequence.mermaid(*graph).startswith("sequenceDiagram\n    participant p0 as "), vector.id
+        assert sequence.text(*graph), vector.id
+
+
+def test_explain_shows_a_clause_and_what_holds_it(written: Written, capsys: Capture) -> None:
+    assert ended("explain", "ba-20", "--vectors", str(written())) == 0
+
+    text = capsys.readouterr().out
+    assert text.startswith("BA-20 (scuttlebutt: ")
+    assert "A datagram that is no message" in text
+    assert "\nvectors\n  scuttlebutt/codec/request-cut  no beginning of a digest request" in text
+
+    assert ended("explain", "B-99", "--vectors", str(written())) == 2
+    assert capsys.readouterr().err.startswith("peerproof: no clause 'B-99' (did you mean")
+
+
+def test_coverage_ends_with_1_if_there_is_a_hole(written: Written, capsys: Capture) -> None:
+    assert ended("coverage", "--vectors", str(written())) == 1
+
+    assert "hole: B-01 has no vector\n" in capsys.readouterr().out
+
+
+def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, capsys: Capture) -> None:
+    root = written(codec=codec.replace("BA-20", "BA-99"))
+
+    assert ended("lint", "--vectors", str(root)) == 1
+    captured = capsys.readouterr()
+    assert "clause: scuttlebutt has no clause BA-99" in captured.out
+    assert captured.err == "2 vectors in 1 file, 1 finding\n"

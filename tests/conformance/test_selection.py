@@ -1,0 +1,71 @@
+"""The language in which commands say which vectors."""
+
+from __future__ import annotations
+
+import pytest
+
+from peerproof.conformance.selection import SelectionError, select
+from peerproof.conformance.vectors import Vector
+
+
+def a_vector(name: str, *clauses: str, level: str = "must", flags: tuple[str, ...] = ()) -> Vector:
+    identity = f"scuttlebutt/{name}"
+    layer = name.partition("/")[0]
+    return Vector(identity, 1, "", "scuttlebutt", layer, level, clauses, flags, (layer,), {}, f"{layer}/some.yaml", 1)
+
+
+VECTORS = [
+    a_vector("codec/digest", "B-40", "B-43"),
+    a_vector("codec/digest-cut", "BA-20", flags=("hostile",)),
+    a_vector("exchange/delta", "B-14", "B-43", level="should"),
+]
+
+
+def names(expression: str) -> list[str]:
+    return [vector.id.removeprefix("scuttlebutt/") for vector in select(VECTORS, expression)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("", ["codec/digest", "codec/digest-cut", "exchange/delta"]),
+        ("digest", ["codec/digest", "codec/digest-cut"]),
+        ("scuttlebutt/codec/digest", ["codec/digest"]),  # a whole id is itself only, though another begins with it
+        ("*/d*t", ["codec/digest", "codec/digest-cut"]),
+        ("clause:B-43", ["codec/digest", "exchange/delta"]),
+        ("clause:B-43 layer:codec", ["codec/digest"]),
+        ("clause:B-14,BA-20", ["codec/digest-cut", "exchange/delta"]),
+        ("clause:BA-*", ["codec/digest-cut"]),
+        ("!flag:hostile", ["codec/digest", "exchange/delta"]),
+        ("layer:codec !flag:hostile", ["codec/digest"]),
+        ("level:should", ["exchange/delta"]),
+        ("need:exchange", ["exchange/delta"]),
+        ("layer:codec level:should", []),  # each word fits something, nothing fits both
+    ],
+)
+def test_all_words_must_fit(expression: str, expected: list[str]) -> None:
+    assert names(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("digets", "no vector fits 'digets' (did you mean 'digest'?)"),
+        ("clause:B-99", "no vector fits 'B-99'"),
+        ("!flag:hostil", "no vector fits 'hostil' (did you mean 'hostile'?)"),
+        ("clause:B-14,B-99", "no vector fits 'B-99'"),
+        ("claus:B-14", "no key 'claus' in 'claus:B-14'; there are id, protocol, layer"),
+        ("clause:", "no vector fits ''"),
+    ],
+)
+def test_a_word_that_says_nothing_is_a_mistake(expression: str, message: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        select(VECTORS, expression)
+
+    assert message in str(caught.value)
+
+
+def test_a_former_id_leads_to_the_vector() -> None:
+    former = {"scuttlebutt/codec/old": "scuttlebutt/codec/digest"}
+
+    assert [vector.id for vector in select(VECTORS, "scuttlebutt/codec/old", former)] == ["scuttlebutt/codec/digest"]
