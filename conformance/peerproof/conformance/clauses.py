@@ -105,8 +105,8 @@ class Clauses:
 
 def protocols() -> list[str]:
     """The protocols that have both prose and code."""
-    folder = sources.clauses_file("").parent
-    return sorted(path.stem for path in folder.glob("*.md") if find_spec(f"peerproof.spec.{path.stem}"))
+    prose = sources.clauses_root().glob("*.md")
+    return sorted(path.stem for path in prose if find_spec(f"peerproof.spec.{path.stem}"))
 
 
 def specification(protocol: str) -> Any:
@@ -123,7 +123,7 @@ def code_of(protocol: str) -> list[Path]:
 
 def load(protocol: str) -> Clauses:
     """The clauses of a protocol. Raises VectorError if its prose is not written as it should be."""
-    path = sources.clauses_file(protocol)
+    path = sources.clauses_root() / f"{protocol}.md"
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -23,10 +23,9 @@ def schema(name: str) -> Path:
     return _first(_PACKAGE / "schemas", _SOURCE_TREE / "schemas") / f"{name}.schema.json"
 
 
-def clauses_file(protocol: str) -> Path:
-    """The protocol's clauses and decisions, in prose."""
-    name = f"{protocol}.md"
-    return _first(_PACKAGE / "clauses" / name, _SOURCE_TREE.parent / "spec" / name)
+def clauses_root() -> Path:
+    """The folder of the protocols' clauses and decisions in prose, `PROTOCOL.md` in it."""
+    return _first(_PACKAGE / "clauses", _SOURCE_TREE.parent / "spec")
 
 
 def models_manifest() -> Path:
