@@ -83,7 +83,14 @@ def size(form: Form) -> Size:
         return lambda value: 1 + (len(value) if value.isascii() else len(octets(value)))
     if isinstance(form, Record):
         parts = [(name, size(part)) for name, part in form.forms.items()]
-        return lambda value: sum(part(getattr(value, name)) for name, part in parts)
+
+        def record_size(value: Any) -> int:
+            total = 0
+            for name, part in parts:  # a loop, because sum() of a generator takes twice as long
+                total += part(getattr(value, name))
+            return total
+
+        return record_size
     raise TypeError(f"{form} has no fixed place in a datagram")
 
 
