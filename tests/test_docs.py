@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from peerproof.cli.main import COMMANDS
+from peerproof.conformance.vectors import load
+from peerproof.reference.harness import Harness
 from peerproof.reference.protocols import PROTOCOLS
 
 ROOT = Path(__file__).parents[1]
@@ -67,6 +73,43 @@ def test_named_commands_and_files_exist(page: Path) -> None:
     assert set(re.findall(r"(?:`|\$ |^)peerproof ([a-z]+)", text, re.MULTILINE)) <= commands
     assert set(re.findall(r"(?:`|\$ |^)make ([a-z]+)", text, re.MULTILINE)) <= set(targets)
     assert [name for name in files if not (ROOT / name).exists() and not name.startswith("docs/reference")] == []
+
+
+def test_adapter_page_shows_what_the_reference_answers() -> None:
+    """The requests of the page, in their order, get the replies of the page."""
+    page = (ROOT / "docs/how-to/write-an-adapter.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) for line in objects(block)]
+    harness = Harness()
+    tried = set()
+    for request, reply in pairwise(lines):
+        if request.get("op") in ("encode", "decode", "open", "call", "recv", "query"):
+            actual = harness.handle(request, lambda _: [])
+            for shown in (actual, reply):
+                shown.get("rejected", {}).pop("message", None)
+            assert actual == reply
+            tried.add(request["op"])
+
+    assert tried == {"encode", "decode", "open", "call", "recv", "query"}
+
+
+def test_vector_page_shows_a_vector_file(tmp_path: Path) -> None:
+    """The file on the page loads."""
+    page = (ROOT / "docs/how-to/write-a-vector.md").read_text(encoding="utf-8")
+    (tmp_path / "scuttlebutt/exchange").mkdir(parents=True)
+    (tmp_path / "scuttlebutt/exchange/example.yaml").write_text(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0], "utf-8")
+
+    (vector,) = load(tmp_path).vectors
+
+    assert vector.needs == ("api.update_local", "exchange", "observe.peers")
+
+
+def objects(text: str) -> Iterator[Any]:
+    """The JSON objects that stand one after the other in a text."""
+    at = 0
+    while at < len(text.rstrip()):
+        value, at = json.JSONDecoder().raw_decode(text, at)
+        yield value
+        at += len(text[at:]) - len(text[at:].lstrip())
 
 
 def clauses_of(protocol: str) -> list[str]:
