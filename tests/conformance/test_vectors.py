@@ -6,13 +6,18 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.conformance.conftest import CODEC, EXCHANGE
 
-from peerproof.conformance import compiled, vectors
+from peerproof.conformance import compiled, lint, vector_file, vectors
 from peerproof.conformance.vectors import VectorError, load
+from peerproof.conformance.yaml_subset import parse
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Written
@@ -105,6 +110,58 @@ def test_a_file_that_is_not_what_it_should_be_is_an_error_with_its_place(
 
     assert f"{caught.value.line}:{caught.value.column}" == place
     assert message in caught.value.message
+
+
+@given(data=st.data())
+def test_a_spoilt_file_is_an_error_with_its_place_and_never_anything_else(data: st.DataObject) -> None:
+    """Any part of a right file may be gone, renamed or anything else; reading it ends, and so does linting what is left."""
+    document = json.loads(json.dumps(parse(data.draw(st.sampled_from([CODEC, EXCHANGE])).encode(), "right").data))
+    layer = document["vectors"][0]["id"].split("/")[1]
+    for _ in range(data.draw(st.integers(1, 3))):
+        spoil(document, data)
+    text = json.dumps(document, indent=1)
+
+    try:
+        spoilt = parse(text.encode(), "spoilt")
+        found = vector_file.problems(spoilt, PurePosixPath(f"scuttlebutt/{layer}/some.yaml"))
+    except VectorError as error:
+        found = [error]
+    if not found:
+        lint.findings([lint.Source(Path("some.yaml"), text, spoilt)])
+
+    assert all(error.line >= 1 and error.column >= 1 for error in found)
+
+
+#: What may stand where something else should, as JSON so that each use is a fresh value.
+JUNK = ("null", "true", "0", "-1", "9007199254740993", '""', '"0g"', "[]", "{}", "[[]]", '{"hex": "zz"}', '{"bind": {}}')
+
+NAMES = ("bytes", "message", "rejects", "at", "expect", "any", "x", "on")
+
+
+def spoil(document: Any, data: st.DataObject) -> None:
+    """Removes, renames or replaces one part of a document."""
+    parts = [(parent, key) for parent in _collections(document) for key in _keys(parent)]
+    if not parts:
+        return
+    parent, key = data.draw(st.sampled_from(parts))
+    how = data.draw(st.sampled_from(["remove", "rename", "replace"]))
+    if how == "remove":
+        del parent[key]
+    elif how == "rename" and isinstance(parent, dict):
+        parent[data.draw(st.sampled_from(NAMES))] = parent.pop(key)
+    else:
+        parent[key] = json.loads(data.draw(st.sampled_from(JUNK)))
+
+
+def _keys(parent: Any) -> list[Any]:
+    return list(parent if isinstance(parent, dict) else range(len(parent)))
+
+
+def _collections(value: Any) -> Iterator[Any]:
+    if isinstance(value, (dict, list)):
+        yield value
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _collections(part)
 
 
 def test_a_message_is_a_codec_vectors_or_it_rejects_bytes_or_a_family(written: Written, codec: str) -> None:

@@ -189,7 +189,12 @@ def _needs(source: Source) -> Iterator[Finding]:
 def _matchers(source: Source) -> Iterator[Finding]:
     for where, vector in _each(source):
         bound: set[str] = set()
-        for place, value in _objects(vector.get("steps", []), (*where, "steps")):
+        expectations = (
+            (part, (*where, "steps", index, name))
+            for index, step in enumerate(vector.get("steps", ()))
+            for name, part in (("expect", step.get("expect")), ("observe", step.get("observe")))
+        )
+        for place, value in (found for part, at in expectations for found in _objects(part, at)):
             words = plain_forms.MATCHERS.intersection(value)
             if not words.isdisjoint(value) and len(value) > 1:
                 message = f"{sorted(words)[0]!r} beside other fields is no matcher but a literal; is that meant?"

@@ -68,6 +68,8 @@ def _explained(document: Document, error: Any) -> Iterator[VectorError]:
             if key in instance and (missing := [other for other in needed if other not in instance]):
                 yield document.error((*path, key), f"{key!r} needs {' and '.join(map(repr, missing))} beside it", at_key=True)
     elif rule == "oneOf":
+        if not isinstance(instance, dict):  # then its type is wrong, and said to be
+            return
         names = [name for case in value for name in case["required"]]
         present = [name for name in names if name in instance]
         found = f"found {' and '.join(present)}" if present else "found none of them"
