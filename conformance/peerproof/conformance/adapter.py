@@ -1,0 +1,360 @@
+"""
+The runner's end of the adapter protocol: ways to reach an implementation, and everything that can go wrong on the way.
+
+What goes wrong before the implementation has said who it is makes it `Unusable`. After that it is `Trouble` of the request
+that was not answered: the implementation died, hung, or said what is no reply.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from peerproof.conformance.channel import MAX_LINE, Channel, Connection, Ended, LineTooLong, Program, Silence
+from peerproof.conformance.choices import WrongQuestion
+from peerproof.conformance.protocol import VERSION, WITHOUT_CHOICES, Hello, Misshapen, Reply, Request, hello_of
+
+#: Answers a question: the inner object of a `choice` line to the indices of the options to take.
+Choose = Callable[[dict[str, Any]], list[int]]
+
+#: Sees each line: the direction, `>` to the adapter or `<` from it, and the line without its end.
+Watch = Callable[[str, str], None]
+
+_SHOWN: Final = 200  #: characters of a wrong line
+
+#: More requests than these are not on their way at once.
+WINDOW: Final = 256
+
+#: A batch has as much time as one request; it grows as long as it is answered well within that.
+FIRST_BATCH: Final = 8
+LARGEST_BATCH: Final = 256
+_WELL_WITHIN: Final = 0.1  #: of the time
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How many seconds an implementation may take; 0 is for ever."""
+
+    hello: float = 10.0
+    op: float = 2.0
+    bye: float = 1.0
+
+
+class Unusable(Exception):
+    """There is no implementation to judge; the message says why and what to do."""
+
+    def __init__(self, message: str, errors: bytes = b"") -> None:
+        super().__init__(message)
+        self.errors = errors
+
+
+class Trouble(Exception):
+    """The implementation has not answered a request and must be started again."""
+
+    def __init__(self, kind: str, detail: str, answered: Sequence[Reply] = (), errors: bytes = b"") -> None:
+        super().__init__(detail)
+        self.kind = kind  #: crashed, hung or garbled
+        self.detail = detail
+        self.answered = answered  #: replies to the requests before it
+        self.errors = errors  #: the last of what it wrote on standard error
+
+
+class Adapter(Protocol):
+    """An implementation that can be asked."""
+
+    def start(self) -> Hello:
+        """Starts it, or starts it again. Raises Unusable."""
+        ...
+
+    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
+        """The replies to requests, none of which depends on another's reply. Raises Trouble."""
+        ...
+
+    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
+        """The same as fast as possible, for requests in which there is nothing to choose. Raises Trouble."""
+        ...
+
+    def stop(self) -> None:
+        """Says goodbye, then ends it by force. Never raises."""
+        ...
+
+    def kill(self) -> None:
+        """Ends it by force. Never raises."""
+        ...
+
+    def abort(self) -> None:
+        """Makes the request that another thread waits for end in Trouble, soon. Never raises."""
+        ...
+
+
+def reach(implementation: str, patience: Patience, suite: str, watch: Watch | None = None) -> Adapter:
+    """The adapter for what `--impl` says: `tcp://host:port`, `py:module:Class`, or a command. Raises Unusable."""
+    if implementation.startswith("py:"):
+        from peerproof.conformance.inprocess import InProcess
+
+        return InProcess(implementation.removeprefix("py:"), patience, suite, watch)
+    if implementation.startswith("tcp://"):
+        host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
+        if not colon or not host or not port.isdigit():
+            raise Unusable(f"{implementation!r} is no address: expected tcp://HOST:PORT")
+        return LineAdapter(lambda: _attached(host.strip("[]"), int(port), patience), patience, suite, watch)
+    try:
+        argv = shlex.split(implementation)
+    except ValueError as error:
+        raise Unusable(f"--impl {implementation!r}: {error}") from None
+    return program(argv, patience, suite, watch)
+
+
+def program(argv: Sequence[str], patience: Patience, suite: str, watch: Watch | None = None) -> Adapter:
+    """The adapter that is this program."""
+    if not argv:
+        raise Unusable("--impl is empty: expected a command, tcp://HOST:PORT or py:MODULE:CLASS")
+    return LineAdapter(lambda: _started(argv), patience, suite, watch)
+
+
+def introduction(suite: str) -> Request:
+    """The `hello` of this runner."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        runner = f"peerproof {version('peerproof')}"
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        runner = "peerproof"
+    return {"op": "hello", "protocol": [VERSION, VERSION], "runner": runner, "vectors": suite, "choices": ["oracle", "set"]}
+
+
+def _started(argv: Sequence[str]) -> Channel:
+    try:
+        return Program(argv)
+    except FileNotFoundError:
+        hint = (
+            "it is looked for on the PATH; a program in this folder is ./PROGRAM" if os.sep not in argv[0] else "check the path"
+        )
+        if os.path.exists(argv[0]):
+            hint = "the interpreter that its first line names is missing"
+        raise Unusable(f"cannot start {argv[0]!r}: there is no such program ({hint})") from None
+    except PermissionError:
+        hint = "it is a folder" if os.path.isdir(argv[0]) else f"chmod +x {shlex.quote(argv[0])}"
+        raise Unusable(f"cannot start {argv[0]!r}: it is not executable ({hint})") from None
+    except OSError as error:
+        hint = "is its first line #!, with an interpreter?" if os.path.isfile(argv[0]) else "check the path"
+        raise Unusable(f"cannot start {argv[0]!r}: {error.strerror} ({hint})") from None
+
+
+def _attached(host: str, port: int, patience: Patience) -> Channel:
+    try:
+        return Connection(host, port, patience.hello or None)
+    except OSError as error:
+        reason = error.strerror or error
+        raise Unusable(f"cannot attach to tcp://{host}:{port}: {reason} (start the adapter first, listening there)") from None
+
+
+class LineAdapter:
+    """An adapter that reads and writes lines of JSON."""
+
+    def __init__(self, open_channel: Callable[[], Channel], patience: Patience, suite: str, watch: Watch | None = None) -> None:
+        self._open_channel = open_channel
+        self._patience = patience
+        self._suite = suite
+        self._watch = watch
+        self._channel: Channel | None = None
+        self._next_id = 0
+        self._oracle = False
+        self._batch = FIRST_BATCH
+
+    def start(self) -> Hello:
+        """Starts it, or starts it again. Raises Unusable."""
+        self.kill()
+        self._channel = self._open_channel()
+        self._next_id = 0
+        try:
+            (reply,) = self._exchange([introduction(self._suite)], _no_choice, self._patience.hello)
+            hello = hello_of(reply)
+        except Trouble as trouble:
+            self.kill()
+            because = {"hung": f"said nothing within {self._patience.hello:g} s", "crashed": trouble.detail}
+            said = because.get(trouble.kind, trouble.detail)
+            raise Unusable(f"the adapter cannot be used: after hello it {said}", trouble.errors) from None
+        except Misshapen as error:
+            errors = self._channel.errors
+            self.kill()
+            raise Unusable(f"the adapter cannot be used: its reply to hello: {error}", errors) from None
+        self._oracle = hello.oracle
+        return hello
+
+    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
+        """The replies to requests, none of which depends on another's reply. Raises Trouble."""
+        replies: list[Reply] = []
+        for group in self._groups(requests):
+            try:
+                replies += self._exchange(group, choose, self._patience.op)
+            except Trouble as trouble:
+                trouble.answered = [*replies, *trouble.answered]
+                raise
+        return replies
+
+    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
+        """
+        The same in batches, for requests in which there is nothing to choose. Raises Trouble.
+
+        An adapter that has no batch is asked without. Trouble in a batch says nothing about which request it was.
+        """
+        replies: list[Reply] = []
+        while self._batch and len(replies) < len(requests):
+            items = requests[len(replies) : len(replies) + self._batch]
+            begin = time.monotonic()
+            (reply,) = self._exchange([{"op": "batch", "items": items}], _no_choice, self._patience.op)
+            results = reply.get("results")
+            if not isinstance(results, list) or len(results) != len(items) or not all(isinstance(part, dict) for part in results):
+                self._batch = 0  # it has none, or a wrong one; what it says one by one may be right
+                break
+            replies += results
+            well_within = time.monotonic() - begin < self._patience.op * _WELL_WITHIN or not self._patience.op
+            self._batch = min(LARGEST_BATCH, self._batch * 2) if well_within else max(1, self._batch // 2)
+        return replies + self.ask(requests[len(replies) :], _no_choice)
+
+    def stop(self) -> None:
+        """Says goodbye, then ends it by force. Never raises."""
+        if self._channel is None:
+            return
+        try:
+            self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
+        except Trouble:
+            self.kill()
+            return
+        self._channel.close(self._patience.bye)
+        self._channel = None
+
+    def kill(self) -> None:
+        """Ends it by force. Never raises."""
+        if self._channel is not None:
+            self._channel.close(0)
+            self._channel = None
+
+    def abort(self) -> None:
+        """Makes the request that another thread waits for end in Trouble, soon. Never raises."""
+        if channel := self._channel:
+            channel.abort()
+
+    def _groups(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
+        """What may be on its way at once: who waits for an answer to a choice must not find a request instead."""
+        if len(requests) == 1:
+            return [requests]
+        groups: list[Sequence[Request]] = []
+        for request in requests:
+            quiet = not self._oracle or request["op"] in WITHOUT_CHOICES
+            if quiet and groups and len(groups[-1]) < WINDOW and groups[-1][-1]["op"] in WITHOUT_CHOICES | {request["op"]}:
+                groups[-1] = [*groups[-1], request]
+            else:
+                groups.append([request])
+        return groups
+
+    def _exchange(self, requests: Sequence[Request], choose: Choose, seconds: float) -> list[Reply]:
+        assert self._channel is not None, "an adapter is started before it is asked"
+        first = self._next_id
+        self._next_id += len(requests)
+        lines = [_encode({"id": first + index, **request}) for index, request in enumerate(requests)]
+        if self._watch:
+            for line in lines:
+                self._watch(">", line)
+        self._channel.write(("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))
+        replies: list[Reply] = []
+        for index in range(len(requests)):
+            try:
+                replies.append(self._reply(first + index, choose, seconds))
+            except Trouble as trouble:
+                trouble.answered = replies
+                raise
+        return replies
+
+    def _reply(self, expected_id: int, choose: Choose, seconds: float) -> Reply:
+        deadline = time.monotonic() + seconds if seconds else None
+        while True:
+            reply = self._line(deadline, seconds)
+            question = reply.get("choice")
+            if question is None:
+                if reply.get("id") != expected_id or type(reply["id"]) is not int:
+                    raise self._trouble("garbled", f"expected the reply to request {expected_id}, found id {reply.get('id')!r}")
+                return reply
+            if not isinstance(question, dict) or question.get("for") != expected_id:
+                raise self._trouble("garbled", f'a choice is an object with "for": {expected_id}, the open request: {question!r}')
+            try:
+                pick = choose(question)
+            except WrongQuestion as error:
+                raise self._trouble("garbled", str(error)) from None
+            answer = _encode({"choice": {"for": expected_id, "n": question.get("n"), "pick": pick}})
+            if self._watch:
+                self._watch(">", answer)
+            assert self._channel is not None
+            self._channel.write((answer + "\n").encode())
+
+    def _line(self, deadline: float | None, seconds: float) -> Reply:
+        assert self._channel is not None
+        try:
+            line = self._channel.line(deadline)
+        except Silence:
+            raise self._trouble("hung", f"did not answer within {seconds:g} s{self._half_a_line()}") from None
+        except Ended as ended:
+            raise self._trouble("crashed", f"{ended}{self._half_a_line()}") from None
+        except LineTooLong:
+            raise self._trouble("garbled", f"wrote a line of more than {MAX_LINE >> 20} MiB") from None
+        if self._watch:
+            self._watch("<", line.decode("utf-8", "backslashreplace"))
+        try:
+            reply = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise self._trouble(
+                "garbled", f"wrote a line that is no JSON{_place(error)}: {_shown(line)}\n{_cause(line)}"
+            ) from None
+        if not isinstance(reply, dict):
+            raise self._trouble("garbled", f"wrote a line that is no JSON object: {_shown(line)}\n{_cause(line)}")
+        return reply
+
+    def _half_a_line(self) -> str:
+        assert self._channel is not None
+        rest = self._channel.unfinished()
+        return f", in the middle of the line {_shown(rest)} (a reply ends with a line feed, and is flushed)" if rest else ""
+
+    def _trouble(self, kind: str, detail: str) -> Trouble:
+        assert self._channel is not None
+        return Trouble(kind, detail, errors=self._channel.errors)
+
+
+def _no_choice(question: dict[str, Any]) -> list[int]:
+    raise WrongQuestion(f"asked for a choice where there is nothing to choose: {question!r}")
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "backslashreplace")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(line)} bytes)"
+
+
+def _place(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f", at column {error.colno}"
+    return f", at column {error.start + 1}" if isinstance(error, UnicodeDecodeError) else ""
+
+
+def _cause(line: bytes) -> str:
+    """The likely cause of a line that is no reply."""
+    start = line.lstrip()[:1]
+    if line.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        return "It starts with a byte order mark: write UTF-8 without one."
+    if b"\0" in line:
+        return "It holds zero bytes: is the output UTF-16, or binary?"
+    if not line.strip():
+        return "The line is empty: one reply is one line, with one line feed at its end."
+    if start == b"{" and (line.rstrip() == b"{" or line.count(b"{") > line.count(b"}")):
+        return "The line ends within an object: is the JSON written over several lines?"
+    if start == b"{" and b"'" in line and b'"' not in line:
+        return "It has single quotes: is that the language's own notation instead of JSON?"
+    if start == b"{":
+        return "It is almost JSON: compare it with the column named above."
+    return "It looks like text for people: standard output is for protocol lines only, everything else goes to standard error."

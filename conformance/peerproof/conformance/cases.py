@@ -1,0 +1,57 @@
+"""Which cases a vector is: one, or one for each thing that is judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from peerproof.conformance import codec_cases, exchange, hostile_cases
+from peerproof.conformance.trial import Case, Dialogue, Trial
+from peerproof.conformance.vectors import Suite, Vector
+
+#: part -> how it is tried
+DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
+    "decode": codec_cases.decode,
+    "encode": codec_cases.encode,
+    "reencode": codec_cases.reencode,
+    "rejects": codec_cases.rejects,
+    "survives": hostile_cases.survives,
+    "unchanged": hostile_cases.unchanged,
+    "serves": hostile_cases.serves,
+    "exchange": exchange.exchange,
+    "cluster": exchange.cluster,
+}
+
+HOSTILE: Final = ("survives", "unchanged", "serves")
+
+
+def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
+    """The cases of vectors of a suite, in their order."""
+    probes: dict[str, tuple[str, ...]] = {}
+    found: list[Case] = []
+    for vector in vectors:
+        if vector.layer != "codec":
+            found.append(Case(vector.id, vector, vector.layer, frozenset(vector.needs)))
+            continue
+        if "rejects" not in vector.body:
+            parts = vector.body.get("checks", ("decode", "encode"))
+            found += [Case(f"{vector.id}#{part}", vector, part, frozenset(vector.needs)) for part in parts]
+            continue
+        if vector.protocol not in probes:
+            probes[vector.protocol] = _probes(suite, vector.protocol)
+        found.append(Case(f"{vector.id}#rejects", vector, "rejects", frozenset(vector.needs)))
+        needs = frozenset(vector.needs) - {"codec"} | {"exchange"}
+        found += [Case(f"{vector.id}#{part}", vector, part, needs, probes[vector.protocol]) for part in HOSTILE]
+    return found
+
+
+def _probes(suite: Suite, protocol: str) -> tuple[str, ...]:
+    """A legal message of each type: the first that the suite's vectors have with something in it, or the first at all."""
+    found: dict[str, tuple[bool, str]] = {}
+    for vector in suite.vectors:
+        if vector.protocol == protocol and "message" in vector.body:
+            message = vector.body["message"]
+            full = any(value for member, value in message.items() if member != "type")
+            if message["type"] not in found or (full and not found[message["type"]][0]):
+                found[message["type"]] = full, vector.body["bytes"]
+    return tuple(digits for _, digits in found.values())

@@ -1,0 +1,258 @@
+"""
+Cases about behaviour: one node and scripted peers (exchange), or a cluster of nodes and a network between them.
+
+What a step's action makes nodes put out is judged by the next `expect`, all of it; what no `expect` has judged when the next
+one comes, or the end, is unexpected. In a cluster the runner carries the messages, and only queries are judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from peerproof.conformance.codec_cases import bytes_difference
+from peerproof.conformance.matching import Bound, Difference, bindings, first_difference
+from peerproof.conformance.stage import Message, Stage
+from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read, specification
+from peerproof.spec.wire import Plain
+
+DEFAULT_DELAY: Final = 1
+
+
+def exchange(trial: Trial) -> Dialogue:
+    """One node under test; its peers are the vector's."""
+    return (yield from _Script(trial, Stage(trial, trial.body["nodes"])).play())
+
+
+def cluster(trial: Trial) -> Dialogue:
+    """Several nodes under test, and a network."""
+    delay = trial.body.get("network", {}).get("delay", DEFAULT_DELAY)
+    return (yield from _Script(trial, Network(trial, trial.body["nodes"], delay)).play())
+
+
+class Network(Stage):
+    """Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then."""
+
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], delay: int) -> None:
+        super().__init__(trial, nodes)
+        self.delay = delay
+        self.groups: Sequence[Sequence[str]] = ()
+        self._on_the_way: list[tuple[int, int, Message]] = []
+        self._count = 0
+
+    def sent(self, message: Message) -> None:
+        """A node put out a datagram: it is on its way."""
+        super().sent(message)
+        self.messages.clear()
+        self._count += 1
+        heappush(self._on_the_way, (message.at + self.delay, self._count, message))
+
+    def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
+        """The next timer, or the next message to arrive; at the same instant, timers come first."""
+        timer = super().next_due(until)
+        if not self._on_the_way or self._on_the_way[0][0] > until or (timer and timer[0] <= self._on_the_way[0][0]):
+            return timer
+        return self._on_the_way[0][0], self._arrive
+
+    def _arrive(self) -> Asking:
+        _, _, message = heappop(self._on_the_way)
+        receiver = self.actors.get(self.named(message.to))
+        if receiver and receiver.up and not self._parted(message.sender, receiver.name):
+            yield from self.deliver(receiver, self.actors[message.sender].addr, message.bytes)
+
+    def _parted(self, one: str, other: str) -> bool:
+        sides = [next((index for index, group in enumerate(self.groups) if name in group), None) for name in (one, other)]
+        return None not in sides and sides[0] != sides[1]
+
+
+class _Script:
+    """A vector's steps on a stage."""
+
+    def __init__(self, trial: Trial, stage: Stage) -> None:
+        self.trial = trial
+        self.stage = stage
+        self.bound: Bound = {}
+        self.branches: list[str] = []
+        self.tolerated: list[str] = []
+        self.where = ""
+
+    def play(self) -> Dialogue:
+        yield from self.stage.open()
+        for index, step in enumerate(self.trial.body.get("setup", ())):
+            self.where = f"setup[{index}]"
+            yield from self.act(step)
+        self.stage.messages.clear()
+        self.stage.events.clear()
+        for index, step in enumerate(self.trial.body["steps"]):
+            self.where = f"steps[{index}]"
+            if "expect" in step:
+                yield from self.expect(step["expect"])
+            elif "observe" in step:
+                yield from self.observe(step["observe"])
+            else:
+                yield from self.act(step)
+        self.where = "after the last step"
+        self.nothing_unexpected()
+        return Verdict(tuple(self.branches), "; ".join(self.tolerated) or None)
+
+    def act(self, step: Mapping[str, Any]) -> Asking:
+        """Something happens, at its time; what is due before happens before."""
+        stage, at = self.stage, step["at"]
+        self.trial.choices.script(step.get("picks", ()))
+        named = step.get("advance")
+        yield from stage.advance(at, stage.actors if named == "all" else [named] if named else ())
+        match step:
+            case {"send": send}:
+                yield from stage.deliver(stage.actors[send["to"]], stage.address(send["from"]), self.bytes_of(send))
+            case {"call": call}:
+                yield from self.call(call, step.get("refused"))
+            case {"crash": name}:
+                yield from stage.crash(stage.actors[name])
+            case {"restart": name}:
+                yield from stage.restart(stage.actors[name])
+            case {"cut": groups}:
+                self.network.groups = groups
+                parts = " | ".join(", ".join(group) for group in groups)
+                self.trial.story.append(Happening(at, "", f"cut {parts}"))
+            case {"heal": _}:
+                self.network.groups = ()
+                self.trial.story.append(Happening(at, "", "heal"))
+
+    @property
+    def network(self) -> Network:
+        """The stage of a cluster."""
+        assert isinstance(self.stage, Network)
+        return self.stage
+
+    def bytes_of(self, send: Mapping[str, Any]) -> str:
+        """The datagram of a step, as the specification encodes it if it is given as a message."""
+        if "bytes" in send:
+            digits: str = send["bytes"]
+            return digits
+        message = specification(self.trial.vector.protocol).MESSAGE
+        return bytes(message.encode(message.value(send["message"]))).hex()
+
+    def call(self, call: Mapping[str, Any], announced: str | bool | None) -> Asking:
+        """The application asks for something, which may be refused only if the vector says so."""
+        actor, args = self.stage.actors[call["node"]], call.get("args", {})
+        shown = ", ".join(f"{name}={_brief(value)}" for name, value in args.items())
+        self.trial.story.append(Happening(self.stage.now, actor.name, f"{call['op']}({shown})"))
+        reply = yield from self.stage.act(actor, "call", name=call["op"], args=args)
+        refused = reply.get("refused", {}).get("class")
+        if refused:
+            self.trial.story.append(Happening(self.stage.now, actor.name, f"refused: {refused}"))
+        if bool(refused) != bool(announced) or (isinstance(announced, str) and refused != announced):
+            expected = {"refused": announced} if announced else "the call is carried out"
+            actual = {"refused": reply["refused"]} if refused else "the call was carried out"
+            raise Miss("refused", Difference(f"{self.where}.call", expected, actual))
+
+    def observe(self, observe: Mapping[str, Any]) -> Asking:
+        """A query gives what it should."""
+        value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"])
+        self.trial.story.append(Happening(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
+        self.bound = self.judged("observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound)
+
+    def expect(self, expect: Mapping[str, Any]) -> Asking:
+        """What came since the last time is what should have."""
+        if within := expect.get("within"):
+            yield from self.stage.advance(self.stage.now + within)
+        if "any_of" in expect:
+            self.take_branch(expect["any_of"])
+        else:
+            self.bound = self.judge(expect, self.bound)
+        self.clear()
+        if "quiet_until" in expect:
+            self.trial.choices.script(())
+            yield from self.stage.advance(expect["quiet_until"])
+            self.nothing_unexpected()
+
+    def take_branch(self, branches: Sequence[Mapping[str, Any]]) -> None:
+        """The first of the allowed outcomes that fits."""
+        closest: Miss | None = None
+        for branch in branches:
+            try:
+                self.bound = self.judge(branch, self.bound)
+            except Miss as miss:
+                closest = closest or miss
+                continue
+            self.branches.append(branch["branch"])
+            if branch["verdict"] == "tolerated":
+                self.tolerated.append(f"{branch['branch']}: {branch['because']}")
+            return
+        assert closest is not None, "any_of has at least two branches"
+        difference = closest.difference
+        names = ", ".join(branch["branch"] for branch in branches)
+        where = f"{difference.where} (none of the branches {names} fits; shown against the first)"
+        raise Miss(closest.failure, replace(difference, where=where))
+
+    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+        """The names bound if messages, and events if the vector names any, are as expected. Raises Miss."""
+        ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
+        in_plain_form = any("message" in message for message in wanted)
+        matchers = [self.matcher(message, in_plain_form) for message in wanted]
+        found = [self.seen(message, in_plain_form) for message in self.stage.messages]
+        expected = matchers if order == "ordered" else {"multiset": matchers}
+        after = next(bindings(expected, found, bound), None)
+        if after is None:
+            difference = first_difference(expected, found, bound, f"{self.where}.messages")
+            assert difference is not None, "what does not fit differs"
+            raise Miss("messages", self.readable(difference))
+        if "events" in expect:
+            after = self.judged("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
+        return after
+
+    def matcher(self, message: Mapping[str, Any], in_plain_form: bool) -> dict[str, Any]:
+        """A message that is expected, with the members that `seen` gives."""
+        shown: dict[str, Any] = {"to": self.stage.address(message["to"]), "bytes": message.get("bytes", {"any": True})}
+        return shown | ({"message": message.get("message", {"any": True})} if in_plain_form else {})
+
+    def seen(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
+        """A message that came; in plain form only if somebody will look, since reading takes time."""
+        shown = {"to": message.to, "bytes": message.bytes}
+        return shown | ({"message": read(self.trial.vector.protocol, message.bytes)} if in_plain_form else {})
+
+    def readable(self, difference: Difference) -> Difference:
+        """The difference with what the specification reads in the bytes of it."""
+        protocol, expected, actual = self.trial.vector.protocol, difference.expected, difference.actual
+        if difference.where.endswith(".bytes"):
+            return bytes_difference(protocol, difference.where, expected, actual)
+        shown = [
+            {name: value for name, value in side.items() if value != {"any": True} and name != "message"}
+            | ({} if isinstance(side.get("bytes"), str) else {"message": side.get("message")})
+            if isinstance(side, dict) and "bytes" in side
+            else side
+            for side in (expected, actual)
+        ]
+        reads = [
+            read(protocol, side["bytes"]) if isinstance(side, dict) and isinstance(side.get("bytes"), str) else None
+            for side in (expected, actual)
+        ]
+        return Difference(difference.where, *shown, *reads)
+
+    def judged(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
+        """The names bound if it fits. Raises Miss."""
+        after = next(bindings(expected, actual, bound), None)
+        if after is None:
+            difference = first_difference(expected, actual, bound, where)
+            assert difference is not None, "what does not fit differs"
+            raise Miss(failure, difference)
+        return after
+
+    def nothing_unexpected(self) -> None:
+        """No message is left that nothing has expected. Raises Miss."""
+        if isinstance(self.stage, Network):
+            return
+        self.judge({}, self.bound)
+        self.clear()
+
+    def clear(self) -> None:
+        """What has come is judged."""
+        self.stage.messages.clear()
+        self.stage.events.clear()
+
+
+def _brief(value: Plain) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,111 @@
+"""
+Cases about what malformed datagrams do to a node: it survives them, they change nothing, and it serves afterwards.
+
+None of these needs to know the protocol. The node is first told some legal messages, taken from the suite's own vectors,
+so that it has a state to lose; whether it still serves is seen by the side of a twin that was told nothing malformed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from peerproof.conformance.choices import Choices
+from peerproof.conformance.codec_cases import variants
+from peerproof.conformance.families import Variant
+from peerproof.conformance.matching import Difference, first_difference
+from peerproof.conformance.protocol import Request
+from peerproof.conformance.stage import Message, Stage
+from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read
+
+_NODE: Final = {"addr": "node:1"}
+_PEER: Final = "peer:1"
+_LATER: Final = 60_000  #: milliseconds in which timers of any protocol run
+
+
+def survives(trial: Trial) -> Dialogue:
+    """The node takes every malformed datagram without dying or hanging; the runner notices if it does not."""
+    stage = Stage(trial, {"node": _NODE})
+    yield from stage.open()
+    for variant in variants(trial.vector.protocol, trial.body):
+        yield from _fed(trial, stage, variant)
+    return Verdict()
+
+
+def unchanged(trial: Trial) -> Dialogue:
+    """Nothing is sent, and every query gives what it gave before."""
+    stage = Stage(trial, {"node": _NODE})
+    yield from stage.open()
+    yield from _probed(trial, stage)
+    stage.messages.clear()
+    before = yield from _queried(trial, stage)
+    timer = stage.actors["node"].next_timer
+    for variant in variants(trial.vector.protocol, trial.body):
+        yield from _fed(trial, stage, variant)
+        if stage.messages:
+            answer = stage.messages[0]
+            shown = {"to": answer.to, "bytes": answer.bytes}
+            what = read(trial.vector.protocol, answer.bytes)
+            raise Miss("changed", Difference(f"{variant.name}: messages", None, shown, None, what))
+    after = yield from _queried(trial, stage)
+    if difference := first_difference(before, after, {}):
+        raise Miss("changed", difference)
+    if stage.actors["node"].next_timer != timer:
+        raise Miss("changed", Difference("next_timer_ms", timer, stage.actors["node"].next_timer))
+    return Verdict()
+
+
+def serves(trial: Trial) -> Dialogue:
+    """Afterwards it does what its twin does that has seen nothing malformed."""
+    twins = []
+    for hostile in (False, True):
+        trial.choices = Choices(trial.seed)  # the same answers for both
+        stage = Stage(trial, {"node": _NODE})
+        yield from stage.open()
+        if hostile:
+            for variant in variants(trial.vector.protocol, trial.body):
+                yield from _fed(trial, stage, variant)
+            stage.messages.clear()
+        yield from _probed(trial, stage)
+        yield from stage.advance(min(_LATER, stage.actors["node"].next_timer or 0))
+        twins.append(_served(trial, stage.messages))
+    if difference := first_difference(twins[0], twins[1], {}, "messages"):
+        raise Miss("unserving", difference)
+    return Verdict()
+
+
+def _fed(trial: Trial, stage: Stage, variant: Variant) -> Asking:
+    trial.essence = [*trial.essence[:1], _essence(variant)]
+    yield from stage.deliver(stage.actors["node"], _PEER, variant.data.hex())
+
+
+def _essence(variant: Variant) -> Request:
+    return {"op": "recv", "now_ms": 0, "via": "udp", "from": _PEER, "bytes": variant.data.hex()}
+
+
+def _probed(trial: Trial, stage: Stage) -> Asking:
+    """The node is told something legal of each kind."""
+    for digits in trial.case.probes:
+        yield from stage.deliver(stage.actors["node"], _PEER, digits)
+
+
+def _queried(trial: Trial, stage: Stage) -> Asking:
+    """What the node answers to every query that it offers."""
+    answers = {}
+    for capability in sorted(trial.offered.capabilities):
+        if capability.startswith("observe."):
+            what = capability.removeprefix("observe.")
+            answers[what] = yield from stage.query(stage.actors["node"], what)
+    return answers
+
+
+def _served(trial: Trial, messages: list[Message]) -> list[dict[str, Any]]:
+    """What can be compared: everything, or, of a node that draws for itself, to whom it sends what kind of message."""
+    if trial.hello.oracle:
+        return [{"to": message.to, "bytes": message.bytes} for message in messages]
+    shown = [(message.at, str(message.to), _kind(trial, message.bytes)) for message in messages]
+    return [{"at": at, "to": to, "type": kind} for at, to, kind in sorted(shown)]
+
+
+def _kind(trial: Trial, digits: str) -> str:
+    message = read(trial.vector.protocol, digits)
+    return str(message["type"]) if isinstance(message, dict) and "type" in message else "no message"

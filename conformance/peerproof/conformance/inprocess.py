@@ -1,0 +1,172 @@
+"""
+An implementation in this process: a Python class with `handle(request, choose) -> reply`.
+
+It runs in a thread of its own, so that an endless loop in it is left behind like a program that hangs, and whatever it
+raises, `SystemExit` too, is its own crash. Nothing can be done about one that ends the whole process.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from peerproof.conformance.adapter import Choose, Patience, Trouble, Unusable, Watch, introduction
+from peerproof.conformance.choices import WrongQuestion
+from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, hello_of
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
+
+Handle = Callable[[Request, Choose], Any]
+
+
+class InProcess:
+    """The adapter `py:module:Class`. To start it again is to make another instance."""
+
+    def __init__(self, name: str, patience: Patience, suite: str, watch: Watch | None = None) -> None:
+        self._name = name
+        self._patience = patience
+        self._suite = suite
+        self._watch = watch
+        self._worker: _Worker | None = None
+        self._next_id = 0
+
+    def start(self) -> Hello:
+        """Makes an instance and greets it. Raises Unusable."""
+        self.kill()
+        self._next_id = 0
+        self._worker = _Worker(self._made)
+        try:
+            (reply,) = self._exchange([introduction(self._suite)], _no_choice, self._patience.hello)
+            return hello_of(reply)
+        except (Trouble, Misshapen) as error:
+            self.kill()
+            errors = error.errors if isinstance(error, Trouble) else b""
+            raise Unusable(f"py:{self._name} cannot be used: at hello it {error}", errors) from None
+
+    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
+        """The replies to requests. Raises Trouble."""
+        return self._exchange(requests, choose, self._patience.op)
+
+    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
+        """The same: in one process there is nothing to gain by a batch."""
+        return self.ask(requests, _no_choice)
+
+    def stop(self) -> None:
+        """Says goodbye. Never raises."""
+        if self._worker is None:
+            return
+        try:
+            self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
+        except Trouble:
+            pass
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Leaves the instance alone; its thread ends as soon as it returns."""
+        if self._worker is not None:
+            self._worker.requests.put(None)
+            self._worker = None
+
+    def abort(self) -> None:
+        """Nothing can be done from outside; whoever waits has waited when the time for a request is over."""
+
+    def _made(self) -> Handle:
+        module, colon, name = self._name.partition(":")
+        if not colon:
+            raise ImportError(f"py:{self._name} is no implementation: expected py:MODULE:CLASS")
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.insert(0, here)
+        handle: Handle = getattr(import_module(module), name)().handle
+        return handle
+
+    def _exchange(self, requests: Sequence[Request], choose: Choose, seconds: float) -> list[Reply]:
+        assert self._worker is not None, "an adapter is started before it is asked"
+        first = self._next_id
+        self._next_id += len(requests)
+        task = _Task([{"id": first + index, **request} for index, request in enumerate(requests)], choose)
+        if self._watch:
+            for request in task.requests:
+                self._watch(">", _encode(request))
+        self._worker.requests.put(task)
+        self._wait(task, seconds)
+        if self._watch:
+            for reply in task.replies:
+                self._watch("<", _encode(reply))
+        if task.failure is not None:
+            kind, detail, errors = task.failure
+            raise Trouble(kind, detail, list(task.replies), errors.encode())
+        return task.replies
+
+    def _wait(self, task: _Task, seconds: float) -> None:
+        """Until all are answered, or one takes too long."""
+        answered = 0
+        while True:
+            try:
+                return task.done.get(timeout=seconds or None)
+            except Empty:
+                if len(task.replies) == answered:
+                    task.abandoned = True
+                    raise Trouble("hung", f"did not answer within {seconds:g} s", list(task.replies)) from None
+                answered = len(task.replies)
+
+
+class _Task:
+    """Requests on their way to the thread, and replies on their way back."""
+
+    def __init__(self, requests: list[Request], choose: Choose) -> None:
+        self.requests: Final = requests
+        self.choose: Final = choose
+        self.replies: list[Reply] = []
+        self.failure: tuple[str, str, str] | None = None  #: kind, detail and traceback
+        self.abandoned = False
+        self.done: SimpleQueue[None] = SimpleQueue()
+
+
+class _Worker:
+    """The thread in which an instance lives."""
+
+    def __init__(self, make: Callable[[], Handle]) -> None:
+        self.requests: SimpleQueue[_Task | None] = SimpleQueue()
+        threading.Thread(target=self._run, args=(make,), daemon=True).start()
+
+    def _run(self, make: Callable[[], Handle]) -> None:
+        handle: Handle | None = None
+        while (task := self.requests.get()) is not None:
+            try:
+                handle = handle or make()
+                for request in task.requests:
+                    if task.abandoned:
+                        return
+                    task.replies.append(_reply(request, handle(request, task.choose)))
+            except WrongQuestion as error:
+                task.failure = ("garbled", str(error), "")
+            except _NoReply as error:
+                task.failure = ("garbled", str(error), "")
+            except BaseException as error:  # noqa: BLE001  # whatever an implementation does, the runner goes on
+                detail = "".join(traceback.format_exception_only(error)).strip()
+                task.failure = ("crashed", f"raised {detail}", traceback.format_exc())
+            task.done.put(None)
+
+
+class _NoReply(Exception):
+    """What `handle` returned is no reply."""
+
+
+def _reply(request: Request, reply: Any) -> Reply:
+    if not isinstance(reply, dict):
+        raise _NoReply(f"handle() returned no dict for {request['op']}: {reply!r}")
+    if reply.get("id", request["id"]) != request["id"]:
+        raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
+    return reply
+
+
+def _no_choice(question: dict[str, Any]) -> list[int]:
+    raise WrongQuestion(f"asked for a choice where there is nothing to choose: {question!r}")

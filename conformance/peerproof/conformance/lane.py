@@ -1,0 +1,252 @@
+"""
+A lane: one process of the implementation, and the cases that are tried on it one after the other.
+
+Codec cases are packed together, since nothing in them depends on an earlier answer. When the implementation fails to answer
+in the middle of a pack, nobody is blamed yet: each case that is still open is a suspect and is tried by itself. Whoever then
+crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no suspect does it by
+itself, the first of them stands for the pack, unconfirmed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from peerproof.conformance.adapter import Adapter, Trouble, Unusable
+from peerproof.conformance.cases import DIALOGUES
+from peerproof.conformance.matching import Difference
+from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
+from peerproof.conformance.result import Result
+from peerproof.conformance.trial import Case, Miss, Trial, Verdict
+
+Emit = Callable[[Result], None]
+
+#: What a process that must be started again counts as; any other failure leaves it usable.
+TROUBLES: Final = ("crashed", "hung", "garbled")
+
+_FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
+
+
+class Control:
+    """What all lanes of a run share: whether to go on, and how often the implementation was started again."""
+
+    def __init__(self, most_restarts: int) -> None:
+        self.ended: str | None = None  #: why there is no going on
+        self.unusable = False  #: because it can no longer be started
+        self._most_restarts = most_restarts
+        self._restarts = 0
+        self._lock = threading.Lock()
+
+    def end(self, because: str, *, unusable: bool = False) -> None:
+        """No further case is begun."""
+        with self._lock:
+            if self.ended is None:
+                self.ended, self.unusable = because, unusable
+
+    def restarted(self) -> None:
+        """The implementation has to be started again because of what it did."""
+        with self._lock:
+            self._restarts += 1
+            spent = self._restarts >= self._most_restarts
+        if spent:
+            self.end(f"the implementation had to be started again {self._most_restarts} times (--max-restarts)")
+
+
+class Playing:
+    """A trial and its dialogue."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.requests: Sequence[Request] = ()
+        self.outcome: Verdict | Miss | None = None  #: None as long as it goes on
+        self._dialogue = DIALOGUES[trial.case.part](trial)
+        self.feed(None)
+
+    def feed(self, replies: list[Reply] | None) -> None:
+        """The dialogue goes on with the replies to its requests."""
+        try:
+            for request, reply in zip(self.requests, replies or (), strict=True):
+                _check(request, reply)
+            self.requests = next(self._dialogue) if replies is None else self._dialogue.send(replies)
+        except StopIteration as end:
+            self.outcome = end.value
+        except Miss as miss:
+            self.outcome = miss
+            self._dialogue.close()
+
+
+class Lane:
+    """One process of the implementation."""
+
+    def __init__(self, adapter: Adapter, hello: Hello, seed: str, control: Control) -> None:
+        self._adapter = adapter
+        self._hello = hello
+        self._seed = seed
+        self._control = control
+
+    def run(self, pack: Sequence[Case], emit: Emit) -> None:
+        """Tries cases, as long as there is any going on."""
+        if len(pack) > 1 and all(case.codec for case in pack):
+            self._packed(pack, emit)
+            return
+        for case in pack:
+            if self._control.ended is None:
+                self._emit(self.alone(case), emit)
+
+    def alone(self, case: Case) -> Result:
+        """Tries a case by itself, and if it crashes or hangs, once more."""
+        result, usable = self._tried(case)
+        if usable or self._control.ended:
+            return result
+        self._control.restarted()
+        if not self._start():
+            return result
+        again, usable = self._tried(case)
+        if not usable:
+            self._start()
+        if again.failure == result.failure:
+            return replace(result, confirmed=True)
+        came_out = f"{again.status} ({again.failure})" if again.failure else again.status
+        return replace(result, confirmed=False, reason=f"{result.reason}; tried again alone: {came_out}")
+
+    def _emit(self, result: Result, emit: Emit) -> None:
+        if self._control.ended != INTERRUPTED:
+            emit(result)
+
+    def _tried(self, case: Case) -> tuple[Result, bool]:
+        """The result of one trial, and whether the process can still be used."""
+        begin = time.perf_counter()
+        playing = Playing(Trial(case, self._seed, self._hello))
+        trial = playing.trial
+        try:
+            while playing.outcome is None:
+                playing.feed(self._adapter.ask(playing.requests, trial.choices.answer))
+            if trial.handles:
+                self._adapter.ask([{"op": "close", "handle": handle} for handle in trial.handles], trial.choices.answer)
+        except Trouble as trouble:
+            return _troubled(trial, trouble, _since(begin)), False
+        return result_of(trial, playing.outcome, _since(begin)), True
+
+    def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
+        playings = [Playing(Trial(case, self._seed, self._hello)) for case in pack]
+        begin = time.perf_counter()
+        while playings:
+            try:
+                replies = iter(self._adapter.ask_at_once([request for playing in playings for request in playing.requests]))
+            except Trouble as trouble:
+                self._suspect([playing.trial.case for playing in playings], trouble, emit)
+                return
+            for playing in playings:
+                if playing.outcome is None:
+                    playing.feed([next(replies) for _ in playing.requests])
+            milliseconds = _since(begin) / len(pack)
+            for playing in playings:
+                if playing.outcome is not None:
+                    self._emit(result_of(playing.trial, playing.outcome, milliseconds), emit)
+            playings = [playing for playing in playings if playing.outcome is None]
+
+    def _suspect(self, cases: Sequence[Case], trouble: Trouble, emit: Emit) -> None:
+        """Who of these was it?"""
+        if self._control.ended:
+            return
+        self._control.restarted()
+        if not self._start():
+            return
+        first = self.alone(cases[0])
+        found = first.failure in TROUBLES
+        rest: list[Result] = []
+        try:
+            for case in cases[1:]:
+                if self._control.ended:
+                    break
+                rest.append(self.alone(case))
+                found = found or rest[-1].failure in TROUBLES
+        finally:
+            if not found and trouble.kind != "hung":  # many small requests may take long together
+                blamed = _troubled(Trial(cases[0], self._seed, self._hello), trouble, 0)
+                reason = f"{blamed.reason}; together with {len(cases) - 1} other cases, by itself none of them does it"
+                first = replace(blamed, confirmed=False, reason=reason)
+            for result in (first, *rest):
+                self._emit(result, emit)
+
+    def _start(self) -> bool:
+        try:
+            self._adapter.start()
+        except Unusable as error:
+            self._control.end(f"the implementation cannot be started again: {error}", unusable=True)
+            return False
+        return True
+
+
+INTERRUPTED: Final = "interrupted"
+
+
+def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Result:
+    """The result of a trial that came to its end."""
+    if isinstance(outcome, Verdict):
+        status = "tolerated" if outcome.tolerated else "passed"
+        result = _result(trial, status, milliseconds)
+        return replace(result, branches=outcome.branches, reason=outcome.tolerated) if outcome.branches else result
+    failure = outcome.failure
+    status = failure if failure in ("crashed", "hung") else "failed"
+    reason = None
+    if status == "failed" and trial.vector.level != "must":
+        status, reason = "tolerated", f"the vector says {trial.vector.level}"
+    return replace(
+        _result(trial, status, milliseconds),
+        failure=failure,
+        reason=reason,
+        difference=outcome.difference,
+        story=tuple(trial.story),
+        essence=tuple(trial.essence),
+    )
+
+
+def _troubled(trial: Trial, trouble: Trouble, milliseconds: float) -> Result:
+    return replace(
+        _result(trial, "failed" if trouble.kind == "garbled" else trouble.kind, milliseconds),
+        failure=trouble.kind,
+        reason=f"the implementation {trouble.detail}",
+        errors=trouble.errors.decode("utf-8", "backslashreplace"),
+        story=tuple(trial.story),
+        essence=tuple(trial.essence),
+    )
+
+
+def _result(trial: Trial, status: str, milliseconds: float) -> Result:
+    vector = trial.vector
+    return Result(
+        id=trial.case.id,
+        status=status,
+        vector=vector.id,
+        rev=vector.rev,
+        level=vector.level,
+        clauses=vector.clauses,
+        seed=trial.seed,
+        milliseconds=milliseconds,
+    )
+
+
+def skipped(case: Case, reason: str) -> Result:
+    """The result of a case that is not tried."""
+    vector = case.vector
+    return Result(case.id, "skipped", vector.id, vector.rev, vector.level, vector.clauses, reason=reason)
+
+
+def _check(request: Request, reply: Reply) -> None:
+    """Raises Miss if that is no reply to the request, or the adapter's error."""
+    op = request["op"]
+    try:
+        check(request, reply)
+    except Misshapen as error:
+        raise Miss("misshapen", Difference(f"reply to {op}", str(error), reply)) from None
+    if trouble := reply.get("error"):
+        failure = _FAILURE_OF_ERROR.get(trouble["code"], "error")
+        raise Miss(failure, Difference(f"reply to {op}", {"ok": True}, {"error": trouble}))
+
+
+def _since(begin: float) -> float:
+    return (time.perf_counter() - begin) * 1000

@@ -1,0 +1,188 @@
+"""
+The runner: which cases an implementation is tried on, by how many processes of it, and when to stop.
+
+Results come out one by one, in no particular order, as soon as they are there; whatever happens later takes none back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Any, Final
+
+from peerproof.conformance.adapter import Adapter, Unusable
+from peerproof.conformance.lane import INTERRUPTED, Control, Emit, Lane, skipped
+from peerproof.conformance.protocol import Hello
+from peerproof.conformance.result import Result
+from peerproof.conformance.trial import Case
+
+#: So many codec cases are asked together at most.
+PACK: Final = 128
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is done."""
+
+    seed: str = "0"
+    jobs: int = 1
+    most_restarts: int = 20
+    strict: bool = False  #: a vector that says should counts like one that says must
+    fail_fast: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a run ended before all cases were judged; all None if they were."""
+
+    because: str | None = None
+    unusable: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person, or whoever speaks for one, ended it."""
+        return self.because == INTERRUPTED
+
+
+def missing(case: Case, hello: Hello) -> str | None:
+    """What the implementation lacks for this case, or None."""
+    vector = case.vector
+    offered = hello.protocols.get(vector.protocol)
+    if offered is None:
+        return f"the implementation does not offer {vector.protocol}"
+    able = offered.capabilities | ({"choices.oracle"} if hello.oracle else set())
+    if lacking := sorted(case.needs - able):
+        return f"the implementation does not offer {', '.join(lacking)}"
+    if "exchange" in case.needs and hello.clock != "virtual":
+        return f"the implementation's clock is {hello.clock}, not virtual"
+    if "virtual" not in vector.body.get("transports", ("virtual",)):
+        return f"only over {', '.join(vector.body['transports'])}"
+    for name, node in vector.body.get("nodes", {}).items():
+        for member, value in node.get("config", {}).items():
+            limit = offered.limits.get(member)
+            if limit is not None and isinstance(value, int) and value > limit:
+                return f"{name} is configured with {member} {value}, the implementation takes at most {limit}"
+    if case.part == "unchanged" and not any(word.startswith("observe.") for word in offered.capabilities):
+        return "the implementation offers nothing to observe"
+    return None
+
+
+def run(
+    reach: Callable[[], Adapter],
+    first: Adapter,
+    hello: Hello,
+    cases: Sequence[Case],
+    settings: Settings,
+    report: Callable[[Result], bool],
+) -> End:
+    """
+    Tries cases, reports each result, and says how it ended.
+
+    `first` has been started and said `hello`; `reach` makes others like it. All are stopped at the end. `report` is called
+    in this thread only, and says whether the result makes the run fail. A KeyboardInterrupt ends the run and is no error.
+    """
+    control = Control(settings.most_restarts)
+
+    def emit(result: Result) -> None:
+        if report(_judged(result, settings)) and settings.fail_fast:
+            control.end("stopped at the first failure (--fail-fast)")
+
+    try:
+        able: list[Case] = []
+        for case in cases:
+            if lacking := missing(case, hello):
+                emit(skipped(case, lacking))
+            else:
+                able.append(case)
+        packs = deque(_packs(able, settings.jobs))
+        if settings.jobs == 1 or len(packs) == 1:
+            _lane(Lane(first, hello, settings.seed, control), packs, control, emit)
+        else:
+            _lanes(reach, first, hello, packs, settings, control, emit)
+    except KeyboardInterrupt:
+        control.end(INTERRUPTED)
+        first.kill()
+    finally:
+        first.stop()
+    return End(control.ended, control.unusable)
+
+
+def _judged(result: Result, settings: Settings) -> Result:
+    if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
+        return replace(result, status="failed", reason="the vector says should (--strict)")
+    return result
+
+
+def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
+    """Codec cases together, enough packs for every lane; each other case by itself."""
+    codec = [case for case in cases if case.codec]
+    size = max(1, min(PACK, -(-len(codec) // jobs)))
+    return [codec[start : start + size] for start in range(0, len(codec), size)] + [[case] for case in cases if not case.codec]
+
+
+def _lane(lane: Lane, packs: deque[list[Case]], control: Control, emit: Emit) -> None:
+    while control.ended is None:
+        try:
+            pack = packs.popleft()
+        except IndexError:
+            return
+        lane.run(pack, emit)
+
+
+def _lanes(
+    reach: Callable[[], Adapter],
+    first: Adapter,
+    hello: Hello,
+    packs: deque[list[Case]],
+    settings: Settings,
+    control: Control,
+    emit: Emit,
+) -> None:
+    """A thread for each lane; each has a process of its own, and mostly waits for it."""
+    results: SimpleQueue[Any] = SimpleQueue()
+    adapters = [first, *(reach() for _ in range(min(settings.jobs, len(packs)) - 1))]
+
+    def work(adapter: Adapter) -> None:
+        failure: BaseException | None = None
+        try:
+            greeted = hello if adapter is first else adapter.start()
+            _lane(Lane(adapter, greeted, settings.seed, control), packs, control, results.put)
+        except Unusable as error:
+            control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
+        except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
+            failure = error
+            control.end("the suite's own fault")
+        finally:
+            if adapter is not first:
+                adapter.stop()
+            results.put(_Done(failure))
+
+    threads = [threading.Thread(target=work, args=(adapter,), daemon=True) for adapter in adapters]
+    for thread in threads:
+        thread.start()
+    try:
+        working, failures = len(threads), list[BaseException]()
+        while working:
+            match results.get():
+                case _Done(failure):
+                    working -= 1
+                    failures += [failure] if failure else []
+                case result:
+                    emit(result)
+    except BaseException:
+        control.end(INTERRUPTED)
+        for adapter in adapters:
+            adapter.abort()
+        raise
+    if failures:
+        raise failures[0]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A lane has ended."""
+
+    failure: BaseException | None

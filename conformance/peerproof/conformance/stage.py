@@ -1,0 +1,171 @@
+"""
+The nodes of one trial under virtual time: opened, told what time it is, fed, asked; and everything that they put out.
+
+All time is here. Timers run when the time comes to where they are due, in the order of time and of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.matching import Difference
+from peerproof.conformance.protocol import Reply, Request
+from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial
+from peerproof.spec.wire import Plain
+
+#: What carries datagrams.
+DATAGRAMS: Final = "udp"
+
+#: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
+MOST_HAPPENINGS: Final = 20_000
+
+
+@dataclass
+class Actor:
+    """A node under test."""
+
+    name: str
+    addr: Plain
+    config: Mapping[str, Any]
+    handle: Any = None
+    now: int = 0
+    next_timer: int | None = None
+    up: bool = True
+
+
+class Message(NamedTuple):
+    """A datagram that a node put out."""
+
+    at: int
+    sender: str
+    to: Plain  #: an address
+    bytes: str
+
+
+class Stage:
+    """The nodes of a trial."""
+
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]]) -> None:
+        self.trial = trial
+        self.actors = {
+            name: Actor(name, node["addr"], node.get("config", {})) for name, node in nodes.items() if node.get("role") is None
+        }
+        self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
+        self.messages: list[Message] = []  #: that nobody has judged
+        self.events: list[Plain] = []  #: that nobody has judged
+        self.now = 0
+        self._happened = 0
+
+    def named(self, addr: Plain) -> str:
+        """The node's name of an address; an address of none stands for itself."""
+        return next((name for name, known in self.addresses.items() if known == addr), str(addr))
+
+    def address(self, who: Plain) -> Plain:
+        """The address of a node by its name; what is no name is an address."""
+        return self.addresses.get(who, who) if isinstance(who, str) else who
+
+    def open(self) -> Asking:
+        """Starts all nodes."""
+        trial = self.trial
+        for actor in self.actors.values():
+            reply = yield from self._asked(
+                actor,
+                {
+                    "op": "open",
+                    "case": trial.case.id,
+                    "node": actor.name,
+                    "protocol": trial.vector.protocol,
+                    "addr": actor.addr,
+                    "now_ms": 0,
+                    "config": dict(actor.config),
+                    "seed": trial.seed,
+                },
+            )
+            actor.handle = reply["handle"]
+            trial.handles.append(actor.handle)
+            self.take(actor, reply)
+
+    def act(self, actor: Actor, op: str, **members: Any) -> Asking:
+        """One request that may have effects; gives the reply."""
+        actor.now = max(actor.now, self.now)
+        reply = yield from self._asked(actor, {"op": op, "handle": actor.handle, "now_ms": actor.now, **members})
+        self.take(actor, reply)
+        return reply
+
+    def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
+        """A datagram comes in."""
+        self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+        yield from self.act(actor, "recv", via=DATAGRAMS, **{"from": sender}, bytes=digits)
+
+    def query(self, actor: Actor, what: str) -> Asking:
+        """The answer to a query."""
+        reply = yield from self._asked(actor, {"op": "query", "handle": actor.handle, "what": what})
+        return reply["value"]
+
+    def crash(self, actor: Actor) -> Asking:
+        """It is gone until it is restarted."""
+        self.trial.story.append(Happening(self.now, actor.name, "crash"))
+        yield from self._asked(actor, {"op": "crash", "handle": actor.handle})
+        actor.up, actor.next_timer = False, None
+
+    def restart(self, actor: Actor) -> Asking:
+        """It starts again, with nothing kept."""
+        self.trial.story.append(Happening(self.now, actor.name, "restart"))
+        actor.up = True
+        yield from self.act(actor, "restart")
+
+    def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:
+        """Time passes: what is due by then happens; nodes that are named explicitly are told the time in any case."""
+        while due := self.next_due(until):
+            at, happen = due
+            self.now = max(self.now, at)
+            self._happened += 1
+            if self._happened > MOST_HAPPENINGS:
+                raise Miss(
+                    "clock", Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
+                )
+            yield from happen()
+        self.now = max(self.now, until)
+        for name in explicitly:
+            actor = self.actors[name]
+            if actor.up and actor.now < until:
+                yield from self.act(actor, "advance")
+
+    def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
+        """The instant of what happens next, and what it is, if it is due by then: the next timer of any node."""
+        due: tuple[int, Actor] | None = None
+        for actor in self.actors.values():
+            if actor.next_timer is not None and actor.next_timer <= until and (due is None or actor.next_timer < due[0]):
+                due = actor.next_timer, actor
+        return due and (due[0], partial(self.act, due[1], "advance"))
+
+    def take(self, actor: Actor, reply: Reply) -> None:
+        """What a node put out, and when it wants to be woken."""
+        for effect in reply["effects"]:
+            if send := effect.get("send"):
+                self.sent(Message(self.now, actor.name, send["to"], send["bytes"]))
+            else:
+                self.events.append(effect["event"])
+                self.trial.story.append(Happening(self.now, actor.name, _shown(effect["event"])))
+        actor.next_timer = reply["next_timer_ms"]
+        if actor.next_timer is not None and actor.next_timer < actor.now:
+            raise Miss("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
+
+    def sent(self, message: Message) -> None:
+        """A node put out a datagram."""
+        self.trial.story.append(Arrow(self.now, message.sender, self.named(message.to), message.bytes))
+        self.messages.append(message)
+
+    def _asked(self, actor: Actor, request: Request) -> Asking:
+        (reply,) = yield [request]
+        if wrong := self.trial.choices.wrong:
+            raise Miss("choice", Difference(f"{actor.name}: choice", "the options that the vector answers", wrong))
+        return reply
+
+
+def _shown(event: Mapping[str, Plain]) -> str:
+    members = " ".join(f"{name}={value}" for name, value in event.items() if name != "name")
+    return f"event {event['name']} {members}".rstrip()

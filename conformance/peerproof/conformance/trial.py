@@ -1,0 +1,146 @@
+"""
+One trial of a case: what is asked, what came of it, and what is kept for the report.
+
+A case is a *dialogue*: a generator that yields requests and is sent their replies. It returns a `Verdict`, or raises `Miss`
+where the implementation first did what it must not. It knows neither processes nor time: the runner can pack the requests
+of many dialogues together, run one again alone, or stop in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from peerproof.conformance.choices import Choices, case_seed
+from peerproof.conformance.matching import Bound, Difference
+from peerproof.conformance.protocol import Hello, Offered, Reply, Request
+from peerproof.conformance.vectors import Vector
+from peerproof.spec.core import Specification
+from peerproof.spec.errors import MalformedMessage
+
+#: How a case can fail; the words of reports and of lists of known failures.
+FAILURES: Final[Mapping[str, str]] = {
+    "crashed": "the implementation ended",
+    "hung": "the implementation did not answer in time",
+    "garbled": "the adapter wrote what is no line of the protocol",
+    "misshapen": "the adapter's reply has not the members that it must have",
+    "error": "the adapter says that it has a problem",
+    "bytes": "encoding gave other bytes",
+    "value": "decoding gave another message",
+    "rejected": "a legal message was rejected",
+    "accepted": "a malformed message was accepted",
+    "class": "a malformed message was rejected for another reason",
+    "messages": "other messages were sent",
+    "events": "other events were told",
+    "observed": "a query gave something else",
+    "refused": "a call was refused, or was not, or for another reason",
+    "choice": "a choice was asked for among other options",
+    "clock": "timers stand still or lie in the past",
+    "changed": "a malformed message changed the node, or was answered",
+    "unserving": "after malformed messages the node no longer serves as before",
+}
+
+
+class Verdict(NamedTuple):
+    """The case is as it should be, or as it may be."""
+
+    branches: tuple[str, ...] = ()  #: the named branches that were taken
+    tolerated: str | None = None  #: why it is not quite as it should be
+
+
+class Miss(Exception):
+    """The implementation did what it must not."""
+
+    def __init__(self, failure: str, difference: Difference) -> None:
+        super().__init__(f"{failure}: {difference.where}")
+        assert failure in FAILURES, failure
+        self.failure = failure
+        self.difference = difference
+
+
+Dialogue: TypeAlias = Generator[Sequence[Request], list[Reply], Verdict]
+Asking: TypeAlias = Generator[Sequence[Request], list[Reply], Any]  #: a part of a dialogue
+
+
+class Arrow(NamedTuple):
+    """A datagram, or a question to a codec and its answer."""
+
+    at: int | None  #: virtual milliseconds
+    source: str
+    target: str
+    bytes: str | None
+    label: str = ""  #: instead of what the bytes say
+
+
+class Happening(NamedTuple):
+    """Something that happened at a node, or to all of them (an empty name)."""
+
+    at: int | None
+    node: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A vector, or the part of it that is judged by itself."""
+
+    id: str  #: the vector's id, and `#` with the name of the part
+    vector: Vector
+    part: str
+    needs: frozenset[str]
+    probes: tuple[str, ...] = ()  #: legal messages that show whether a node serves
+
+    @property
+    def codec(self) -> bool:
+        """Whether it takes no node, so that it can be asked together with others."""
+        return self.part in ("decode", "encode", "reencode", "rejects")
+
+
+@dataclass
+class Trial:
+    """A case being tried."""
+
+    case: Case
+    run_seed: str
+    hello: Hello
+    story: list[Arrow | Happening] = field(default_factory=list)
+    essence: list[Request] = field(default_factory=list)  #: what it comes down to: the requests to put in by hand
+    bound: Bound = field(default_factory=dict)
+    handles: list[Any] = field(default_factory=list)  #: of nodes that are open
+
+    def __post_init__(self) -> None:
+        self.seed = case_seed(self.run_seed, self.case.id)
+        self.choices = Choices(self.seed)
+
+    @property
+    def vector(self) -> Vector:
+        """The case's vector."""
+        return self.case.vector
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """What the vector says."""
+        return self.case.vector.body
+
+    @property
+    def offered(self) -> Offered:
+        """What the implementation can do in this protocol."""
+        return self.hello.protocols[self.vector.protocol]
+
+
+@cache
+def specification(protocol: str) -> Specification:
+    """The specification of a protocol, by its name."""
+    return cast("Specification", import_module(f"peerproof.spec.{protocol}"))
+
+
+def read(protocol: str, digits: str) -> Any:
+    """What the specification's codec reads in bytes, in plain form, or why nothing."""
+    message = specification(protocol).MESSAGE
+    try:
+        return message.plain(message.decode(bytes.fromhex(digits)))
+    except MalformedMessage as error:
+        return f"no message: {error}"
