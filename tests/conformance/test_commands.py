@@ -143,3 +143,16 @@ def test_lint_ends_with_1_if_there_is_a_finding(written: Written, codec: str, ca
     captured = capsys.readouterr()
     assert "clause: scuttlebutt has no clause BA-99" in captured.out
     assert captured.err == "2 vectors in 1 file, 1 finding\n"
+
+
+def test_lint_tries_every_vector_on_the_specification(written: Written, exchange: str, capsys: Capture) -> None:
+    root = str(written(exchange=exchange.replace('multiset: ["a:1", "b:1"]', 'multiset: ["b:1"]')))
+
+    assert ended("lint", "--static", "--vectors", root) == 0
+    assert ended("lint", "--vectors", root) == 1
+    assert "exchange/some.yaml:5:3: specification: scuttlebutt/exchange/delta-then-response" in capsys.readouterr().out
+
+
+def test_lint_without_a_specification_to_try_on_ends_with_3(written: Written, capsys: Capture) -> None:
+    assert ended("lint", "--impl", "/nowhere/adapter", "--vectors", str(written())) == 3
+    assert "/nowhere/adapter" in capsys.readouterr().err

@@ -19,10 +19,14 @@ from peerproof.cli import options
 from peerproof.conformance import lint, sources
 from peerproof.conformance.vectors import VectorError
 
+UNUSABLE = 3
+
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     options.add_vectors(parser)
+    parser.add_argument("--static", action="store_true", help="do not run the vectors")
+    parser.add_argument("--impl", metavar="COMMAND", help="the implementation that is the specification (default: the reference)")
     parser.add_argument("--rules", action="store_true", help="print what is checked, and end")
 
 
@@ -34,6 +38,8 @@ def run(args: Namespace) -> int:
     try:
         readable, errors = lint.read(args.vectors or sources.vectors_root())
         found = lint.findings(readable)
+        if not args.static and not errors:
+            found = sorted({*found, *_behaviour(args, readable)})
     except VectorError as error:
         raise options.refusal(str(error)) from None
     for line in (*errors, *found):
@@ -44,6 +50,24 @@ def run(args: Namespace) -> int:
     )
     print(totals, file=sys.stderr)
     return options.USAGE if errors else int(bool(found))
+
+
+def _behaviour(args: Namespace, readable: list[lint.Source]) -> list[lint.Finding]:
+    from peerproof.conformance.adapter import Adapter, Patience, Unusable, program, reach
+    from peerproof.conformance.behaviour import objections
+
+    suite = options.suite(args)
+
+    def specification() -> Adapter:
+        if args.impl:
+            return reach(args.impl, Patience(), suite.version)
+        return program([sys.executable, "-m", "peerproof.reference.harness"], Patience(), suite.version)
+
+    try:
+        return lint.behaviour(readable, objections(suite, specification))
+    except Unusable as error:
+        print(f"peerproof: {error}", file=sys.stderr)
+        raise SystemExit(UNUSABLE) from None
 
 
 def _counted(number: int, noun: str) -> str:

@@ -17,7 +17,7 @@ from peerproof.conformance import clauses as prose
 from peerproof.conformance import plain_forms, sources, vector_file, vectors
 from peerproof.conformance.coverage import in_order
 from peerproof.conformance.schema import did_you_mean
-from peerproof.conformance.yaml_subset import Document, Place, VectorError, parse
+from peerproof.conformance.yaml_subset import Document, VectorError, parse
 from peerproof.conformance.yaml_subset import Path as Where
 
 #: Rule, and what it demands.
@@ -283,7 +283,11 @@ def _specification(source: Source) -> Iterator[Finding]:
             yield source.finding("specification", (*where, *place), message)
 
 
-def at(source: Source, vector_id: str) -> Place:
-    """Where a vector stands."""
-    index = next(index for index, vector in enumerate(source.document.data["vectors"]) if vector["id"] == vector_id)
-    return source.document.values["vectors", index]
+def behaviour(readable: Sequence[Source], objections: Mapping[str, str]) -> list[Finding]:
+    """What running the specification has against vectors, at their places."""
+    return [
+        source.finding("specification", where, objections[vector["id"]])
+        for source in readable
+        for where, vector in _each(source)
+        if vector["id"] in objections
+    ]
