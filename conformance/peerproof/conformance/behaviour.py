@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from peerproof.conformance.adapter import Adapter
+from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.cases import cases
 from peerproof.conformance.result import Result
 from peerproof.conformance.runner import Settings, run
@@ -22,15 +22,18 @@ def objections(suite: Suite, reach: Callable[[], Adapter], seeds: Iterable[str] 
     """Vector -> what the implementation that `reach` leads to, which is the specification, has against it. May raise Unusable."""
     found: dict[str, str] = {}
 
-    def report(result: Result) -> None:
+    def report(result: Result) -> bool:
         if result.status != "passed":
             found.setdefault(result.vector, _objection(result))
+        return result.status != "passed"
 
     for seed in seeds:
         adapter = reach()
         end = run(reach, adapter, adapter.start(), cases(suite, suite.vectors), Settings(seed=seed), report)
         if end.interrupted:
             raise KeyboardInterrupt
+        if end.because:
+            raise Unusable(end.because)
     return found
 
 
