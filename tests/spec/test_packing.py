@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -23,8 +24,9 @@ class Item(NamedTuple):
     rank: int
 
 
-class Nested(NamedTuple):
-    """A record in a record, and something after it."""
+@dataclass(frozen=True)
+class Nested:
+    """A record in a record, and something after it; a dataclass, where the others are named tuples."""
 
     item: Item
     last: str

@@ -114,6 +114,25 @@ def test_a_round_asks_its_questions_in_the_order_of_the_document(node: Node) -> 
     assert asked(effects) == ["a:1", "x:1", "a:1", "c:1"]  # a:1 a second time because it is critical
 
 
+# (peers known, seeds, places where a choice is made)
+QUESTIONS: list[tuple[list[str], list[str], list[str]]] = [
+    ([], [], []),
+    ([], ["x:1", "y:1"], ["digest.order", "digest.order"]),
+    (["a:1"], [], ["round.partner", "digest.order"]),
+    (["a:1"], ["a:1"], ["round.partner", "digest.order"]),
+    (["a:1"], ["x:1"], ["round.partner", "digest.order", "round.seed", "digest.order"]),
+]
+
+
+@pytest.mark.parametrize(("known", "seeds", "expected"), QUESTIONS)
+def test_a_round_asks_only_what_is_open(known: list[str], seeds: list[str], expected: list[str], node: Node) -> None:
+    state = node("b:1", {addr: {} for addr in known}, Config(seeds=tuple(map(NodeId, seeds))))
+
+    (asked_for,) = {tuple(why for why, _ in outcome.picks) for outcome in outcomes(partial(round_at, state, 1000))}
+
+    assert list(asked_for) == expected
+
+
 def test_each_request_of_a_round_has_an_order_of_its_own_and_the_node_itself_in_it(node: Node) -> None:
     orders = iter([("c:1", "b:1"), ("b:1", "c:1")])
     answers: Mapping[str, Callable[[], tuple[Any, ...]]] = {
