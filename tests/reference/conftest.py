@@ -1,0 +1,130 @@
+"""Real nodes in processes of their own, and a bare socket to talk to them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+import pytest
+
+#: Seconds that a machine under load may take for what takes far less.
+PATIENCE = 30.0
+
+#: How often a datagram is sent that may get lost in a full buffer.
+ATTEMPTS = 100
+
+COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt"]
+
+#: Rounds and silences that let a test of real nodes end soon.
+SWIFT = ["--interval", "40", "--detector-bootstrap", "100", "--detector-window", "10"]
+
+
+class NodeProcess:
+    """`peerproof node scuttlebutt --json` on a free port of the loopback."""
+
+    def __init__(self, *options: str, bind: str = "127.0.0.1:0") -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "--bind", bind, "--json", *SWIFT, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.errors: list[str] = []
+        self._views: Queue[dict[str, Any]] = Queue()
+        Thread(target=self._read, daemon=True).start()
+        Thread(target=self._read_errors, daemon=True).start()
+        self.latest = self.next_view()
+        self.addr: str = self.latest["node"]
+
+    def next_view(self) -> dict[str, Any]:
+        """The next view that it prints."""
+        try:
+            self.latest = self._views.get(timeout=PATIENCE)
+        except Empty:
+            raise AssertionError(f"nothing new in {PATIENCE} s after {getattr(self, 'latest', None)}; {self.errors}") from None
+        return self.latest
+
+    def wait(self, fact: Callable[[NodeProcess], bool]) -> None:
+        """Until the view that it printed last shows a fact."""
+        deadline = monotonic() + PATIENCE
+        while not fact(self):
+            assert monotonic() < deadline, f"not in {PATIENCE} s: {self.latest}"
+            self.next_view()
+
+    def pairs(self) -> dict[str, dict[str, str]]:
+        """What it knows: values by key by address."""
+        return {str(peer["addr"]): {pair["key"]: pair["value"] for pair in peer["pairs"]} for peer in self.latest["view"]}
+
+    def status(self) -> dict[str, str]:
+        """Who it thinks is up or down."""
+        return {str(peer["addr"]): peer["status"] for peer in self.latest["status"]}
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        assert self.process.stdin
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send a signal and wait for the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self._views.put(json.loads(line))
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self.errors.extend(self.process.stderr)
+
+
+@pytest.fixture
+def launch() -> Iterator[Callable[..., NodeProcess]]:
+    """Starts nodes that do not outlive the test."""
+    started: list[NodeProcess] = []
+
+    def launch(*options: str, bind: str = "127.0.0.1:0") -> NodeProcess:
+        node = NodeProcess(*options, bind=bind)
+        started.append(node)
+        return node
+
+    yield launch
+    for node in started:
+        node.process.kill()
+        node.process.wait()
+        for stream in (node.process.stdin, node.process.stdout, node.process.stderr):
+            if stream:
+                stream.close()
+
+
+@pytest.fixture
+def stranger() -> Iterator[socket.socket]:
+    """A bare UDP socket."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.bind(("127.0.0.1", 0))
+        opened.settimeout(PATIENCE / ATTEMPTS)
+        yield opened
+
+
+@pytest.fixture
+def node_command() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `peerproof node scuttlebutt` with options with which it ends by itself."""
+
+    def run(*options: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *options], input=typed, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=Path("/")
+        )
+
+    return run

@@ -1,0 +1,72 @@
+"""`peerproof simulate`: what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from peerproof.cli.main import main
+from peerproof.spec import scuttlebutt
+from peerproof.spec.trace import parse, replay
+
+
+def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    options = "--nodes 5 --rounds 50 --loss 0.1 --seed 7 --check --trace"
+
+    code = main(["simulate", "scuttlebutt", *options.split(), str(tmp_path / "out.jsonl")])
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "ViewsEqual: since round" in printed
+    assert printed.endswith("no property is violated\n")
+    assert list(replay(scuttlebutt, map(parse, (tmp_path / "out.jsonl").read_text().splitlines()))) == []
+
+
+def test_a_violation_exits_with_1_and_names_the_property(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["simulate", "scuttlebutt", *["--crash", "2@10", "--restart", "2@12", "--rounds", "20", "--check", "--json"]])
+
+    assert code == 1
+    assert json.loads(capsys.readouterr().out)["violations"][0]["name"] == "OwnerDominates"
+
+
+def test_a_configuration_that_allows_no_pair_at_all_runs_nevertheless(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "scuttlebutt", *["--max-payload", "1", "--rounds", "5", "--check"]]) == 0
+    assert "never seen" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_exits_with_1_after_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "scuttlebutt", *["--rounds", "5", "--trace", "/dev/full"]]) == 1
+
+    captured = capsys.readouterr()
+    assert "steps" in captured.out
+    assert captured.err == "peerproof simulate: the trace /dev/full ends after 0 lines: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("--loss 1.5", "loss must be from 0 to 1"),
+        ("--crash 5@1", "there is no node 5"),
+        ("--restart 1@0", "from round 1 on"),
+        ("--max-payload 0", "max_payload: expected an integer from 1"),
+        ("--trace /no/such/folder/t", "cannot write the trace /no/such/folder/t: No such file or directory"),
+    ],
+)
+def test_what_makes_no_sense_is_said_and_exits_with_2(capsys: pytest.CaptureFixture[str], options: str, complaint: str) -> None:
+    assert main(["simulate", "scuttlebutt", *options.split()]) == 2
+
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", ["--nodes 0", "--nodes x", "--partition 9", "--partition 9-3", "--crash 1", "--delay 5-2"])
+def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], options: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", "scuttlebutt", *options.split()])
+
+    assert ended.value.code == 2
+    assert "expected" in capsys.readouterr().err

@@ -1,0 +1,229 @@
+"""The simulator: one seed, one run; what Scuttlebutt promises holds in it; and it forgets the past."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerproof.reference.campaign import Campaign, run
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.recorder import Recorder
+from peerproof.reference.simulator import Checker, Simulation
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Duration, Instant, NodeId, SetTimer, Step
+from peerproof.spec.scuttlebutt import Config, UpdateLocal
+from peerproof.spec.trace import parse, replay
+
+HOSTILE = Faults(loss=0.2, duplication=0.1, reordering=0.2, most_delay=Duration(300))
+
+EVERYTHING = Campaign(
+    PROTOCOLS["scuttlebutt"],
+    {"max_payload": 80},
+    nodes=6,
+    rounds=40,
+    seed="42",
+    faults=HOSTILE,
+    partition=(5, 12),
+    crashes=((1, 15),),
+    restarts=((1, 20),),
+)
+
+
+def cluster(seed: str, faults: Faults | None = None, *, nodes: int = 5, **options: Any) -> tuple[Simulation, list[NodeId]]:
+    """Nodes that all know the first, with a pair each."""
+    simulation = Simulation(scuttlebutt, seed, faults, **options)
+    ids = [NodeId(f"n{number}:1") for number in range(nodes)]
+    for node in ids:
+        simulation.start(node, Config(seeds=(ids[0],)))
+        simulation.ask(node, UpdateLocal("name", node))
+    return simulation, ids
+
+
+def trace(campaign: Campaign) -> list[str]:
+    lines: list[str] = []
+    run(campaign, lines.append)
+    return lines
+
+
+def test_the_same_seed_gives_the_same_run_under_every_hash_seed(tmp_path: Path) -> None:
+    options = "--nodes 6 --rounds 30 --seed 42 --loss 0.2 --duplication 0.1 --reordering 0.2 --partition 5-12 --crash 1@15"
+
+    for seed in ("0", "1", "4711"):
+        command = [sys.executable, "-m", "peerproof.cli.main", "simulate", "scuttlebutt", *options.split(), "--restart", "1@20"]
+        subprocess.run([*command, "--trace", tmp_path / seed], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)
+
+    traces = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert len(traces) == 3
+    assert len(set(traces)) == 1
+    assert traces[0].count(b"\n") > 400
+
+
+def test_another_seed_gives_another_run() -> None:
+    short = Campaign(PROTOCOLS["scuttlebutt"], {}, nodes=3, rounds=3, seed="1")
+    other = Campaign(PROTOCOLS["scuttlebutt"], {}, nodes=3, rounds=3, seed="2")
+
+    assert trace(short) == trace(short) != trace(other)
+
+
+def test_watching_a_run_does_not_change_it() -> None:
+    plain, checked = (run(Campaign(PROTOCOLS["scuttlebutt"], {}, 4, 20, "9", faults=HOSTILE, check_every=n)) for n in (None, 1))
+
+    assert (plain.steps, plain.sent, plain.lost) == (checked.steps, checked.sent, checked.lost)
+
+
+def test_the_trace_of_a_run_with_every_fault_replays_without_divergence() -> None:
+    lines = [parse(line) for line in trace(EVERYTHING)]
+
+    assert list(replay(scuttlebutt, lines)) == []
+    assert len(lines) > 500
+    assert {line.kind for line in lines} == {"start", "recv", "timer", "api"}
+    assert [line.kind for line in lines].count("start") == EVERYTHING.nodes + 1
+
+
+def test_replay_finds_an_answer_that_was_changed_in_a_trace() -> None:
+    lines = [parse(line) for line in trace(EVERYTHING)]
+    index = next(i for i, line in enumerate(lines) if any(len(answer) > 1 for _, answer in line.picks))
+    _, answer = lines[index].picks[-1]
+    changed = parse(lines[index].json().replace(f'"{answer[0]}"', '"nobody:1"'))
+
+    divergences = list(replay(scuttlebutt, [*lines[:index], changed, *lines[index + 1 :]]))
+
+    assert [divergence.line.node for divergence in divergences] == [changed.node]
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+@pytest.mark.parametrize("max_payload", [40, 1400])
+def test_nodes_agree_in_the_end_whatever_the_network_does_and_no_property_is_violated(seed: str, max_payload: int) -> None:
+    campaign = Campaign(
+        PROTOCOLS["scuttlebutt"],
+        {"max_payload": max_payload},
+        nodes=5,
+        rounds=150,
+        seed=seed,
+        faults=HOSTILE,
+        partition=(10, 40),
+        check_every=1,
+    )
+
+    result = run(campaign)
+
+    assert result.violations == ()
+    assert result.never_seen == ()
+    assert result.reached["ViewsEqual"] is not None
+    assert min(result.lost, result.duplicated, result.cut_off) > 0
+
+
+def test_nobody_learns_anything_across_a_partition_until_it_heals() -> None:
+    simulation, ids = cluster("p", nodes=4)
+    simulation.network.cut([ids[:2], ids[2:]])
+
+    simulation.run(Instant(20_000))
+
+    assert all(set(ids[2:]).isdisjoint(simulation.states()[node].store) for node in ids[:2])
+    simulation.network.heal()
+    simulation.run(Instant(60_000))
+    assert all(set(state.store) == set(ids) for state in simulation.states().values())
+
+
+def test_a_crashed_node_is_found_to_be_down_and_up_again_after_its_restart() -> None:
+    simulation, ids = cluster("c", nodes=3)
+    notices: list[tuple[NodeId, Any]] = []
+    simulation.notified = lambda node, notice: notices.append((node, notice))
+    simulation.run(Instant(20_000))
+    notices.clear()
+
+    simulation.crash(ids[2])
+    simulation.run(Instant(120_000))
+
+    down, up = scuttlebutt.Down(ids[2]), scuttlebutt.Up(ids[2])
+    assert {node for node, notice in notices if notice == down} == set(ids[:2])
+    simulation.restart(ids[2])
+    simulation.run(Instant(200_000))
+    assert {node for node, notice in notices if notice == up} >= set(ids[:2])
+
+
+def test_the_checker_sees_what_a_restart_breaks() -> None:
+    """An owner that has lost its store is behind what others know of it (BX-03)."""
+    simulation, ids = cluster("r", nodes=3)
+    checker = Checker(simulation)
+    simulation.run(Instant(10_000))
+    assert checker.violations == {}
+
+    simulation.restart(ids[1])
+    simulation.run(Instant(12_000))
+
+    assert "OwnerDominates" in checker.violations
+
+
+class _Forgetful:
+    """Scuttlebutt, but for its round, which forgets everybody."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(scuttlebutt, name)
+
+    def step(self, state: Any, event: Any, pick: Any) -> Any:
+        taken = scuttlebutt.step(state, event, pick)
+        if any(isinstance(effect, SetTimer) for effect in taken.effects):
+            return Step(scuttlebutt.initial(state.self_id, state.config).state, taken.effects)
+        return taken
+
+
+def test_the_checker_names_the_step_and_the_instant_of_the_first_violation() -> None:
+    simulation = Simulation(_Forgetful(), "f")
+    checker = Checker(simulation)
+    simulation.start(NodeId("a:1"), Config())
+    simulation.ask(NodeId("a:1"), UpdateLocal("k", "v"))
+
+    simulation.run(Instant(5000))
+
+    assert checker.violations["Monotone"].node == "a:1"
+    assert checker.violations["Monotone"].at == 1000
+
+
+def test_a_timer_set_again_in_the_instant_in_which_it_was_due_still_runs_out() -> None:
+    class _Twice:
+        NAME, PROPERTIES = "twice", ()
+
+        def initial(self, *_: Any) -> Any:
+            return Step(0, (SetTimer("a", Duration(10)), SetTimer("b", Duration(10))))
+
+        def step(self, state: int, *_: Any) -> Any:
+            return Step(state + 1, (SetTimer("a", Duration(0)),) if state < 3 else ())
+
+    simulation = Simulation(_Twice(), "t")  # type: ignore[arg-type]  # what a simulation needs of one
+    simulation.start(NodeId("a:1"), None)
+
+    simulation.run(Instant(10))
+
+    assert simulation.steps == 4
+
+
+def test_memory_does_not_grow_with_time() -> None:
+    simulation, _ = cluster("m", Faults(loss=0.1, duplication=0.1), nodes=8)
+    simulation.run(Instant(1_000_000))  # by now every window of the failure detectors is full
+    gc.collect()
+    before = sys.getallocatedblocks()
+
+    simulation.run(Instant(2_000_000))
+
+    gc.collect()
+    assert sys.getallocatedblocks() < before * 1.02
+
+
+def test_the_recorder_numbers_a_restarted_node_on() -> None:
+    lines: list[str] = []
+    simulation, ids = cluster("n", nodes=2, recorder=Recorder(scuttlebutt, "r", lines.append))
+    simulation.at(Instant(3000), partial(simulation.restart, ids[0]))
+
+    simulation.run(Instant(6000))
+
+    numbers = [line.seq for line in map(parse, lines) if line.node == ids[0]]
+    assert numbers == list(range(len(numbers)))
