@@ -81,8 +81,8 @@ class Adapter(Protocol):
         """The same as fast as possible, for requests in which there is nothing to choose. Raises Trouble."""
         ...
 
-    def stop(self) -> None:
-        """Says goodbye, then ends it by force. Never raises."""
+    def stop(self) -> bool:
+        """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
         ...
 
     def kill(self) -> None:
@@ -220,17 +220,17 @@ class LineAdapter:
             self._batch = min(LARGEST_BATCH, self._batch * 2) if well_within else max(1, self._batch // 2)
         return replies + self.ask(requests[len(replies) :], _no_choice)
 
-    def stop(self) -> None:
-        """Says goodbye, then ends it by force. Never raises."""
+    def stop(self) -> bool:
+        """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
         if self._channel is None:
-            return
+            return True
         try:
             self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
         except Trouble:
             self.kill()
-            return
-        self._channel.close(self._patience.bye)
-        self._channel = None
+            return False
+        channel, self._channel = self._channel, None
+        return channel.close(self._patience.bye or None)
 
     def kill(self) -> None:
         """Ends it by force. Never raises."""

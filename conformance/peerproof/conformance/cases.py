@@ -38,15 +38,15 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
             found += [Case(f"{vector.id}#{part}", vector, part, frozenset(vector.needs)) for part in parts]
             continue
         if vector.protocol not in probes:
-            probes[vector.protocol] = _probes(suite, vector.protocol)
+            probes[vector.protocol] = legal_messages(suite, vector.protocol)
         found.append(Case(f"{vector.id}#rejects", vector, "rejects", frozenset(vector.needs)))
         needs = frozenset(vector.needs) - {"codec"} | {"exchange"}
         found += [Case(f"{vector.id}#{part}", vector, part, needs, probes[vector.protocol]) for part in HOSTILE]
     return found
 
 
-def _probes(suite: Suite, protocol: str) -> tuple[str, ...]:
-    """A legal message of each type: the first that the suite's vectors have with something in it, or the first at all."""
+def legal_messages(suite: Suite, protocol: str) -> tuple[str, ...]:
+    """A message of each type as bytes: the first that the suite's vectors have with something in it, or the first at all."""
     found: dict[str, tuple[bool, str]] = {}
     for vector in suite.vectors:
         if vector.protocol == protocol and "message" in vector.body:

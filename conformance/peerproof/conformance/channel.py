@@ -83,8 +83,8 @@ class Channel:
         """How it ended, in words."""
         return "closed the connection"
 
-    def close(self, seconds: float) -> None:
-        """Ends it: by itself within the time given, or by force."""
+    def close(self, seconds: float | None) -> bool:
+        """Ends it: by itself within the time given (None: for ever), else by force; whether there was no need for that."""
         raise NotImplementedError  # of a program and of a connection
 
     def abort(self) -> None:
@@ -154,11 +154,12 @@ class Channel:
             os.close(self._errors)
             self._errors = None
 
-    def _drain_errors(self, deadline: float) -> None:
-        while self._errors is not None and (left := deadline - time.monotonic()) > 0:
-            if not select.select([self._errors], [], [], left)[0]:
-                break
-            self._read_errors()
+    def _drain(self, deadline: float | None) -> None:
+        """Reads what still comes, until both its outputs end or the time is over."""
+        with suppress(Silence):
+            while self._errors is not None or not self._ended:
+                self._serve(deadline)
+                self._lines.clear()
 
 
 class Program(Channel):
@@ -182,7 +183,7 @@ class Program(Channel):
 
     def ending(self) -> str:
         """Its exit code or the signal that ended it."""
-        self._drain_errors(time.monotonic() + _LAST_WORDS)
+        self._drain(time.monotonic() + _LAST_WORDS)
         try:
             code = self._process.wait(_LAST_WORDS)
         except subprocess.TimeoutExpired:
@@ -192,16 +193,18 @@ class Program(Channel):
                 return f"was ended by {signal.Signals(-code).name}"
         return f"exited with code {code}"
 
-    def close(self, seconds: float) -> None:
-        """Closes its input, waits, then kills it and what it has started."""
+    def close(self, seconds: float | None) -> bool:
+        """Closes its input, waits, then kills it and what it has started; whether it ended by itself."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.close()
+        by_itself = False
         try:
-            self._drain_errors(time.monotonic() + seconds)
-            if process.poll() is None and seconds:
-                process.wait(seconds)
+            if seconds != 0:
+                self._drain(None if seconds is None else time.monotonic() + seconds)
+                process.wait(_LAST_WORDS if seconds else None)
+                by_itself = True
         except subprocess.TimeoutExpired:
             pass
         finally:
@@ -212,6 +215,7 @@ class Program(Channel):
             if self._errors is not None:
                 os.close(self._errors)
                 self._errors = None
+        return by_itself
 
     def abort(self) -> None:
         """Kills it."""
@@ -227,9 +231,10 @@ class Connection(Channel):
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().__init__(self._socket.fileno(), self._socket.fileno())
 
-    def close(self, seconds: float) -> None:  # noqa: ARG002  # a connection ends at once
+    def close(self, seconds: float | None) -> bool:  # noqa: ARG002  # a connection ends at once
         """Closes the connection; the program goes on."""
         self._socket.close()
+        return True
 
     def abort(self) -> None:
         """Ends the connection for both sides."""

@@ -58,16 +58,17 @@ class InProcess:
         """The same: in one process there is nothing to gain by a batch."""
         return self.ask(requests, _no_choice)
 
-    def stop(self) -> None:
-        """Says goodbye. Never raises."""
+    def stop(self) -> bool:
+        """Says goodbye; whether that was answered. Never raises."""
         if self._worker is None:
-            return
+            return True
         try:
             self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
         except Trouble:
-            pass
+            return False
         finally:
             self.kill()
+        return True
 
     def kill(self) -> None:
         """Leaves the instance alone; its thread ends as soon as it returns."""

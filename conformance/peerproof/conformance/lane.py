@@ -98,13 +98,13 @@ class Lane:
 
     def alone(self, case: Case) -> Result:
         """Tries a case by itself, and if it crashes or hangs, once more."""
-        result, usable = self._tried(case)
+        result, usable = self.once(case)
         if usable or self._control.ended:
             return result
         self._control.restarted()
         if not self._start():
             return result
-        again, usable = self._tried(case)
+        again, usable = self.once(case)
         if not usable:
             self._start()
         if again.failure == result.failure:
@@ -112,12 +112,8 @@ class Lane:
         came_out = f"{again.status} ({again.failure})" if again.failure else again.status
         return replace(result, confirmed=False, reason=f"{result.reason}; tried again alone: {came_out}")
 
-    def _emit(self, result: Result, emit: Emit) -> None:
-        if self._control.ended != INTERRUPTED:
-            emit(result)
-
-    def _tried(self, case: Case) -> tuple[Result, bool]:
-        """The result of one trial, and whether the process can still be used."""
+    def once(self, case: Case) -> tuple[Result, bool]:
+        """The result of exactly one trial, and whether the process can still be used."""
         begin = time.perf_counter()
         playing = Playing(Trial(case, self._seed, self._hello))
         trial = playing.trial
@@ -129,6 +125,10 @@ class Lane:
         except Trouble as trouble:
             return _troubled(trial, trouble, _since(begin)), False
         return result_of(trial, playing.outcome, _since(begin)), True
+
+    def _emit(self, result: Result, emit: Emit) -> None:
+        if self._control.ended != INTERRUPTED:
+            emit(result)
 
     def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
         playings = [Playing(Trial(case, self._seed, self._hello)) for case in pack]

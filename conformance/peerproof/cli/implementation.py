@@ -1,0 +1,72 @@
+"""Options that say which implementation is judged, and how patiently; and the way to it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+
+from peerproof.conformance.adapter import Adapter, Patience, Unusable, Watch, program, reach
+
+UNUSABLE = 3
+
+#: What is judged when nothing is named.
+REFERENCE = (sys.executable, "-m", "peerproof.reference.harness")
+
+
+def add_implementation(parser: ArgumentParser) -> None:
+    """`--impl` and the time-outs."""
+    parser.add_argument(
+        "--impl",
+        metavar="WHAT",
+        help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
+        "py:MODULE:CLASS (in process); without it, the reference",
+    )
+    patience = Patience()
+    for name, seconds, what in (
+        ("hello", patience.hello, "to start and say hello"),
+        ("op", patience.op, "for one request"),
+        ("bye", patience.bye, "to end"),
+    ):
+        parser.add_argument(
+            f"--{name}-timeout",
+            metavar="SECONDS",
+            type=_seconds,
+            default=seconds,
+            help=f"how long the implementation has {what} (default: {seconds:g}; 0: for ever)",
+        )
+
+
+def make_reach(args: Namespace, suite: str, watch: Watch | None = None) -> Callable[[], Adapter]:
+    """What makes an adapter for the implementation that the options name."""
+    patience = Patience(args.hello_timeout, args.op_timeout, args.bye_timeout)
+    if args.impl is None:
+        return lambda: program(REFERENCE, patience, suite, watch)
+    return lambda: reach(args.impl, patience, suite, watch)
+
+
+def tell_unusable(error: Unusable) -> int:
+    """Says why there is nobody to judge. Returns the exit code."""
+    print(f"peerproof: {error}", file=sys.stderr)
+    if error.errors:
+        print("the last on its standard error:", file=sys.stderr)
+        for line in error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]:
+            print(f"  | {line[:400]}", file=sys.stderr)
+    return UNUSABLE
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < 10**6:
+        raise ArgumentTypeError(f"expected seconds, found {text!r}")
+    return seconds
+
+
+def positive(text: str) -> int:
+    """The type of an option that counts."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
+        raise ArgumentTypeError(f"expected a number from 1, found {text!r}")
+    return int(text)

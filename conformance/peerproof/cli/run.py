@@ -1,0 +1,265 @@
+"""
+Judges an implementation by the vectors.
+
+  peerproof run                                         judge the reference by every vector
+  peerproof run --impl './my-adapter --flag'            judge a program that speaks the adapter protocol (no shell)
+  peerproof run --impl tcp://127.0.0.1:7777             one that listens, such as under a debugger (--op-timeout 0)
+  peerproof run --impl py:my_package.adapter:Adapter    a Python class, in this process
+  peerproof run -k 'clause:B-14 !flag:slow'             only some vectors (peerproof list -k … shows which)
+  peerproof run -k digest-request-of-one#decode         only one case
+  peerproof run --known-failing known.txt               failures that are known; each must still fail, and as it says
+  peerproof run --format junit --output report.xml      for other programs; the file is the old or the new one, never half
+  peerproof run --record run.jsonl                      the report of record, line by line as cases finish
+
+A case that fails prints its clauses, what happened, the first difference and two lines to paste. What an implementation
+draws by lot follows from --seed: the same seed, the same run.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from peerproof.cli import options
+from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, tell_unusable
+from peerproof.conformance import known, output
+from peerproof.conformance.adapter import Adapter, Unusable
+from peerproof.conformance.cases import cases
+from peerproof.conformance.lane import INTERRUPTED
+from peerproof.conformance.protocol import Hello
+from peerproof.conformance.report import Report, case_line
+from peerproof.conformance.result import STATUSES, Result
+from peerproof.conformance.runner import End, Settings
+from peerproof.conformance.runner import run as judge
+from peerproof.conformance.trial import Case
+from peerproof.conformance.vectors import Suite
+
+FORMATS = ("text", "json", "jsonl", "junit", "md")
+AS_EXPECTED, WRONG, NOTHING, INTERRUPTION = 0, 1, 4, 130
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add_implementation(parser)
+    options.add_selection(parser)
+    options.add_vectors(parser)
+    parser.add_argument("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
+    parser.add_argument("--seed", default="0", help="of everything that is drawn by lot (default: 0)")
+    parser.add_argument("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
+    parser.add_argument("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    parser.add_argument("--fail-fast", action="store_true", help="end at the first failure; the report is partial")
+    parser.add_argument("--max-restarts", metavar="N", type=positive, default=20, help="of the implementation (default: 20)")
+    parser.add_argument("--format", choices=FORMATS, default="text")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="where the report goes, if not to standard output")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="where the report of record goes too, as JSON lines")
+
+
+def run(args: Namespace) -> int:
+    """Judges, reports, and returns the exit code."""
+    for path in filter(None, (args.output, args.record)):
+        if why_not := output.unwritable(path):
+            raise options.refusal(f"peerproof: cannot write the report: {why_not}")
+    suite = options.suite(args)
+    selected = select_cases(args, suite)
+    listed = _known(args)
+    if not selected:
+        print("peerproof: no case is selected", file=sys.stderr)
+        return NOTHING
+    reach = make_reach(args, suite.version)
+    try:
+        adapter = reach()
+        hello = adapter.start()
+    except Unusable as error:
+        return tell_unusable(error)
+    report = Report(
+        implementation=hello.plain(),
+        vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in selected})},
+        selected=len(selected),
+        seed=args.seed,
+        arguments=_arguments(args),
+    )
+    every = (case.id for case in cases(suite, suite.vectors)) if listed.entries else ()
+    report.problems = list(listed.problems(every, date.today()))
+    return _Run(args, report, listed, selected).judge(reach, adapter, hello)
+
+
+class _Run:
+    """The report while it grows, and where it goes."""
+
+    def __init__(self, args: Namespace, report: Report, listed: known.Known, selected: Sequence[Case]) -> None:
+        self.args = args
+        self.report = report
+        self.listed = listed
+        self.selected = selected
+        self.titles = {case.vector.id: case.vector.title for case in selected}
+        self.growing: list[output.Growing] = []
+        self.progress = Progress(len(selected))
+
+    def judge(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
+        """Runs the cases and writes what came out, however it ends."""
+        args, report = self.args, self.report
+        settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.fail_fast)
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as a CI job ends what takes too long
+        try:
+            self.open()
+            end = judge(reach, adapter, hello, self.selected, settings, self.take)
+            report.because = end.because
+        except output.CannotWrite as error:
+            adapter.kill()
+            end = End(INTERRUPTED)
+            report.because = f"the report cannot be written: {error}"
+            print(f"peerproof: {report.because}", file=sys.stderr)
+        except KeyboardInterrupt:
+            adapter.kill()
+            end = End(INTERRUPTED)
+            report.because = INTERRUPTED
+        except Exception as error:
+            report.because = f"the suite's own fault: {error!r}"
+            self.finish()
+            raise
+        finally:
+            self.progress.clear()
+            signal.signal(signal.SIGTERM, before)
+        complete = self.finish()
+        return _exit_code(report, end) if complete else INTERRUPTION
+
+    def open(self) -> None:
+        """Begins what grows line by line."""
+        paths = [self.args.output] if self.args.format == "jsonl" else []
+        paths += [self.args.record] if self.args.record else []
+        for path in paths:
+            self.growing.append(output.Growing(path))
+            self.growing[-1].write(self.report.header())
+
+    def take(self, result: Result) -> bool:
+        """A case is judged. Says whether the run fails by that."""
+        result = self.listed.judged(result)
+        self.report.results.append(result)
+        line = case_line(result) if self.growing else ""
+        for growing in self.growing:
+            growing.write(line)
+        self.progress.step(wrong=STATUSES[result.status])
+        return STATUSES[result.status]
+
+    def finish(self) -> bool:
+        """Writes the end. False if it was interrupted, or could not be written where it should."""
+        report = self.report
+        order = {case.id: place for place, case in enumerate(self.selected)}
+        report.results.sort(key=lambda result: order[result.id])
+        with output.Deferred() as interruption:
+            complete = self._footers()
+            if self.args.format != "jsonl":
+                complete = self._whole() and complete
+            if interruption.seen and not report.partial:
+                report.because = "interrupted while the report was written"
+                if self.args.format != "jsonl":
+                    self._whole()
+        return complete and not interruption.seen
+
+    def _footers(self) -> bool:
+        try:
+            for growing in self.growing:
+                growing.write(self.report.footer())
+                growing.close()
+        except output.CannotWrite as error:
+            print(f"peerproof: the report is partial: {error}", file=sys.stderr)
+            return False
+        return True
+
+    def _whole(self) -> bool:
+        from peerproof.conformance.renderings import FORMATS as RENDER
+        from peerproof.conformance.renderings import summary
+
+        report, path, render = self.report, self.args.output, RENDER[self.args.format]
+        try:
+            output.write_whole(path, render(report, self.titles))
+        except output.CannotWrite as error:
+            report.because = report.because or f"the report cannot be written: {error}"
+            print(f"peerproof: the report cannot be written: {error}", file=sys.stderr)
+            if path is not None:
+                print("peerproof: here it is instead, marked partial", file=sys.stderr)
+                try:
+                    output.write_whole(None, render(report, self.titles))
+                except output.CannotWrite:
+                    print("\n".join(summary(report)), file=sys.stderr)
+            else:
+                print("\n".join(summary(report)), file=sys.stderr)
+            return False
+        if path is not None:
+            print("\n".join(list(summary(report))[-1 - report.partial :]), file=sys.stderr)
+        return True
+
+
+class Progress:
+    """How far it is, on standard error, if somebody sits there."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = self._wrong = 0
+        self._shown = 0.0
+        self._anybody = sys.stderr.isatty()
+
+    def step(self, *, wrong: bool) -> None:
+        """One more case."""
+        self._done += 1
+        self._wrong += wrong
+        if self._anybody and (now := time.monotonic()) > self._shown + 0.1:
+            self._shown = now
+            print(f"\r\x1b[K{self._done} of {self._total} cases, {self._wrong} wrong", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """The line is free for others."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def select_cases(args: Namespace, suite: Suite) -> list[Case]:
+    """The cases that `-k` and `--protocol` name; a word with `#` is one case."""
+    words = [(word, word.split(",")) for word in args.select.split()]
+    wanted = {part for _, parts in words for part in parts if "#" in part}
+    plain = Namespace(**{**vars(args), "select": " ".join(",".join(p.partition("#")[0] for p in parts) for _, parts in words)})
+    found = cases(suite, options.selected(plain, suite))
+    if not wanted:
+        return found
+    exact = {suite.aliases.get(name, name) + "#" + part for name, _, part in (word.partition("#") for word in wanted)}
+    return [case for case in found if any(case.id == name or case.id.endswith(f"/{name}") for name in exact)]
+
+
+def _known(args: Namespace) -> known.Known:
+    if args.known_failing is None:
+        return known.Known("", ())
+    try:
+        return known.load(args.known_failing)
+    except known.ListError as error:
+        raise options.refusal(f"peerproof: {error}") from None
+
+
+def _arguments(args: Namespace) -> dict[str, Any]:
+    """What leads to the same run again, without what is as it is by itself."""
+    shown = {
+        "impl": args.impl,
+        "select": args.select,
+        "protocol": args.protocol,
+        "seed": args.seed if args.seed != "0" else None,
+        "vectors": str(args.vectors) if args.vectors else None,
+        "strict": args.strict,
+        "known-failing": str(args.known_failing) if args.known_failing else None,
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def _exit_code(report: Report, end: End) -> int:
+    if end.interrupted:
+        return INTERRUPTION
+    if end.unusable:
+        return UNUSABLE
+    if report.wrong:
+        return WRONG
+    judged = [result for result in report.results if result.status != "skipped"]
+    return AS_EXPECTED if judged else NOTHING

@@ -1,0 +1,45 @@
+"""
+Checks an adapter before its implementation: framing, ordering, batches, unknown ops, large lines, panics, isolation, clock.
+
+  peerproof smoke --impl './my-adapter'        a line for each check; a line that fails says what to do
+  peerproof smoke                              the reference's own adapter
+
+Make these pass first: what an adapter does wrong looks like a mistake of the implementation in every vector.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from peerproof.cli import options
+from peerproof.cli.implementation import add_implementation, make_reach, tell_unusable
+from peerproof.conformance.adapter import Unusable
+
+WORDS = {True: "ok", False: "FAIL", None: "-"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add_implementation(parser)
+    options.add_vectors(parser)
+
+
+def run(args: Namespace) -> int:
+    """Prints how each check came out. 1 if one failed, 3 if the adapter cannot even be started."""
+    from peerproof.conformance.smoke import findings
+
+    suite = options.suite(args)
+    failed = 0
+    try:
+        adapter = make_reach(args, suite.version)()
+    except Unusable as error:
+        return tell_unusable(error)
+    try:
+        for name, fine, detail in findings(adapter, suite):
+            print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
+            failed += fine is False
+    except Unusable as error:
+        return tell_unusable(error)
+    finally:
+        adapter.stop()
+    return int(failed > 0)

@@ -1,0 +1,146 @@
+"""A failing case for people: the clauses, what happened, the first difference, and what to paste to see it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
+from typing import Any, Final
+
+from peerproof.conformance import clauses, sequence
+from peerproof.conformance.result import Result
+from peerproof.conformance.trial import FAILURES, Arrow, Happening, read
+from peerproof.conformance.yaml_subset import VectorError
+
+WIDTH: Final = 120
+MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
+MOST_SHOWN: Final = 400  #: characters of a value
+MOST_ERRORS: Final = 20  #: lines of standard error
+
+
+def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
+    """All that helps to see why it fails; `arguments` are those of the run."""
+    failing = f": {FAILURES[result.failure]}" if result.failure else ""
+    parts = [
+        [
+            f"{result.status.upper()} {result.id} ({result.failure}{failing})"
+            if failing
+            else f"{result.status.upper()} {result.id}"
+        ],
+        [f"  {title}"] if title else [],
+        [f"  {line}" for line in _clauses(result)],
+        _happened(result),
+        _first_difference(result),
+        _process(result),
+        [f"  {line}" for line in to_paste(result, arguments)],
+    ]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _clauses(result: Result) -> Iterator[str]:
+    protocol = result.vector.partition("/")[0]
+    try:
+        items = clauses.load(protocol).items
+    except VectorError:
+        items = {}
+    for clause in result.clauses:
+        item = items.get(clause)
+        yield f"{clause} {item.level}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause
+
+
+def diagram(story: Sequence[Arrow | Happening], protocol: str) -> str:
+    """What happened, as text."""
+    shown = [_drawn(part, protocol) for part in story]
+    names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
+    return sequence.text(list(dict.fromkeys(names)) or [""], shown)
+
+
+def _drawn(part: Arrow | Happening, protocol: str) -> sequence.Arrow | sequence.Note:
+    at = "" if part.at is None else f"{part.at} ms: "
+    if isinstance(part, Happening):
+        return sequence.Note(part.node, at + part.what)
+    label = part.label or f"{_message(protocol, part.bytes or '')}   {part.bytes or '(no bytes)'}"
+    return sequence.Arrow(part.source, part.target, at + _short(label))
+
+
+def _message(protocol: str, digits: str) -> str:
+    return sequence.shortened(read(protocol, digits))
+
+
+def _happened(result: Result) -> list[str]:
+    if not result.story:
+        return []
+    told = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
+    left_out = len(result.story) - MOST_TOLD
+    before = [f"    … {left_out} lines before (peerproof replay shows them)"] if left_out > 0 else []
+    return ["", *before, *(f"    {line}" for line in told)]
+
+
+def _first_difference(result: Result) -> list[str]:
+    difference = result.difference
+    if difference is None:
+        return []
+    lines = ["", f"  first difference: {difference.where}"]
+    for side, value, reading in (
+        ("expected", difference.expected, difference.expected_read),
+        ("actual", difference.actual, difference.actual_read),
+    ):
+        lines.append(f"    {side:8}  {_short(_value(value))}")
+        if reading is not None:
+            lines.append(f"    {'':8}  = {_short(sequence.shortened(reading))}")
+    return lines
+
+
+def _process(result: Result) -> list[str]:
+    lines = ["", *(f"  {line}" for line in result.reason.splitlines())] if result.reason else []
+    if result.confirmed is not None:
+        lines.append(f"  {'confirmed: it happened again when tried alone' if result.confirmed else 'not confirmed'}")
+    if result.errors:
+        errors = result.errors.splitlines()
+        lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
+        lines += [f"    | {_short(line)}" for line in errors[-MOST_ERRORS:]]
+    return [*lines, ""]
+
+
+def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Two commands: the same trial again, and its smallest form without the suite."""
+    implementation = arguments.get("impl")
+    options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
+    replay = f"peerproof replay {shlex.quote(result.id)}{options}"
+    yield f"again:   {replay}"
+    command = _command(implementation)
+    if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
+        lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
+        yield f"by hand: printf '%s\\n' {lines}{f' | {command}' if command else ''}"
+    else:
+        for request in result.essence:
+            yield f"message: {request['bytes'] or '(no bytes)'}"
+        yield f"by hand: {replay} --emit stdin{f' | {command}' if command else ''}"
+
+
+_REPEATED: Final = ("impl", "seed", "vectors")
+
+
+def _command(implementation: str | None) -> str | None:
+    """How a shell reaches it; None if it does not."""
+    if implementation is None:
+        return "python -m peerproof.reference.harness"
+    if implementation.startswith("tcp://"):
+        host, _, port = implementation.removeprefix("tcp://").rpartition(":")
+        return f"nc {host} {port}"
+    return None if implementation.startswith("py:") else implementation
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return value or "(no bytes)" if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"
