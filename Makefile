@@ -17,10 +17,16 @@ JOBS ?= 2
 .PHONY: run test quick check long bench docs help clean
 .DEFAULT_GOAL := help
 
-## run: judge the reference implementation by every vector and print the report
+## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
 run: $(VENV)/.installed
 	@mkdir -p build
-	$(BIN)/peerproof run
+	@echo "== the reference, judged by every vector"
+	@code=0; $(BIN)/peerproof run --record build/report.jsonl || code=$$?; \
+	for format in json md; do $(BIN)/peerproof run --format $$format --output build/report.$$format 2>/dev/null || true; done; \
+	echo "the report: build/report.md, build/report.json, build/report.jsonl"; exit $$code
+	@echo
+	@echo "== an implementation with a mistake of the original library (BD-09), judged by the vector made for it: it must fail"
+	@$(BIN)/peerproof run --impl py:tests.conformance.wrong:BD09 -k flag:bd-09; test $$? -eq 1
 
 ## test: every test (a few minutes)
 test: $(VENV)/.developing

@@ -103,6 +103,26 @@ def test_vector_page_shows_a_vector_file(tmp_path: Path) -> None:
     assert vector.needs == ("api.update_local", "exchange", "observe.peers")
 
 
+def test_example_adapter_passes_and_fails_as_the_tutorial_says(tmp_path: Path) -> None:
+    """It passes what it offers; with versions packed the wrong way round it fails, and the report shows the first difference."""
+    example = ROOT / "docs/how-to/codec_adapter.py"
+    broken = tmp_path / "mine.py"
+    broken.write_text(example.read_text(encoding="utf-8").replace('struct.pack(">Q"', 'struct.pack("<Q"'), encoding="utf-8")
+
+    good, bad = (judged(f"'{sys.executable}' '{adapter}'") for adapter in (example, broken))
+
+    assert (good.returncode, bad.returncode) == (0, 1), good.stdout + good.stderr + bad.stderr
+    assert " 0 failed" in good.stdout or "failed" not in good.stdout
+    assert "FAILED scuttlebutt/codec/digest-request-document-example#encode" in bad.stdout
+    assert "first difference: bytes, from byte 19" in bad.stdout
+
+
+def judged(implementation: str) -> subprocess.CompletedProcess[str]:
+    """What `peerproof run` says of the vectors of the codec."""
+    command = [sys.executable, "-m", "peerproof.cli.main", "run", "--impl", implementation, "-k", "layer:codec"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
 def objects(text: str) -> Iterator[Any]:
     """The JSON objects that stand one after the other in a text."""
     at = 0
