@@ -69,6 +69,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         case "hello":
             offered = {"scuttlebutt": {"capabilities": ["codec"]}}
             return {"ok": True, "protocol": 1, "name": "codec-example", "version": "1", "protocols": offered}
+        case "decode" | "encode" if request["protocol"] != "scuttlebutt":
+            return {"error": {"code": "unsupported", "message": f"there is no {request['protocol']} here"}}
         case "decode":
             try:
                 kind, entries = decode(bytes.fromhex(request["bytes"]))
@@ -89,6 +91,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 for line in sys.stdin:
     request = json.loads(line)
-    print(json.dumps({"id": request["id"], **answer(request)}), flush=True)
+    try:
+        reply = answer(request)
+    except Exception as error:  # noqa: BLE001  # whatever a request does to the implementation, it gets an answer
+        reply = {"error": {"code": "panic", "message": repr(error)}}
+    print(json.dumps({"id": request["id"], **reply}), flush=True)
     if request["op"] == "bye":
         break
