@@ -87,6 +87,12 @@ def _run(name: str, module: str, arguments: list[str]) -> int:
     except BrokenPipeError:  # `peerproof list | head`
         sys.stdout = None  # or Python would try to flush it once more
         return 0
+    except Exception:  # noqa: BLE001  # an implementation cannot cause it, so it must not look like a verdict
+        import traceback
+
+        traceback.print_exc()
+        print(f"peerproof: this is the suite's own fault, not that of what it judges (exit {OWN_FAULT})", file=sys.stderr)
+        return OWN_FAULT
     return code
 
 

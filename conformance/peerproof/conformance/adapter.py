@@ -210,7 +210,11 @@ class LineAdapter:
         while self._batch and len(replies) < len(requests):
             items = requests[len(replies) : len(replies) + self._batch]
             begin = time.monotonic()
-            (reply,) = self._exchange([{"op": "batch", "items": items}], _no_choice, self._patience.op)
+            try:
+                (reply,) = self._exchange([{"op": "batch", "items": items}], _no_choice, self._patience.op)
+            except Trouble as trouble:
+                trouble.answered = replies
+                raise
             results = reply.get("results")
             if not isinstance(results, list) or len(results) != len(items) or not all(isinstance(part, dict) for part in results):
                 self._batch = 0  # it has none, or a wrong one; what it says one by one may be right

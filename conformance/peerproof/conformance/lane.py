@@ -131,26 +131,32 @@ class Lane:
             emit(result)
 
     def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
-        playings = [Playing(Trial(case, self._seed, self._hello)) for case in pack]
-        begin = time.perf_counter()
-        while playings:
+        open_ones = [Playing(Trial(case, self._seed, self._hello)) for case in pack]
+        trouble: Trouble | None = None
+        while open_ones and trouble is None:
+            begin = time.perf_counter()
+            replies: Sequence[Reply]
             try:
-                replies = iter(self._adapter.ask_at_once([request for playing in playings for request in playing.requests]))
-            except Trouble as trouble:
-                self._suspect([playing.trial.case for playing in playings], trouble, emit)
-                return
-            for playing in playings:
-                if playing.outcome is None:
-                    playing.feed([next(replies) for _ in playing.requests])
-            milliseconds = _since(begin) / len(pack)
-            for playing in playings:
+                replies = self._adapter.ask_at_once([request for playing in open_ones for request in playing.requests])
+            except Trouble as raised:
+                trouble, replies = raised, raised.answered
+            position = 0
+            for playing in open_ones:
+                until = position + len(playing.requests)
+                if until <= len(replies):
+                    playing.feed(list(replies[position:until]))
+                position = until
+            milliseconds = _since(begin) / len(open_ones)
+            for playing in open_ones:
                 if playing.outcome is not None:
                     self._emit(result_of(playing.trial, playing.outcome, milliseconds), emit)
-            playings = [playing for playing in playings if playing.outcome is None]
+            open_ones = [playing for playing in open_ones if playing.outcome is None]
+        if trouble:
+            self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
 
     def _suspect(self, cases: Sequence[Case], trouble: Trouble, emit: Emit) -> None:
         """Who of these was it?"""
-        if self._control.ended:
+        if self._control.ended or not cases:
             return
         self._control.restarted()
         if not self._start():

@@ -82,7 +82,7 @@ class Bench:
         request = {"op": "open", "case": "smoke", "node": name, "protocol": self.protocol, "addr": f"{name}:1", "now_ms": at}
         return self.fine({**request, "config": config or {}, "seed": "smoke"})[0]
 
-    def told(self, handle: Any) -> list[Reply]:
+    def told(self, handle: Any) -> list[Any]:
         """What a node does that is sent every legal message."""
         request = {"op": "recv", "handle": handle, "now_ms": 0, "via": "udp", "from": "peer:1"}
         return [self.fine({**request, "bytes": digits})[0]["effects"] for digits in self.messages]
