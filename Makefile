@@ -44,8 +44,13 @@ check: $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-## long: what takes longer than `make test`: more examples, the vectors' own checks, the benchmarks, the site
-long: check docs bench
+## long: what takes longer than that: more generated examples, the vectors' own checks, the benchmarks, the site (minutes)
+long: check docs
+	@mkdir -p build
+	$(BIN)/peerproof lint
+	$(BIN)/peerproof coverage > build/clauses.txt
+	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec
+	$(MAKE) bench
 
 ## bench: the benchmarks; each prints its ratio, and fails if it misses what it must reach
 bench: $(VENV)/.developing
