@@ -232,6 +232,13 @@ PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
         "no further question",
         "2 more answers, the next for round.seed",
     ),
+    "a pick too many after those asked for": (
+        changed(3, picks=(("round.partner", ("c:1",)), ("digest.order", ("b:1", "c:1", NOT_UTF_8)), ("round.seed", ("c:1",)))),
+        3,
+        "picks",
+        "no further question",
+        "1 more answers, the next for round.seed",
+    ),
     "a pick of a number among texts": (
         changed(3, picks=(("round.partner", (1,)),)),
         3,

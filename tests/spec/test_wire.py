@@ -196,11 +196,16 @@ def test_the_place_starts_where_the_caller_says() -> None:
         FORM.value({}, "steps[3].message")
 
 
-def test_a_long_misfit_is_shown_by_its_beginning() -> None:
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [("x" * 58, "'" + "x" * 58 + "'"), ("x" * 59, "'" + "x" * 56 + "…"), ("x" * 10_000, "'" + "x" * 56 + "…")],
+    ids=["60 characters", "61 characters", "many"],
+)
+def test_a_long_misfit_is_shown_by_its_beginning(found: str, shown: str) -> None:
     with pytest.raises(MalformedMessage) as caught:
-        Whole().value("x" * 10_000)
+        Whole(0, 9).value(found)
 
-    assert caught.value.detail == "expected an integer from 0 to 9007199254740992, found '" + "x" * 56 + "…"
+    assert caught.value.detail == f"expected an integer from 0 to 9, found {shown}"
 
 
 @pytest.mark.parametrize("raw", [b"", b"a", "ключ".encode(), b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", bytes(range(256))])

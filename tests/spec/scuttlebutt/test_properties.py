@@ -144,7 +144,7 @@ CASES: dict[str, Cases] = {
                 node("p:1", {"p:1": of_p(k1=1, k2=4, k3=3)}), in_flight=(InFlight(P, B, Delta((K1, K2, K3))),)
             ),
             "digests": lambda node: cluster(
-                node("p:1", {"p:1": PS}), in_flight=(InFlight(P, B, DigestRequest(())), InFlight(P, B, Delta(())))
+                node("p:1", {"p:1": PS}), in_flight=(InFlight(P, B, DigestRequest(digest((P, 3)))), InFlight(P, B, Delta(())))
             ),
             "an owner who is not there": lambda node: cluster(node("b:1"), in_flight=(InFlight(B, A, Delta((K1, K3))),)),
         },
