@@ -84,8 +84,9 @@ def test_files_name_no_machine_and_no_registry() -> None:
 
 def test_rule_about_machines_finds_them() -> None:
     """The pattern above does match what it is there for."""
-    assert OF_ONE_MACHINE.search("/".join(("see ", "home", "someone", "peerproof")))
-    assert OF_ONE_MACHINE.search(".".join(("https://pypi", "org/simple")))
+    dot = "."
+    assert OF_ONE_MACHINE.search(str(Path("/", "home", "someone", "peerproof")))
+    assert OF_ONE_MACHINE.search(f"https://pypi{dot}org/simple")
     assert not OF_ONE_MACHINE.search("#!/usr/bin/env bash")
 
 
