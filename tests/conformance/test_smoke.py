@@ -1,0 +1,157 @@
+"""Smoke: adapters with one mistake each, and the check that finds it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conformance.numbered import argv, command
+
+from peerproof.cli.main import main
+from peerproof.conformance import vectors
+from peerproof.conformance.adapter import Patience, program
+from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.smoke import CHECKS, Finding, findings
+
+MISTAKEN = """\
+import sys, time
+from peerproof.reference.harness import Harness
+
+
+class Forgetful(Harness):
+    '''Its replies to queries are those of the last node that was told something.'''
+
+    told = None
+
+    def handle(self, request, choose):
+        if request["op"] == "recv":
+            self.told = request["handle"]
+        if request["op"] == "query" and self.told in self._handles:
+            request = {**request, "handle": self.told}
+        return super().handle(request, choose)
+
+
+class WallClock(Harness):
+    '''Its timers run by the clock on the wall.'''
+
+    def handle(self, request, choose):
+        if request["op"] == "open":
+            self.began = time.monotonic()
+        if request["op"] == "advance" and time.monotonic() > self.began + 0.01:
+            request = {**request, "now_ms": request["now_ms"] + 1000}
+        return super().handle(request, choose)
+
+
+class Picky(Harness):
+    '''It refuses members that it does not know.'''
+
+    def handle(self, request, choose):
+        if "a_member_from_the_future" in request:
+            return {"error": {"code": "bad_request", "message": "what is that?"}}
+        return super().handle(request, choose)
+
+
+class Panicking(Harness):
+    '''It does not catch what goes wrong.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        if "error" in reply and reply["error"]["code"] != "unknown_op":
+            raise RuntimeError("not caught")
+        return reply
+
+
+class Mixing(Harness):
+    '''A batch gives its results in another order.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        return {**reply, "results": reply["results"][::-1]} if "results" in reply else reply
+
+
+class Wordless(Harness):
+    '''It calls an unknown op a panic.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        if reply.get("error", {}).get("code") == "unknown_op":
+            reply["error"]["code"] = "internal"
+        return reply
+
+
+class Small(Harness):
+    '''It does not read long lines.'''
+
+    def handle(self, request, choose):
+        if len(str(request)) > 65536:
+            raise MemoryError("line too long")
+        return super().handle(request, choose)
+
+
+class Shuffled(Harness):
+    '''It answers many requests with what it answered before.'''
+
+    before = None
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        if request["op"] != "decode" or request["id"] % 50 != 40 or self.before is None:
+            self.before = reply
+            return reply
+        return {**self.before, "id": request["id"]}
+"""
+
+MISTAKES = {
+    "framing": "Picky",
+    "ordering": "Shuffled",
+    "batches": "Mixing",
+    "unknown_op": "Wordless",
+    "large_line": "Small",
+    "panics": "Panicking",
+    "isolation": "Forgetful",
+    "clock": "WallClock",
+}
+
+
+def checked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    (tmp_path / "mistaken.py").write_text(MISTAKEN)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.delitem(sys.modules, "mistaken", raising=False)
+    suite = vectors.load()
+    return list(findings(InProcess(f"mistaken:{name}", Patience(op=5), suite.version), suite))
+
+
+def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["smoke"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+
+    assert len(lines) == len(CHECKS) + 2
+    assert all(line.startswith("ok ") for line in lines)
+
+
+@pytest.mark.parametrize("check", MISTAKES)
+def test_each_check_finds_the_mistake_that_it_is_for(check: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = checked(MISTAKES[check], tmp_path, monkeypatch)
+
+    assert check in [finding.name for finding in found if finding.fine is False]
+    assert all("To do: " in finding.detail for finding in found if finding.fine is False)
+
+
+def test_there_is_a_mistake_for_each_check() -> None:
+    assert set(MISTAKES) == {made.__name__ for made, _ in CHECKS}
+
+
+def test_a_program_that_does_not_end_is_found() -> None:
+    suite = vectors.load()
+    found = list(findings(program(argv("deaf"), Patience(op=5, bye=0.3), suite.version), suite))
+
+    assert [finding.name for finding in found if finding.fine is False] == ["bye"]
+
+
+@pytest.mark.parametrize(
+    ("impl", "code"),
+    [("./no-such-adapter", 3), (command("banner"), 3), (command("killed", "no_such_op_at_all"), 1)],
+)
+def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl: str, code: int) -> None:
+    assert main(["smoke", "--impl", impl]) == code
