@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import COMMANDS
+from peerproof.conformance.result import STATUSES
+from peerproof.conformance.trial import FAILURES
 from peerproof.conformance.vectors import load
 from peerproof.reference.harness import Harness
 from peerproof.reference.protocols import PROTOCOLS
@@ -73,6 +75,13 @@ def test_named_commands_and_files_exist(page: Path) -> None:
     assert set(re.findall(r"(?:`|\$ |^)peerproof ([a-z]+)", text, re.MULTILINE)) <= commands
     assert set(re.findall(r"(?:`|\$ |^)make ([a-z]+)", text, re.MULTILINE)) <= set(targets)
     assert [name for name in files if not (ROOT / name).exists() and not name.startswith("docs/reference")] == []
+
+
+def test_every_status_and_class_of_failure_is_explained() -> None:
+    """Each word that a report can hold has its row."""
+    page = (ROOT / "docs/explanation/failing-vector.md").read_text(encoding="utf-8")
+
+    assert [word for word in (*STATUSES, *FAILURES) if f"| `{word}` | " not in page] == []
 
 
 def test_adapter_page_shows_what_the_reference_answers() -> None:
