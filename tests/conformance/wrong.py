@@ -1,0 +1,287 @@
+"""
+Implementations that are wrong on purpose: the reference with what the original implementation does differently [BD-01…BD-16].
+
+Each can be judged like any other: `peerproof run --impl py:tests.conformance.wrong:BD02`. `mistakes` holds those that
+others make. What a variant is caught by stands beside it, and `test_wrong.py` holds it to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
+from typing import Any, ClassVar, Final
+from unittest import mock
+
+from peerproof.reference.harness import Harness
+from peerproof.reference.protocols import Protocol
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Received, Send, Table
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.packing import Codec
+from peerproof.spec.scuttlebutt import arrival, reconcile, transitions
+from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, Up, UpdateLocal
+from peerproof.spec.scuttlebutt.state import Peer, State, Status, Versioned
+from peerproof.spec.scuttlebutt.transitions import Next
+
+Entries = Iterable[DigestEntry]
+
+_MODULES: Final = {"arrival": arrival, "reconcile": reconcile, "transitions": transitions}
+
+
+class Wrong(Harness):
+    """The reference with something else in the place of some of its functions."""
+
+    #: `module.function` of the specification, and what stands there while this variant takes a step.
+    instead: ClassVar[Mapping[str, Any]] = {}
+
+    #: The vectors made for this mistake, by the last part of their ids; those of a divergence have its flag.
+    caught_by: ClassVar[tuple[str, ...]] = ()
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """A fresh node."""
+        return transitions.initial(self_id, config)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """What the node does about an event."""
+        return transitions.step(state, event, pick)
+
+    def encode(self, message: Any) -> bytes:
+        """A message as bytes."""
+        return scuttlebutt.MESSAGE.encode(message)
+
+    def decode(self, data: bytes) -> Any:
+        """Bytes as a message."""
+        return scuttlebutt.MESSAGE.decode(data)
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """The reply to a request. A program with this mistake would die where the reference reports an internal error."""
+        reply = super().handle(request, choose)
+        if reply.get("error", {}).get("code") == "internal":
+            raise RuntimeError(reply["error"]["message"])
+        return reply
+
+    def replaced(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function gives with this variant's functions in their places."""
+        with ExitStack() as stack:
+            for name, other in self.instead.items():
+                module, _, attribute = name.partition(".")
+                stack.enter_context(mock.patch.object(_MODULES[module], attribute, other))
+            return function(*arguments)
+
+    def _protocol(self, request: dict[str, Any]) -> Protocol:
+        right = super()._protocol(request)
+        return _WrongProtocol(**{field.name: getattr(right, field.name) for field in fields(right)}, wrong=self)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrongProtocol(Protocol):
+    wrong: Wrong | None = None
+
+    def specification(self) -> Any:
+        wrong = self.wrong
+        assert wrong is not None
+        return SimpleNamespace(
+            **{
+                **vars(scuttlebutt),
+                "initial": lambda *arguments: wrong.replaced(wrong.initial, *arguments),
+                "step": lambda *arguments: wrong.replaced(wrong.step, *arguments),
+                "MESSAGE": Codec(scuttlebutt.MESSAGE.form, wrong.encode, wrong.decode),
+            }
+        )
+
+
+def received(event: Any, kind: type[Any]) -> bool:
+    """Whether the event is a message of this kind."""
+    return isinstance(event, Received) and isinstance(event.message, kind)
+
+
+def without_effects(step: Next, unwanted: Callable[[Any], bool]) -> Next:
+    """A step that leaves some effects out."""
+    return step._replace(effects=tuple(effect for effect in step.effects if not unwanted(effect)))
+
+
+def _delta_without_limit(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    return tuple(
+        pair
+        for entry in reconcile.most_outdated_first(state, entries)
+        for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version)
+    )
+
+
+class BD01(Wrong):
+    """Compares the number of entries with the limit of bytes, so that a delta has no limit."""
+
+    instead: ClassVar = {"transitions.delta": _delta_without_limit}
+
+
+class BD02(Wrong):
+    """Does not send a delta that is empty."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Leaves the empty delta out."""
+        return without_effects(
+            super().step(state, event, pick), lambda effect: isinstance(effect, Send) and effect.message == Delta(())
+        )
+
+
+class BD03(Wrong):
+    """Answers every request with a digest response of all that it knows."""
+
+    instead: ClassVar = {"transitions.lacking_here": lambda state, _: reconcile.digest(state, state.store)}
+
+
+class BD04(Wrong):
+    """Reads past the end of a datagram, and dies."""
+
+    def decode(self, data: bytes) -> Any:
+        """Dies of what is truncated."""
+        try:
+            return super().decode(data)
+        except MalformedMessage as error:
+            if error.reason != "truncated":
+                raise
+            raise IndexError("index out of range") from None
+
+
+class BD05(Wrong):
+    """Accepts strings of more than 255 bytes; what it sends then cannot be read."""
+
+    instead: ClassVar = {"transitions.MAX_STRING": 2**16}
+
+    def encode(self, message: Any) -> bytes:
+        """Dies of what a size byte cannot say."""
+        if any(len(str(part)) > 255 for entry in message.entries for part in entry):  # ASCII in these tests
+            raise RuntimeError("string too large")
+        return super().encode(message)
+
+
+def _partner_only(state: State, _: Instant, pick: Pick) -> Iterator[NodeId]:
+    others = [addr for addr in state.store if addr != state.self_id]
+    if others:
+        yield from pick("round.partner", others)
+    else:
+        yield from sorted(set(state.config.seeds) - {state.self_id})
+
+
+class BD06(Wrong):
+    """Asks no unknown seed and no critical peer, and keeps everybody up."""
+
+    instead: ClassVar = {"transitions.round_targets": _partner_only, "transitions.is_up": lambda *_: True}
+
+
+class BD07(Wrong):
+    """Takes an update with the value that is there for none."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Skips the update that changes nothing."""
+        command = getattr(event, "command", None)
+        known = state.store[state.self_id].pairs.get(command.key) if isinstance(command, UpdateLocal) else None
+        if known is not None and isinstance(command, UpdateLocal) and known.value == command.value:
+            return Next(state)
+        return super().step(state, event, pick)
+
+
+def _merged_from_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    known, version, news = dict(peer.pairs), peer.version, []
+    for pair in pairs:
+        if pair.key not in known or pair.version > known[pair.key].version:
+            known[pair.key] = Versioned(pair.value, pair.version)
+            version = max(version, pair.version)
+            news.append(pair)
+    return Peer(Table(known), version), tuple(news)
+
+
+class BD08(Wrong):
+    """Stores a pair at version 0 under a key that it has not seen before."""
+
+    instead: ClassVar = {"transitions.merged": _merged_from_0}
+
+
+def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    used, packed = TYPE_SIZE, []
+    for entry in reconcile.most_outdated_first(state, entries):
+        for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version):
+            if used + delta_entry_size(pair) > state.config.max_payload:
+                break
+            used += delta_entry_size(pair)
+            packed.append(pair)
+    return tuple(packed)
+
+
+class BD09(Wrong):
+    """Goes on with the next peer after a pair that does not fit any more."""
+
+    instead: ClassVar = {"transitions.delta": _delta_peer_by_peer}
+
+
+def _most_outdated_first_ties_as_they_come(state: State, entries: Entries) -> list[DigestEntry]:
+    known = reconcile.known_version
+    outdated = [entry for entry in entries if known(state, entry.addr) > entry.version]
+    return sorted(outdated, key=lambda entry: entry.version - known(state, entry.addr))
+
+
+class BD10(Wrong):
+    """Leaves peers that are equally far behind in the order in which they happen to be."""
+
+    instead: ClassVar = {"reconcile.most_outdated_first": _most_outdated_first_ties_as_they_come}
+
+
+def _merged_all_news(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    pairs = tuple(pairs)
+    return reconcile.merged(peer, pairs)[0], pairs
+
+
+class BD11(Wrong):
+    """Tells the application of every pair that comes in."""
+
+    instead: ClassVar = {"transitions.merged": _merged_all_news}
+
+
+class BD12(Wrong):
+    """Takes the wildcard address that it listens on for its identity."""
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """A node that is everybody."""
+        return super().initial(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)
+
+
+class BD13(Wrong):
+    """Never brings a peer up again that was down."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Keeps down who is down."""
+        step = super().step(state, event, pick)
+        stuck = {
+            addr: replace(step.state.liveness[addr], status=Status.DOWN)
+            for addr, known in state.liveness.items()
+            if known.status is Status.DOWN
+        }
+        step = step._replace(state=replace(step.state, liveness=step.state.liveness.put(stuck)))
+        return without_effects(step, lambda effect: isinstance(effect, Notify) and isinstance(effect.notice, Up))
+
+
+class BD14(Wrong):
+    """Computes phi as silence over mean, without the factor 1/ln 10."""
+
+    instead: ClassVar = {"arrival.ONE_BY_LN_10": (1, 1)}
+
+
+def _digest_without_down(state: State, order: Iterable[NodeId]) -> tuple[DigestEntry, ...]:
+    up = (addr for addr in order if addr == state.self_id or state.liveness[addr].status is Status.UP)
+    return reconcile.digest(state, up)
+
+
+class BD16(Wrong):
+    """Leaves peers that are down out of its digests."""
+
+    instead: ClassVar = {"transitions.digest": _digest_without_down}
+
+
+#: The divergences by their flag.
+DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {
+    f"bd-{variant.__name__.removeprefix('BD')}": variant
+    for variant in (BD01, BD02, BD03, BD04, BD05, BD06, BD07, BD08, BD09, BD10, BD11, BD12, BD13, BD14, BD16)
+}
