@@ -1,4 +1,4 @@
-"""Real nodes in processes of their own, and a bare socket to talk to them."""
+"""Real nodes and harnesses in processes of their own, and what talks to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -21,6 +21,8 @@ PATIENCE = 30.0
 
 #: How often a datagram is sent that may get lost in a full buffer.
 ATTEMPTS = 100
+
+HARNESS = [sys.executable, "-m", "peerproof.reference.harness"]
 
 COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt"]
 
@@ -128,3 +130,57 @@ def node_command() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+class Pipe:
+    """A runner's end."""
+
+    def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def write(self, line: bytes) -> None:
+        """One line."""
+        self._outgoing.write(line + b"\n")
+        self._outgoing.flush()
+
+    def read(self) -> Any:
+        """One object."""
+        line = self._incoming.readline()
+        assert line.endswith(b"\n"), "the harness has gone"
+        return json.loads(line)
+
+    def __call__(self, op: str, /, *, answers: dict[str, list[int]] | None = None, **members: Any) -> dict[str, Any]:
+        """A request and its reply; questions are answered by their place, or with the options as they are."""
+        self.write(json.dumps({"id": 7, "op": op, **members}).encode())
+        while "choice" in (reply := self.read()):
+            question = reply["choice"]
+            some = len(question["of"]) if question["kind"] == "permutation" else 1
+            pick = (answers or {}).get(question["site"], list(range(some)))
+            self.write(json.dumps({"choice": {"for": question["for"], "n": question["n"], "pick": pick}}).encode())
+        assert reply.pop("id") == 7
+        return dict(reply)
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(HARNESS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def pipe(process: subprocess.Popen[bytes]) -> Pipe:
+    assert process.stdin
+    assert process.stdout
+    return Pipe(process.stdout, process.stdin)
+
+
+@pytest.fixture
+def node(pipe: Pipe) -> Callable[..., dict[str, Any]]:
+    """The ops of a node b:1 that was opened at 0."""
+    handle = pipe("open", case="c", node="n", protocol="scuttlebutt", addr="b:1", now_ms=0, config={}, seed="1")["handle"]
+
+    def ask(op: str, **members: Any) -> dict[str, Any]:
+        return pipe(op, handle=handle, **members)
+
+    return ask
