@@ -62,8 +62,18 @@ class Channel:
 
     def write(self, data: bytes) -> None:
         """Sends bytes, as far as there is room now; the others go while `line` waits. Never raises."""
+        if not self._outgoing:
+            try:
+                written = os.write(self._writing, data)
+            except BlockingIOError:
+                written = 0
+            except OSError:  # nobody reads any more: the end of the output will say so
+                return
+            if written == len(data):
+                return
+            data = data[written:]
+            self._want_room(True)
         self._outgoing += data
-        self._flush()
 
     def line(self, deadline: float | None) -> bytes:
         """The next line, without its end. Raises Silence, Ended or LineTooLong; `deadline` is of `time.monotonic`."""
@@ -104,22 +114,23 @@ class Channel:
                 self._read()
 
     def _flush(self) -> None:
-        if not self._outgoing:
-            return
         try:
             del self._outgoing[: os.write(self._writing, self._outgoing)]
         except BlockingIOError:
             pass
-        except OSError:  # nobody reads any more: the end of the output will say so
+        except OSError:  # as in `write`
             self._outgoing.clear()
-        wanted = select.POLLOUT if self._outgoing else 0
+        if not self._outgoing:
+            self._want_room(False)
+
+    def _want_room(self, wanted: bool) -> None:
+        """Whether to be told that there is room to write."""
         if self._writing == self._reading:
-            self._poll.register(self._writing, wanted | select.POLLIN)
+            self._poll.register(self._writing, select.POLLIN | (select.POLLOUT if wanted else 0))
         elif wanted:
-            self._poll.register(self._writing, wanted)
+            self._poll.register(self._writing, select.POLLOUT)
         else:
-            with suppress(KeyError):
-                self._poll.unregister(self._writing)
+            self._poll.unregister(self._writing)
 
     def _read(self) -> None:
         try:

@@ -41,7 +41,8 @@ class Choices:
 
     def script(self, picks: Iterable[Mapping[str, Any]]) -> None:
         """From now on these answers come first; what is left of earlier ones is forgotten."""
-        self._script = {}
+        if self._script:
+            self._script = {}
         for answer in picks:
             self._script.setdefault(answer["site"], deque()).append(answer["pick"])
 

@@ -103,29 +103,27 @@ class _Script:
         stage, at = self.stage, step["at"]
         self.trial.choices.script(step.get("picks", ()))
         named = step.get("advance")
-        yield from stage.advance(at, stage.actors if named == "all" else [named] if named else ())
-        match step:
-            case {"send": send}:
-                yield from stage.deliver(stage.actors[send["to"]], stage.address(send["from"]), self.bytes_of(send))
-            case {"call": call}:
-                yield from self.call(call, step.get("refused"))
-            case {"crash": name}:
-                yield from stage.crash(stage.actors[name])
-            case {"restart": name}:
-                yield from stage.restart(stage.actors[name])
-            case {"cut": groups}:
-                self.network.groups = groups
-                parts = " | ".join(", ".join(group) for group in groups)
-                self.trial.story.append(Happening(at, "", f"cut {parts}"))
-            case {"heal": _}:
-                self.network.groups = ()
-                self.trial.story.append(Happening(at, "", "heal"))
+        if named or stage.next_due(at):
+            yield from stage.advance(at, stage.actors if named == "all" else [named] if named else ())
+        stage.now = max(stage.now, at)
+        if send := step.get("send"):
+            yield from stage.deliver(stage.actors[send["to"]], stage.address(send["from"]), self.bytes_of(send))
+        elif call := step.get("call"):
+            yield from self.call(call, step.get("refused"))
+        elif name := step.get("crash"):
+            yield from stage.crash(stage.actors[name])
+        elif name := step.get("restart"):
+            yield from stage.restart(stage.actors[name])
+        elif groups := step.get("cut"):
+            self.part(groups, "cut " + " | ".join(", ".join(group) for group in groups))
+        elif step.get("heal"):
+            self.part((), "heal")
 
-    @property
-    def network(self) -> Network:
-        """The stage of a cluster."""
-        assert isinstance(self.stage, Network)
-        return self.stage
+    def part(self, groups: Sequence[Sequence[str]], what: str) -> None:
+        """From now on nothing arrives between these groups."""
+        assert isinstance(self.stage, Network), "the schema knows a cut in clusters only"
+        self.stage.groups = groups
+        self.trial.story.append(Happening(self.stage.now, "", what))
 
     def bytes_of(self, send: Mapping[str, Any]) -> str:
         """The datagram of a step, as the specification encodes it if it is given as a message."""

@@ -14,7 +14,7 @@ from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.families import Variant
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Request
-from peerproof.conformance.stage import Message, Stage
+from peerproof.conformance.stage import DATAGRAMS, Message, Stage
 from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read
 
 _NODE: Final = {"addr": "node:1"}
@@ -26,8 +26,7 @@ def survives(trial: Trial) -> Dialogue:
     """The node takes every malformed datagram without dying or hanging; the runner notices if it does not."""
     stage = Stage(trial, {"node": _NODE})
     yield from stage.open()
-    for variant in variants(trial.vector.protocol, trial.body):
-        yield from _fed(trial, stage, variant)
+    yield from _fed(trial, stage)
     return Verdict()
 
 
@@ -39,12 +38,12 @@ def unchanged(trial: Trial) -> Dialogue:
     stage.messages.clear()
     before = yield from _queried(trial, stage)
     timer = stage.actors["node"].next_timer
-    for variant in variants(trial.vector.protocol, trial.body):
-        yield from _fed(trial, stage, variant)
-        if stage.messages:
-            answer = stage.messages[0]
-            shown = {"to": answer.to, "bytes": answer.bytes}
-            what = read(trial.vector.protocol, answer.bytes)
+    answers = yield from _fed(trial, stage)
+    for variant, messages in zip(variants(trial.vector.protocol, trial.body), answers, strict=True):
+        if messages:
+            shown = {"to": messages[0].to, "bytes": messages[0].bytes}
+            what = read(trial.vector.protocol, messages[0].bytes)
+            trial.essence = [_essence(variant)]
             raise Miss("changed", Difference(f"{variant.name}: messages", None, shown, None, what))
     after = yield from _queried(trial, stage)
     if difference := first_difference(before, after, {}):
@@ -62,8 +61,7 @@ def serves(trial: Trial) -> Dialogue:
         stage = Stage(trial, {"node": _NODE})
         yield from stage.open()
         if hostile:
-            for variant in variants(trial.vector.protocol, trial.body):
-                yield from _fed(trial, stage, variant)
+            yield from _fed(trial, stage)
             stage.messages.clear()
         yield from _probed(trial, stage)
         yield from stage.advance(min(_LATER, stage.actors["node"].next_timer or 0))
@@ -73,19 +71,19 @@ def serves(trial: Trial) -> Dialogue:
     return Verdict()
 
 
-def _fed(trial: Trial, stage: Stage, variant: Variant) -> Asking:
-    trial.essence = [*trial.essence[:1], _essence(variant)]
-    yield from stage.deliver(stage.actors["node"], _PEER, variant.data.hex())
+def _fed(trial: Trial, stage: Stage) -> Asking:
+    """The node is told everything that is malformed; gives what it answered to each."""
+    digits = [variant.data.hex() for variant in variants(trial.vector.protocol, trial.body)]
+    return (yield from stage.deliver_all(stage.actors["node"], _PEER, digits))
 
 
 def _essence(variant: Variant) -> Request:
-    return {"op": "recv", "now_ms": 0, "via": "udp", "from": _PEER, "bytes": variant.data.hex()}
+    return {"op": "recv", "via": DATAGRAMS, "from": _PEER, "bytes": variant.data.hex()}
 
 
 def _probed(trial: Trial, stage: Stage) -> Asking:
     """The node is told something legal of each kind."""
-    for digits in trial.case.probes:
-        yield from stage.deliver(stage.actors["node"], _PEER, digits)
+    yield from stage.deliver_all(stage.actors["node"], _PEER, trial.case.probes)
 
 
 def _queried(trial: Trial, stage: Stage) -> Asking:

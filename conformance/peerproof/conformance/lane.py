@@ -13,14 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from peerproof.conformance.adapter import Adapter, Trouble, Unusable
 from peerproof.conformance.cases import DIALOGUES
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Case, Miss, Trial, Verdict
+from peerproof.conformance.trial import Case, Happening, Miss, Trial, Verdict
 
 Emit = Callable[[Result], None]
 
@@ -123,6 +123,8 @@ class Lane:
             if trial.handles:
                 self._adapter.ask([{"op": "close", "handle": handle} for handle in trial.handles], trial.choices.answer)
         except Trouble as trouble:
+            if playing.outcome is None:
+                _tell_unanswered(playing, len(trouble.answered))
             return _troubled(trial, trouble, _since(begin)), False
         return result_of(trial, playing.outcome, _since(begin)), True
 
@@ -194,26 +196,20 @@ def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Res
     """The result of a trial that came to its end."""
     if isinstance(outcome, Verdict):
         status = "tolerated" if outcome.tolerated else "passed"
-        result = _result(trial, status, milliseconds)
-        return replace(result, branches=outcome.branches, reason=outcome.tolerated) if outcome.branches else result
+        return _result(trial, status, milliseconds, branches=outcome.branches, reason=outcome.tolerated)
     failure = outcome.failure
-    status = failure if failure in ("crashed", "hung") else "failed"
-    reason = None
+    status, reason = failure if failure in ("crashed", "hung") else "failed", None
     if status == "failed" and trial.vector.level != "must":
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
-    return replace(
-        _result(trial, status, milliseconds),
-        failure=failure,
-        reason=reason,
-        difference=outcome.difference,
-        story=tuple(trial.story),
-        essence=tuple(trial.essence),
-    )
+    about = {"failure": failure, "reason": reason, "difference": outcome.difference}
+    return _result(trial, status, milliseconds, story=tuple(trial.story), essence=tuple(trial.essence), **about)
 
 
 def _troubled(trial: Trial, trouble: Trouble, milliseconds: float) -> Result:
-    return replace(
-        _result(trial, "failed" if trouble.kind == "garbled" else trouble.kind, milliseconds),
+    return _result(
+        trial,
+        "failed" if trouble.kind == "garbled" else trouble.kind,
+        milliseconds,
         failure=trouble.kind,
         reason=f"the implementation {trouble.detail}",
         errors=trouble.errors.decode("utf-8", "backslashreplace"),
@@ -222,7 +218,17 @@ def _troubled(trial: Trial, trouble: Trouble, milliseconds: float) -> Result:
     )
 
 
-def _result(trial: Trial, status: str, milliseconds: float) -> Result:
+def _tell_unanswered(playing: Playing, answered: int) -> None:
+    """The story ends with the request that has no answer; if it is a datagram, that is what it all comes down to."""
+    trial, request = playing.trial, playing.requests[min(answered, len(playing.requests) - 1)]
+    before = f"after {answered} requests like it that were answered, " if answered else ""
+    if request["op"] in ("recv", "decode"):
+        trial.essence = [request]
+        trial.story.append(Happening(request.get("now_ms"), "", f"{before}{request['op']} {request['bytes'] or '(no bytes)'}"))
+    trial.story.append(Happening(request.get("now_ms"), "", f"no answer to {request['op']}"))
+
+
+def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> Result:
     vector = trial.vector
     return Result(
         id=trial.case.id,
@@ -231,8 +237,9 @@ def _result(trial: Trial, status: str, milliseconds: float) -> Result:
         rev=vector.rev,
         level=vector.level,
         clauses=vector.clauses,
-        seed=trial.seed,
+        seed=None if trial.case.codec else trial.seed,
         milliseconds=milliseconds,
+        **members,
     )
 
 

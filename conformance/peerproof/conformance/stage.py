@@ -6,7 +6,7 @@ All time is here. Timers run when the time comes to where they are due, in the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -61,7 +61,10 @@ class Stage:
 
     def named(self, addr: Plain) -> str:
         """The node's name of an address; an address of none stands for itself."""
-        return next((name for name, known in self.addresses.items() if known == addr), str(addr))
+        for name, known in self.addresses.items():
+            if known == addr:
+                return name
+        return str(addr)
 
     def address(self, who: Plain) -> Plain:
         """The address of a node by its name; what is no name is an address."""
@@ -91,7 +94,8 @@ class Stage:
     def act(self, actor: Actor, op: str, **members: Any) -> Asking:
         """One request that may have effects; gives the reply."""
         actor.now = max(actor.now, self.now)
-        reply = yield from self._asked(actor, {"op": op, "handle": actor.handle, "now_ms": actor.now, **members})
+        (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": actor.now, **members}]
+        self._check_choices(actor)
         self.take(actor, reply)
         return reply
 
@@ -99,6 +103,19 @@ class Stage:
         """A datagram comes in."""
         self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
         yield from self.act(actor, "recv", via=DATAGRAMS, **{"from": sender}, bytes=digits)
+
+    def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
+        """Datagrams come in, one after the other at the same instant; gives the messages put out after each."""
+        request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": DATAGRAMS, "from": sender}
+        replies = yield [{**request, "bytes": digits} for digits in datagrams]
+        answers: list[list[Message]] = []
+        for digits, reply in zip(datagrams, replies, strict=True):
+            self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+            before = len(self.messages)
+            self.take(actor, reply)
+            answers.append(self.messages[before:])
+        self._check_choices(actor)
+        return answers
 
     def query(self, actor: Actor, what: str) -> Asking:
         """The answer to a query."""
@@ -161,9 +178,12 @@ class Stage:
 
     def _asked(self, actor: Actor, request: Request) -> Asking:
         (reply,) = yield [request]
+        self._check_choices(actor)
+        return reply
+
+    def _check_choices(self, actor: Actor) -> None:
         if wrong := self.trial.choices.wrong:
             raise Miss("choice", Difference(f"{actor.name}: choice", "the options that the vector answers", wrong))
-        return reply
 
 
 def _shown(event: Mapping[str, Plain]) -> str:

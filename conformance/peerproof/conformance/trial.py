@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -111,9 +111,15 @@ class Trial:
     bound: Bound = field(default_factory=dict)
     handles: list[Any] = field(default_factory=list)  #: of nodes that are open
 
-    def __post_init__(self) -> None:
-        self.seed = case_seed(self.run_seed, self.case.id)
-        self.choices = Choices(self.seed)
+    @cached_property
+    def seed(self) -> str:
+        """Of what is drawn by lot in this case."""
+        return case_seed(self.run_seed, self.case.id)
+
+    @cached_property
+    def choices(self) -> Choices:
+        """Who answers the implementation's questions."""
+        return Choices(self.seed)
 
     @property
     def vector(self) -> Vector:
