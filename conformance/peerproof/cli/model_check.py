@@ -1,0 +1,163 @@
+"""
+Checks the models of the protocols with TLC, the model checker of TLA+.
+
+  peerproof model-check                      every small model of every protocol
+  peerproof model-check scuttlebutt          those of one
+  peerproof model-check --size medium        the medium ones too (minutes); large: all of them
+  peerproof model-check --model small-a      one of them; may be given more than once
+  peerproof model-check --list               which there are, and what each asks
+
+A model has an expected result: that it holds, with so many states, or that it fails, in so many steps. A model that
+holds and should not is as wrong as one that fails and should not, and so is any other number of states.
+
+Needs Java 17 or newer, and the TLA+ tools: pip install 'peerproof[tla]', or PEERPROOF_TLA2TOOLS=/path/to/tla2tools.jar.
+Ends with 1 if a result is not as expected, with 3 if the tools cannot be used or TLC gave no verdict.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from peerproof.tla.checking import Checked
+    from peerproof.tla.manifest import Model
+    from peerproof.tla.outcome import Progress
+    from peerproof.tla.tools import Tools
+
+AS_EXPECTED, UNEXPECTED, USAGE, UNUSABLE, NOTHING_SELECTED = 0, 1, 2, 3, 4
+SIZES = ("small", "medium", "large")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="whose models (default: all)")
+    parser.add_argument("--size", choices=SIZES, default="small", help="models up to this size (default: small)")
+    parser.add_argument("--model", action="append", metavar="NAME", help="this model, of whatever size; may be given again")
+    parser.add_argument("--list", action="store_true", help="print the models, and end")
+    parser.add_argument("--seconds", type=_positive, metavar="N", help="give up on a model after so long")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="write down the counts and counterexamples that come out as the expected ones"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Prints a line for each model, and one for all."""
+    from peerproof.tla.manifest import BadManifest, models, root
+    from peerproof.tla.tools import ToolsUnusable, find
+
+    try:
+        every = models()
+        known = sorted({model.protocol for model in every})
+        if args.protocol not in (None, *known):
+            return _refused(f"no models of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
+        chosen = _chosen(args, every)
+    except BadManifest as problem:
+        return _refused(str(problem), USAGE)
+    unknown = set(args.model or ()) - {model.name for model in chosen}
+    if unknown:
+        return _refused(f"no model {', '.join(sorted(unknown))}; see peerproof model-check --list", USAGE)
+    if not chosen:
+        return _refused("no model is that small", NOTHING_SELECTED)
+    if args.list:
+        width = max(len(model.name) for model in chosen)
+        print("\n".join(f"{model.name:{width}}  {model.size:6}  {model.question}" for model in chosen))
+        return AS_EXPECTED
+    try:
+        tools = find()
+    except ToolsUnusable as problem:
+        return _refused(f"{problem}\nnothing was checked", UNUSABLE)
+    print(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/", file=sys.stderr)
+    signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
+    return _check(args, tools, chosen)
+
+
+def _chosen(args: Namespace, every: tuple[Model, ...]) -> list[Model]:
+    sizes = SIZES if args.list else SIZES[: SIZES.index(args.size) + 1]
+    return [
+        model
+        for model in every
+        if args.protocol in (None, model.protocol) and (model.name in args.model if args.model else model.size in sizes)
+    ]
+
+
+def _check(args: Namespace, tools: Tools, chosen: list[Model]) -> int:
+    from peerproof.tla.checking import check, keep
+    from peerproof.tla.outcome import RunFailed
+
+    width = max(len(model.name) for model in chosen)
+    surprising, failed = 0, 0
+    for model in chosen:
+        begun = time.monotonic()
+        show = _Progress(model.name, width)
+        if args.rewrite:
+            model.cfg_path.parent.mkdir(exist_ok=True)
+            model.cfg_path.write_text(model.cfg(), encoding="utf-8")
+        try:
+            checked = check(tools, model, show, seconds=args.seconds)
+        except RunFailed as problem:
+            show.clear()
+            print(f"{model.name:{width}}  NO VERDICT: {problem}", flush=True)
+            failed += 1
+            continue
+        show.clear()
+        if args.rewrite and (checked.result.verdict.value, checked.result.violated) == (model.verdict, model.violated):
+            keep(checked)
+            checked = type(checked)(checked.model, checked.result, ())
+        surprising += bool(checked.surprises)
+        print(f"{model.name:{width}}  {_line(checked)}  {time.monotonic() - begun:.1f} s", flush=True)
+    total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
+    print(f"{total}, {surprising} not, {failed} without a verdict")
+    return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
+
+
+def _line(checked: Checked) -> str:
+    result = checked.result
+    if checked.surprises:
+        return "UNEXPECTED: " + "; ".join(checked.surprises)
+    if result.violated is None:
+        return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
+    steps = f" in {result.counterexample.steps} steps" if result.counterexample else ""
+    return f"fails as it must: {result.violated}{steps}"
+
+
+class _Progress:
+    """A line on a terminal that is overwritten as the run goes on; elsewhere nothing."""
+
+    def __init__(self, name: str, width: int) -> None:
+        self.name = f"{name:{width}}"
+        self.shown = sys.stderr.isatty()
+        self._write(f"{self.name}  ...")
+
+    def __call__(self, progress: Progress) -> None:
+        self._write(
+            f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
+            f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
+        )
+
+    def clear(self) -> None:
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        if self.shown:
+            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _positive(text: str) -> float:
+    seconds = float(text)
+    if not seconds > 0:
+        raise ValueError
+    return seconds
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _refused(problem: str, code: int) -> int:
+    print(f"peerproof: {problem}", file=sys.stderr)
+    return code

@@ -1,0 +1,113 @@
+"""Checking a model: running it, and comparing what comes out with what must come out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from peerproof.tla.counterexample import dumps, to_itf
+from peerproof.tla.manifest import COUNTS, Model, root
+from peerproof.tla.outcome import Progress, Result
+from peerproof.tla.tlc import Run, run
+from peerproof.tla.tools import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A model, what TLC says of it, and in what that is not what was expected."""
+
+    model: Model
+    result: Result
+    surprises: tuple[str, ...]
+
+
+def check(
+    tools: Tools,
+    model: Model,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    *,
+    seconds: float | None,
+    workers: int = 1,
+) -> Checked:
+    """Runs one model. Raises `outcome.RunFailed` if there is no verdict."""
+    what = Run(
+        module=model.module_path,
+        configuration=model.cfg(),
+        library=(root(),),
+        workers=workers,
+        coverage=model.is_whole_graph,
+        seconds=seconds,
+    )
+    result = run(tools, what, on_progress)
+    return Checked(model, result, tuple(surprises(model, result)))
+
+
+def surprises(model: Model, result: Result) -> Iterator[str]:
+    """In what a result is not what the manifest says; a model that succeeds and must not is as wrong as the reverse."""
+    if result.verdict.value != model.verdict or result.violated != model.violated:
+        yield f"expected {_said(model.verdict, model.violated)}, TLC says {_said(result.verdict.value, result.violated)}"
+        return
+    if model.steps is not None and (result.counterexample is None or result.counterexample.steps != model.steps):
+        found = result.counterexample.steps if result.counterexample else "no"
+        yield f"expected a counterexample of {model.steps} steps, TLC has one of {found}"
+    for name, expected in model.expected_counts.items():
+        found = getattr(result, name)
+        if found != expected:
+            yield f"expected {name} = {expected:,}, TLC says {found:,}"
+    if result.actions:
+        actions = {name: count.generated for name, count in result.actions.items()}
+        expected_actions = model.configuration.expected.get("actions", {})
+        for name in sorted(actions.keys() | expected_actions.keys()):
+            if actions.get(name, 0) != expected_actions.get(name, 0):
+                yield f"expected {expected_actions.get(name, 0):,} edges of {name}, TLC says {actions.get(name, 0):,}"
+        if sum(actions.values()) != result.edges:
+            yield f"the edges of all actions are {sum(actions.values()):,}, but {result.edges:,} were generated"
+
+
+def found_counts(result: Result) -> dict[str, Any]:
+    """What a finished run has counted, as it stands in the manifest."""
+    counts: dict[str, Any] = {name: getattr(result, name) for name in COUNTS}
+    if result.actions:
+        counts["actions"] = {name: count.generated for name, count in sorted(result.actions.items())}
+    return counts
+
+
+def counterexample_text(checked: Checked) -> str:
+    """The counterexample as ITF, for the file that is kept of it."""
+    assert checked.result.counterexample is not None
+    about: Mapping[str, Any] = {
+        "description": checked.model.question,
+        "protocol": checked.model.protocol,
+        "model": checked.model.name,
+        "configuration": checked.model.configuration.name,
+        "violated": checked.model.violated,
+        "replace": dict(checked.model.replace),
+    }
+    return dumps(to_itf(checked.result.counterexample, about))
+
+
+def keep(checked: Checked) -> None:
+    """Writes what was found into the files that say what is expected: counts, and the counterexample."""
+    model, counts = checked.model, found_counts(checked.result)
+    if model.counterexample_path is not None:
+        model.counterexample_path.parent.mkdir(exist_ok=True)
+        model.counterexample_path.write_text(counterexample_text(checked), encoding="utf-8")
+    if model.is_whole_graph:
+        path = root() / model.protocol / "constants.json"
+        data = json.loads(path.read_bytes())
+        data["configurations"][model.configuration.name]["expected"] = counts
+    else:
+        path = root() / "manifest.json"
+        data = json.loads(path.read_bytes())
+        entry = next(entry for entry in data["models"] if entry["name"] == model.name)
+        if checked.result.counterexample is not None:
+            entry["expected"]["steps"] = checked.result.counterexample.steps
+        else:
+            entry["expected"] |= {name: counts[name] for name in COUNTS}
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _said(verdict: str, violated: str | None) -> str:
+    return verdict if violated is None else f"{verdict} {violated} violated"

@@ -1,0 +1,200 @@
+"""
+What models there are: the question each asks, with which constants, and what must come out.
+
+`manifest.json` lists the models of all protocols. The constants are in `PROTOCOL/constants.json`, by configuration, with
+the size of the state graph that they make; whoever else explores the same graph reads the same file. TLC's `.cfg` files
+are made from the two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+SIZES: Final = ("small", "medium", "large")
+COUNTS: Final = ("initial", "distinct", "generated", "depth")
+
+_PACKAGE: Final = Path(__file__).parent
+
+
+class BadManifest(ValueError):
+    """The manifest, or a file of constants, is not what it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Constants, and the size of the graph that the protocol's own `Init` and `Next` make of them."""
+
+    protocol: str
+    name: str
+    about: str
+    constants: Mapping[str, Any]  #: plain data; a list is a set
+    expected: Mapping[str, Any]  #: `COUNTS` and, by action, how many edges; empty where that graph is not explored
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One question to TLC."""
+
+    name: str
+    protocol: str
+    question: str
+    size: str  #: one of `SIZES`: about how long it takes
+    module: str
+    configuration: Configuration
+    clauses: tuple[str, ...]
+    init: str
+    next: str
+    invariants: tuple[str, ...]
+    properties: tuple[str, ...]
+    replace: Mapping[str, str] = field(default_factory=dict)  #: definitions of the protocol -> what stands for them here
+    verdict: str = "success"
+    violated: str | None = None
+    steps: int | None = None  #: of the shortest counterexample
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def module_path(self) -> Path:
+        """The root module."""
+        return root() / self.protocol / f"{self.module}.tla"
+
+    @property
+    def cfg_path(self) -> Path:
+        """TLC's configuration, as people start TLC with it."""
+        return root() / self.protocol / "cfg" / f"{self.name}.cfg"
+
+    @property
+    def counterexample_path(self) -> Path | None:
+        """The behaviour that breaks the property, if one must be broken."""
+        return root() / self.protocol / "counterexamples" / f"{self.name}.itf.json" if self.violated else None
+
+    @property
+    def is_whole_graph(self) -> bool:
+        """Whether it explores exactly the graph of its configuration."""
+        return not self.replace and (self.init, self.next) == ("Init", "Next") and self.verdict == "success"
+
+    @property
+    def expected_counts(self) -> Mapping[str, int]:
+        """How large the graph must be; nothing for a model that ends at a violation."""
+        if self.verdict != "success":
+            return {}
+        known = self.configuration.expected if self.is_whole_graph else self.counts
+        return {count: known[count] for count in COUNTS if count in known}
+
+    def cfg(self) -> str:
+        """The text of TLC's configuration."""
+        lines = [
+            f"\\* {self.question}",
+            "\\* Made from manifest.json and constants.json by: peerproof model-check --rewrite",
+            "CONSTANTS",
+        ]
+        lines += [f"    {name} = {tla(value)}" for name, value in self.configuration.constants.items()]
+        lines += [f"    {name} <- {other}" for name, other in self.replace.items()]
+        lines += [f"INIT {self.init}", f"NEXT {self.next}"]
+        lines += [f"INVARIANT {name}" for name in self.invariants]
+        lines += [f"PROPERTY {name}" for name in self.properties]
+        return "\n".join(lines) + "\n"
+
+
+def root() -> Path:
+    """The folder of the modules: inside the package once it is installed, above it in the source tree."""
+    installed = _PACKAGE / "models"
+    return installed if installed.exists() else _PACKAGE.parents[1]
+
+
+def tla(value: Any) -> str:
+    """
+    Plain data as TLC's configuration files have it; a list is a set.
+
+    >>> tla([1, 2]), tla(["a"]), tla(True)
+    ('{1, 2}', '{"a"}', 'TRUE')
+    """
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case str():
+            return json.dumps(value)
+        case list():
+            return "{" + ", ".join(tla(element) for element in value) + "}"
+    raise BadManifest(f"no constant of a model can be {value!r}")
+
+
+def configurations(protocol: str) -> dict[str, Configuration]:
+    """The configurations of a protocol, by name."""
+    path = root() / protocol / "constants.json"
+    data = _read(path)
+    try:
+        return {
+            name: Configuration(
+                protocol, name, entry["about"], {**data["constants"], **entry["constants"]}, entry.get("expected", {})
+            )
+            for name, entry in data["configurations"].items()
+        }
+    except (KeyError, TypeError, AttributeError) as problem:
+        raise BadManifest(f"{path}: {problem!r} is missing or not what it must be") from problem
+
+
+def models(protocol: str | None = None) -> tuple[Model, ...]:
+    """The models of one protocol, or of all, in the order of the manifest."""
+    path = root() / "manifest.json"
+    entries = _read(path).get("models", [])
+    found = tuple(_models(path, entries))
+    repeated = {model.name for model in found if sum(other.name == model.name for other in found) > 1}
+    if repeated:
+        raise BadManifest(f"{path}: more than one model is called {', '.join(sorted(repeated))}")
+    return tuple(model for model in found if protocol in (None, model.protocol))
+
+
+def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
+    known: dict[str, dict[str, Configuration]] = {}
+    for entry in entries:
+        try:
+            name, protocol = entry["name"], entry["protocol"]
+            by_name = known.setdefault(protocol, configurations(protocol))
+            if entry["configuration"] not in by_name:
+                raise BadManifest(f"{path}: {name}: no configuration {entry['configuration']!r} in {protocol}/constants.json")
+            model = _model(entry, by_name[entry["configuration"]])
+        except (KeyError, TypeError) as problem:
+            raise BadManifest(f"{path}: {entry.get('name', entry)}: {problem!r} is missing or not what it must be") from problem
+        if model.size not in SIZES:
+            raise BadManifest(f"{path}: {name}: size is {model.size!r}, not one of {', '.join(SIZES)}")
+        yield model
+
+
+def _model(entry: Mapping[str, Any], configuration: Configuration) -> Model:
+    expected = entry["expected"]
+    return Model(
+        entry["name"],
+        entry["protocol"],
+        entry["question"],
+        entry["size"],
+        entry["module"],
+        configuration,
+        tuple(entry.get("clauses", ())),
+        entry.get("init", "Init"),
+        entry.get("next", "Next"),
+        tuple(entry.get("invariants", ())),
+        tuple(entry.get("properties", ())),
+        entry.get("replace", {}),
+        expected["verdict"],
+        expected.get("violated"),
+        expected.get("steps"),
+        {count: expected[count] for count in COUNTS if count in expected},
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as problem:
+        raise BadManifest(f"{path}: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise BadManifest(f"{path}: {problem}") from problem
+    if not isinstance(data, dict):
+        raise BadManifest(f"{path}: not an object")
+    return data

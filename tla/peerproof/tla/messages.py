@@ -1,0 +1,67 @@
+"""
+What TLC says with `-tool`: messages with a code, framed by lines that say where each begins and ends.
+
+Between them stands what has no frame: the parser's complaints, and whatever the Java machine itself has to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+#: Codes of tlc2.output.EC that something is done about.
+GENERAL_ERRORS: Final = frozenset({1000, 1001, 1002, 1003, 1004, 1005})
+OUT_OF_MEMORY: Final = 1001
+STACK_OVERFLOW: Final = 1005
+VERSION: Final = 2262
+INITIAL_STATES: Final = 2190
+PROGRESS: Final = 2200
+SUCCESS: Final = 2193
+STATISTICS: Final = 2199
+DEPTH: Final = 2194
+ACTION_COVERAGE: Final = 2772
+COVERAGE_BEGINS: Final = 2201
+STATE: Final = 2217
+STUTTERING: Final = 2218
+BACK_TO_STATE: Final = 2122
+
+#: Severities, as TLC writes them after the code.
+ERROR: Final = 1
+
+_START: Final = re.compile(r"@!@!@STARTMSG (\d+):(\d+) @!@!@$")
+_END: Final = re.compile(r"@!@!@ENDMSG (\d+) @!@!@$")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; without a frame, one line with code 0."""
+
+    code: int
+    severity: int
+    text: str
+
+
+def read(lines: Iterable[str]) -> Iterator[Message]:
+    """
+    The messages, as they come. One that was begun and never ended, because TLC was killed, is not given.
+
+    >>> list(read(["Parsing file", "@!@!@STARTMSG 2193:0 @!@!@", "Completed.", "@!@!@ENDMSG 2193 @!@!@"]))
+    [Message(code=0, severity=0, text='Parsing file'), Message(code=2193, severity=0, text='Completed.')]
+    """
+    open_messages: list[tuple[int, int, list[str]]] = []
+    for line in lines:
+        text = line.rstrip("\r\n")
+        start, end = _START.search(text), _END.search(text)
+        if start is not None:  # also after some words, when one message quotes another
+            if open_messages and text[: start.start()]:
+                open_messages[-1][2].append(text[: start.start()])
+            open_messages.append((int(start[1]), int(start[2]), []))
+        elif end is not None and open_messages and open_messages[-1][0] == int(end[1]):
+            code, severity, said = open_messages.pop()
+            yield Message(code, severity, "\n".join(said))
+        elif open_messages:
+            open_messages[-1][2].append(text)
+        else:
+            yield Message(0, 0, text)

@@ -1,0 +1,133 @@
+"""
+Running TLC.
+
+A run has a folder of its own, with its configuration, its queue and its temporary files, which goes away with it; so
+runs do not disturb each other. It ends with a `Result`, when TLC has said all that a finished run says, or with a
+`RunFailed`, which says why there is no verdict. There is no third: an exit code alone is never believed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+
+from peerproof.tla import messages
+from peerproof.tla.outcome import Progress, Report, Result, RunFailed, TimedOut, progress
+from peerproof.tla.tools import Tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What TLC is to check, and with what means."""
+
+    module: Path  #: the root module
+    configuration: str  #: the text of its .cfg
+    library: tuple[Path, ...] = ()  #: folders with further modules
+    workers: int = 1  #: with more than one, neither the order of a dump nor the length of a counterexample is certain
+    heap_megabytes: int = 2048
+    stack_megabytes: int = 16
+    coverage: bool = False  #: count what each action does
+    dump: Path | None = None  #: write the state graph here, if the run succeeds; the name must end in .dot
+    seconds: float | None = None  #: give up after this long
+
+
+def run(tools: Tools, what: Run, on_progress: Callable[[Progress], None] = lambda _: None) -> Result:
+    """Runs TLC to its end. Whatever ends this function ends the Java machine first."""
+    if what.dump is not None and what.dump.suffix != ".dot":
+        raise ValueError(f"TLC would add .dot to {what.dump}")
+    folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
+    try:
+        (folder / "model.cfg").write_text(what.configuration, encoding="utf-8")
+        (folder / "tmp").mkdir()
+        report = _watch(command(tools, what, folder), folder, what.seconds, on_progress)
+        result = report.result()
+        if what.dump is not None:
+            shutil.move(folder / "graph.dot", what.dump)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def command(tools: Tools, what: Run, folder: Path) -> list[str]:
+    """The command line. `-deadlock` switches the search for deadlocks off; `-cleanup` would clean up other runs, too."""
+    library = (what.module.parent.resolve(), *(path.resolve() for path in what.library))
+    java = [
+        tools.java,
+        "-XX:+UseParallelGC",
+        f"-Xmx{what.heap_megabytes}m",
+        f"-Xss{what.stack_megabytes}m",
+        f"-Djava.io.tmpdir={folder / 'tmp'}",  # where the standard modules are unpacked, under the same names in every run
+        "-DTLA-Library=" + ":".join(map(str, library)),
+    ]
+    tlc = ["-tool", "-deadlock", "-fp", "0", "-workers", str(what.workers), "-metadir", str(folder / "meta")]
+    if what.coverage:
+        tlc += ["-coverage", "60"]
+    if what.dump is not None:
+        tlc += ["-dump", "dot,actionlabels", "graph.dot"]
+    return [*java, "-cp", str(tools.jar), "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
+
+
+def _watch(line: list[str], folder: Path, seconds: float | None, on_progress: Callable[[Progress], None]) -> Report:
+    said: list[messages.Message] = []
+    with _started(line, folder) as process, _deadline(process, seconds) as expired:
+        assert process.stdout is not None
+        for message in messages.read(process.stdout):
+            said.append(message)
+            if message.code == messages.PROGRESS:
+                on_progress(progress(message.text))
+        exit_code = process.wait()
+    if expired():
+        raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")
+    return Report(tuple(said), exit_code)
+
+
+@contextmanager
+def _started(line: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    try:
+        process = subprocess.Popen(
+            line,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as problem:
+        raise RunFailed(f"{line[0]} cannot be started: {problem}") from problem
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()  # it has nothing to lose: its files go away with its folder
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@contextmanager
+def _deadline(process: subprocess.Popen[str], seconds: float | None) -> Iterator[Callable[[], bool]]:
+    """Kills the process when its time is over; what it gives tells whether that has happened."""
+    has_expired = False
+
+    def expire() -> None:
+        nonlocal has_expired
+        has_expired = True
+        process.kill()
+
+    if seconds is None:
+        yield lambda: False
+        return
+    timer = Timer(seconds, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda: has_expired
+    finally:
+        timer.cancel()
