@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -11,7 +12,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOTS = ("spec", "reference", "conformance")
+BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+ROOTS: list[str] = BUILD["dev-mode-dirs"]
+
+
+def test_every_root_is_built() -> None:
+    """A folder that holds a part of the namespace is in the editable install and in the wheel."""
+    holding = {path.parent.name for path in ROOT.glob("*/peerproof")}
+
+    assert set(ROOTS) == holding
+    assert BUILD["targets"]["wheel"]["packages"] == [f"{root}/peerproof" for root in ROOTS]
 
 
 @pytest.mark.parametrize("root", ROOTS)
