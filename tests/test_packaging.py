@@ -40,6 +40,15 @@ def test_every_folder_with_modules_below_a_root_is_a_package(root: str) -> None:
     assert [str(package) for package in sorted(packages) if not (package / "__init__.py").exists()] == []
 
 
+@pytest.mark.parametrize("root", ROOTS)
+def test_every_package_says_that_it_is_typed(root: str) -> None:
+    """Without the marker, type checkers ignore an installed package (PEP 561); in a namespace each package has its own."""
+    packages = [path.parent for path in (ROOT / root / "peerproof").glob("*/__init__.py")]
+
+    assert packages
+    assert [str(package) for package in packages if not (package / "py.typed").is_file()] == []
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built as an installer would."""
