@@ -211,10 +211,23 @@ def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, for
     assert "number-17#decode" in file.read_text()
 
 
-def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])
+def test_interrupting_a_run_leaves_what_was_judged_marked_partial(
+    tmp_path: Path, own_cache: Path, jobs: str, number: signal.Signals
+) -> None:
     record, report = tmp_path / "record.jsonl", tmp_path / "report.json"
     # Cases that take nodes are asked one by one, so that they finish one by one; each of these waits a little.
-    arguments = ["run", "--vectors", str(_hostile(tmp_path)), "--impl", command("slow", "0.1"), "--record", str(record)]
+    arguments = [
+        "run",
+        "--vectors",
+        str(_hostile(tmp_path)),
+        "--impl",
+        command("slow", "0.1"),
+        "--record",
+        str(record),
+        "-j",
+        jobs,
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "peerproof.cli.main", *arguments, "--format", "json", "--output", str(report)],
         stderr=subprocess.PIPE,
@@ -222,7 +235,7 @@ def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path
     until = time.monotonic() + 30
     while time.monotonic() < until and not (record.exists() and record.read_text().count('"case"') >= 2):
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = process.communicate(timeout=20)
 
     assert process.returncode == 130, errors
@@ -230,7 +243,9 @@ def test_interrupting_a_run_leaves_what_was_judged_marked_partial(tmp_path: Path
     assert shown["partial"] is True
     assert shown["because"] == "interrupted"
     assert 2 <= len(shown["cases"]) < shown["totals"]["selected"]
-    assert [case["id"] for case in shown["cases"]] == [result.id for result in read(record.read_text().splitlines(True)).results]
+    recorded = read(record.read_text().splitlines(keepends=True))
+    assert {case["id"] for case in shown["cases"]} == {result.id for result in recorded.results}
+    assert {result.status for result in recorded.results} == {"passed"}
 
 
 def _hostile(tmp_path: Path) -> Path:
@@ -244,6 +259,24 @@ def _hostile(tmp_path: Path) -> Path:
     )
     (folder / "hostile.yaml").write_text(f"format: 1\nprotocol: scuttlebutt\nabout: Hostile.\nvectors:\n{vectors}")
     return tmp_path / "hostile"
+
+
+def test_an_interruption_while_the_report_is_written_marks_it_partial(
+    numbered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "report.json"
+
+    def interrupted(path: Path | None, text: str) -> None:
+        if not file.exists():
+            signal.raise_signal(signal.SIGINT)
+        write_whole(path, text)
+
+    monkeypatch.setattr("peerproof.conformance.output.write_whole", interrupted)
+
+    assert main(["run", "--vectors", str(numbered), "--format", "json", "--output", str(file)]) == 130
+    shown = json.loads(file.read_text())
+    assert shown["partial"] is True
+    assert shown["totals"]["passed"] == COUNT
 
 
 def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_path: Path) -> None:

@@ -140,10 +140,13 @@ class _Run:
     def take(self, result: Result) -> bool:
         """A case is judged. Says whether the run fails by that."""
         result = self.listed.judged(result)
-        self.report.results.append(result)
-        line = case_line(result) if self.growing else ""
-        for growing in self.growing:
-            growing.write(line)
+        with output.Deferred() as interruption:  # it is in all reports or in none
+            self.report.results.append(result)
+            line = case_line(result) if self.growing else ""
+            for growing in self.growing:
+                growing.write(line)
+        if interruption.seen:
+            raise KeyboardInterrupt
         self.progress.step(wrong=STATUSES[result.status])
         return STATUSES[result.status]
 

@@ -27,6 +27,9 @@ Emit = Callable[[Result], None]
 #: What a process that must be started again counts as; any other failure leaves it usable.
 TROUBLES: Final = ("crashed", "hung", "garbled")
 
+#: Why a run ends that a person, or whoever speaks for one, ends.
+INTERRUPTED: Final = "interrupted"
+
 _FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
 
@@ -43,7 +46,7 @@ class Control:
     def end(self, because: str, *, unusable: bool = False) -> None:
         """No further case is begun."""
         with self._lock:
-            if self.ended is None:
+            if self.ended is None or because == INTERRUPTED:  # then processes are killed, which says nothing about them
                 self.ended, self.unusable = because, unusable
 
     def restarted(self) -> None:
@@ -187,9 +190,6 @@ class Lane:
             self._control.end(f"the implementation cannot be started again: {error}", unusable=True)
             return False
         return True
-
-
-INTERRUPTED: Final = "interrupted"
 
 
 def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Result:

@@ -62,23 +62,20 @@ class Growing:
         self._may_be_cut = path is not None
 
     def write(self, line: str) -> None:
-        """Adds a line, whole or not at all. Raises CannotWrite, or KeyboardInterrupt after the line."""
+        """Adds a line, whole or not at all if it is not interrupted (`Deferred`). Raises CannotWrite."""
         data = line.encode()
-        with Deferred() as interruption:
-            try:
-                written = 0
-                while written < len(data):
-                    written += os.write(self._descriptor, data[written:])
-            except BrokenPipeError:
-                raise
-            except OSError as error:
-                if self._may_be_cut:
-                    with suppress(OSError):  # a device
-                        os.ftruncate(self._descriptor, self._size)
-                raise CannotWrite(f"{self._name}: {error.strerror}") from None
-            self._size += len(data)
-        if interruption.seen:
-            raise KeyboardInterrupt
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._descriptor, data[written:])
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if self._may_be_cut:
+                with suppress(OSError):  # a device
+                    os.ftruncate(self._descriptor, self._size)
+            raise CannotWrite(f"{self._name}: {error.strerror}") from None
+        self._size += len(data)
 
     def close(self) -> None:
         """Nothing more comes."""

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Final
 
 from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.lane import INTERRUPTED, Control, Emit, Lane, skipped
@@ -21,6 +21,8 @@ from peerproof.conformance.trial import Case
 
 #: So many codec cases are asked together at most.
 PACK: Final = 128
+
+_TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def run(
         if settings.jobs == 1 or len(packs) == 1:
             _lane(Lane(first, hello, settings.seed, control), packs, control, emit)
         else:
-            _lanes(reach, first, hello, packs, settings, control, emit)
+            others = [reach() for _ in range(min(settings.jobs, len(packs)) - 1)]
+            _Lanes([first, *others], hello, packs, settings.seed, control).run(emit)
     except KeyboardInterrupt:
         control.end(INTERRUPTED)
         first.kill()
@@ -132,53 +135,61 @@ def _lane(lane: Lane, packs: deque[list[Case]], control: Control, emit: Emit) ->
         lane.run(pack, emit)
 
 
-def _lanes(
-    reach: Callable[[], Adapter],
-    first: Adapter,
-    hello: Hello,
-    packs: deque[list[Case]],
-    settings: Settings,
-    control: Control,
-    emit: Emit,
-) -> None:
+class _Lanes:
     """A thread for each lane; each has a process of its own, and mostly waits for it."""
-    results: SimpleQueue[Any] = SimpleQueue()
-    adapters = [first, *(reach() for _ in range(min(settings.jobs, len(packs)) - 1))]
 
-    def work(adapter: Adapter) -> None:
+    def __init__(self, adapters: Sequence[Adapter], hello: Hello, packs: deque[list[Case]], seed: str, control: Control) -> None:
+        self._adapters = adapters  #: the first of them has said hello
+        self._hello = hello
+        self._packs = packs
+        self._seed = seed
+        self._control = control
+        self._results: SimpleQueue[Result | _Done] = SimpleQueue()
+
+    def run(self, emit: Emit) -> None:
+        """Emits, in this thread, what the lanes find out, until all have ended."""
+        threads = [threading.Thread(target=self._work, args=(adapter,), daemon=True) for adapter in self._adapters]
+        for thread in threads:
+            thread.start()
+        working, failures = len(threads), list[BaseException]()
+        try:
+            while working:
+                match self._results.get():
+                    case _Done(failure):
+                        working -= 1
+                        failures += [failure] if failure else []
+                    case result:
+                        emit(result)
+        except BaseException as error:
+            self._abort(threads)
+            if isinstance(error, KeyboardInterrupt):  # what was judged before it is no less judged
+                while not self._results.empty():
+                    if isinstance(left := self._results.get(), Result):
+                        emit(left)
+            raise
+        if failures:
+            raise failures[0]
+
+    def _abort(self, threads: Sequence[threading.Thread]) -> None:
+        self._control.end(INTERRUPTED)
+        for adapter in self._adapters:
+            adapter.abort()
+        for thread in threads:
+            thread.join(_TO_END)
+
+    def _work(self, adapter: Adapter) -> None:
         failure: BaseException | None = None
         try:
-            greeted = hello if adapter is first else adapter.start()
-            _lane(Lane(adapter, greeted, settings.seed, control), packs, control, results.put)
+            hello = self._hello if adapter is self._adapters[0] else adapter.start()
+            _lane(Lane(adapter, hello, self._seed, self._control), self._packs, self._control, self._results.put)
         except Unusable as error:
-            control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
+            self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
         except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
             failure = error
-            control.end("the suite's own fault")
+            self._control.end("the suite's own fault")
         finally:
-            if adapter is not first:
-                adapter.stop()
-            results.put(_Done(failure))
-
-    threads = [threading.Thread(target=work, args=(adapter,), daemon=True) for adapter in adapters]
-    for thread in threads:
-        thread.start()
-    try:
-        working, failures = len(threads), list[BaseException]()
-        while working:
-            match results.get():
-                case _Done(failure):
-                    working -= 1
-                    failures += [failure] if failure else []
-                case result:
-                    emit(result)
-    except BaseException:
-        control.end(INTERRUPTED)
-        for adapter in adapters:
-            adapter.abort()
-        raise
-    if failures:
-        raise failures[0]
+            adapter.stop()
+            self._results.put(_Done(failure))
 
 
 @dataclass(frozen=True)
