@@ -279,6 +279,21 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
     assert shown["totals"]["passed"] == COUNT
 
 
+def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("peerproof.conformance.lane.Lane.alone", broken)
+
+    assert main(["run", "--vectors", str(_hostile(tmp_path)), "--format", "json"]) == 5
+    shown = capfd.readouterr()
+    assert "the suite's own fault" in shown.err
+    assert json.loads(shown.out)["because"].startswith("the suite's own fault: ZeroDivisionError")
+    assert json.loads(shown.out)["totals"]["passed"] == 32
+
+
 def test_a_full_disk_leaves_whole_lines_of_what_was_judged(numbered: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     done = peerproof("run", "--vectors", str(numbered), "--record", str(record), limit=4096)
