@@ -4,14 +4,13 @@ How fast the declared codec is: against `construct`, and against a loop written 
     python tests/benchmarks/codec.py
 
 Each comparison runs both sides in turn in this process and prints the ratio of their CPU times, the median of several
-rounds; exit code 1 if one misses its target. The hand-written loop makes the same values and raises the same errors, so
+rounds, and says where one misses its target. The hand-written loop makes the same values and raises the same errors, so
 that it is what the declaration replaces and not a shortcut.
 """
 
 from __future__ import annotations
 
 import struct
-import sys
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -116,8 +115,8 @@ def ratio(numerator: Callable[[], Any], denominator: Callable[[], Any], times: i
     return median(top / bottom for top, bottom in rounds), median(bottom for _, bottom in rounds)
 
 
-def main() -> int:
-    """Prints a line per comparison; 1 if one misses its target."""
+def main() -> None:
+    """Prints a line per comparison."""
     digest, delta = full_digest(DATAGRAM), full_delta(DATAGRAM)
     digest_bytes, delta_bytes = MESSAGE.encode(digest), MESSAGE.encode(delta)
     parsed = CONSTRUCT.parse(digest_bytes)
@@ -139,15 +138,12 @@ def main() -> int:
         ("decode 60 kB / decode 30 kB", declared(twice), declared(once), 20, None, 2.5),
     ]
     print(f"datagram: {len(digest_bytes)} bytes, {len(digest.entries)} entries; CPU time, median of {ROUNDS} rounds")
-    missed = 0
     for what, numerator, denominator, times, least, most in comparisons:
         found, seconds = ratio(numerator, denominator, times)
         fine = (least is None or found >= least) and (most is None or found <= most)
         target = f"at least {least}" if least is not None else f"at most {most}"
         print(f"{what:38} {found:7.2f}  (target {target}; 1 = {seconds * 1e6:.1f} µs)  {'ok' if fine else 'MISSED'}")
-        missed += not fine
-    return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -20,6 +20,8 @@ COMMANDS = (
     ("smoke", "smoke", "check an adapter before its implementation"),
     ("lint", "lint", "check the vectors themselves"),
     ("coverage", "coverage", "the clause matrix: which clause is held by what"),
+    ("model-check", "model_check", "check the TLA+ models with TLC: what must hold holds, what must fail fails"),
+    ("graph", "graph", "compare the state graphs of TLA+ and Python"),
     ("node", "node", "run a reference node on real sockets"),
     ("simulate", "simulate", "run a seeded cluster in virtual time"),
     ("harness", "harness", "speak the adapter protocol on stdin and stdout, for the reference"),
