@@ -64,6 +64,12 @@ def read_state(text: str) -> TraceState:
     return TraceState(action[1] if action else None, parse_state(found["state"]))
 
 
+def read_initial_state(text: str) -> TraceState | None:
+    """The state in the text of message 2107, where an initial state breaks an invariant."""
+    _, _, state = text.partition("by the initial state:\n")
+    return TraceState(None, parse_state(state)) if state else None
+
+
 def to_itf(example: Counterexample, about: Mapping[str, Any]) -> dict[str, Any]:
     """The counterexample as ITF; `about` is added to what the file says of itself."""
     trace: dict[str, Any] = {
@@ -106,7 +112,9 @@ def dumps(trace: Mapping[str, Any]) -> str:
 
 def _to_itf(value: Value) -> Any:
     match value:
-        case bool() | str():
+        case str():
+            return str(value)  # a model value becomes its name
+        case bool():
             return value
         case int():
             return value if abs(value) <= _SAFE else {"#bigint": str(value)}

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 
 from peerproof.tla import messages
-from peerproof.tla.counterexample import Counterexample, read_state
+from peerproof.tla.counterexample import Counterexample, read_initial_state, read_state
 
 
 class Verdict(Enum):
@@ -116,6 +116,7 @@ _VIOLATIONS: Final = {
     2114: Verdict.DEADLOCK,
     2116: Verdict.TEMPORAL_PROPERTY,
 }
+_INITIAL_VIOLATIONS: Final = frozenset({2107, 2108})
 _CONFIGURATION_CODES: Final = frozenset({2222, 2223, 2224, 2225, 2226, 2227, 2228, 2229, 2230, 2231, *range(5001, 5010)})
 _SIGNALS_SEEN_BY_SHELLS: Final = 128
 _NAMED: Final = re.compile(r"(?:Invariant|Action property|Property|Temporal property) (\w+) is (?:violated|false)")
@@ -131,6 +132,7 @@ _DEPTH: Final = re.compile(r"depth of the complete state graph search is (\d+)")
 _ACTION: Final = re.compile(r"<(\w+) line .*>: (\d+):(\d+)$")
 _BACK: Final = re.compile(r"(\d+): ")
 _AT: Final = re.compile(r"at line (\d+), column (\d+)")
+_POSITION: Final = re.compile(r"\d+\. Line (\d+), column (\d+) to line \d+, column \d+ in (\w+)")
 _LINE: Final = re.compile(r"line (\d+), col (\d+) to line \d+, col \d+ of module (\w+)\s+(.*?)(?:\n\s*\n|$)", re.DOTALL)
 _IN_MODULE: Final = re.compile(r"(?:In module |in file |for module )(\w+)")
 
@@ -189,7 +191,7 @@ class Report:
             raise Killed(f"the Java machine was killed by {signal.Signals(number).name}; nothing is known of the model")
         if self.exit_code in _EXIT_CODES:
             return
-        if any(message.code == messages.STACK_OVERFLOW for message in self.said) or "java.lang.StackOverflowError" in everything:
+        if any(message.code == messages.STACK_OVERFLOW for message in self.said) or "StackOverflowError" in everything:
             raise EvaluationFailed(
                 "an expression recurses too deeply; give the Java machine a larger stack, or look for recursion without end"
             )
@@ -199,10 +201,10 @@ class Report:
             if message.code in _CONFIGURATION_CODES:
                 raise BadConfiguration(" ".join(message.text.split()))
         problems = [message.text for message in self.said if message.severity == messages.ERROR and message.text]
-        raise EvaluationFailed(
-            f"TLC gave up with exit code {self.exit_code}: "
-            + ("\n".join(problems) or everything.strip()[-2000:] or "it said nothing")
-        )
+        why = "\n".join(problems) or everything.strip()[-2000:] or "it said nothing"
+        places = _POSITION.findall(why)
+        place = f"{places[-1][2]}.tla:{places[-1][0]}:{places[-1][1]}: " if places else ""  # the innermost expression
+        raise EvaluationFailed(f"{place}TLC gave up with exit code {self.exit_code}: {why}")
 
     def _by_signal(self) -> bool:
         """Whether an exit code above 128 is one that a killed process has, and none of TLC's own."""
@@ -225,7 +227,9 @@ class Report:
     def _counterexample(self) -> Counterexample | None:
         states = tuple(read_state(message.text) for message in self.said if message.code == messages.STATE)
         if not states:
-            return None
+            broken = (read_initial_state(message.text) for message in self.said if message.code in _INITIAL_VIOLATIONS)
+            initial = next((state for state in broken if state is not None), None)
+            return Counterexample((initial,)) if initial is not None else None
         back = _BACK.match(self._text(messages.BACK_TO_STATE))
         stutters = any(message.code == messages.STUTTERING for message in self.said)
         return Counterexample(states, int(back[1]) - 1 if back else None, stutters)

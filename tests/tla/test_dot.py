@@ -1,0 +1,116 @@
+"""State graphs as TLC dumps them."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from peerproof.tla.dot import BadDump, Edge, State, read, summary
+from peerproof.tla.tlc import Run, run
+from peerproof.tla.tools import Tools
+
+DUMP = r"""strict digraph DiskGraph {
+nodesep=0.35;
+subgraph cluster_graph {
+color="white";
+-5 [label="x = \"a\\\"b\\\\n\"",style = filled]
+-5 -> 7 [label="Grow",color="black",fontcolor="black"];
+7 [label="x = << 1,\n   2 >>"];
+-5 -> 7 [label="Grow",color="black",fontcolor="black"];
+7 -> 7 [label="Stay",color="black",fontcolor="black"];
+7 -> 7 [style="dashed"];
+{rank = same; -5;}
+{rank = same; 7;}
+}
+}"""
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Callable[[str], Path]:
+    """A dump with this text."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "graph.dot"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_states_and_edges_come_in_the_order_of_the_file(dump: Callable[[str], Path]) -> None:
+    """Equal edges count each; labelled loops are steps, dashed ones are not."""
+    assert list(read(dump(DUMP))) == [
+        State(-5, {"x": 'a"b\\n'}, True),
+        Edge(-5, 7, "Grow"),
+        State(7, {"x": (1, 2)}, False),
+        Edge(-5, 7, "Grow"),
+        Edge(7, 7, "Stay"),
+    ]
+
+
+def test_every_cut_of_a_dump_is_an_error(dump: Callable[[str], Path]) -> None:
+    for end in range(len(DUMP)):
+        with pytest.raises(BadDump):
+            summary(dump(DUMP[:end]))
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "line"),
+    [
+        pytest.param("strict digraph DiskGraph {", "graph {", 1, id="other header"),
+        pytest.param('[label="Grow"', "[label=Grow", 6, id="label without quotes"),
+        pytest.param('\\n   2 >>"', '\\n   2 >"', 7, id="value that is none"),
+        pytest.param('7 -> 7 [label="Stay"', '7 -> [label="Stay"', 9, id="edge without a target"),
+        pytest.param("\n}\n}", "\n}\n}\n}", 15, id="more than the end"),
+        pytest.param("\n7 -> 7 [style", "\n7 -> 8 [style", 10, id="dashed line that is no loop"),
+    ],
+)
+def test_what_is_not_understood_is_an_error_with_its_line(
+    dump: Callable[[str], Path], found: str, instead: str, line: int
+) -> None:
+    with pytest.raises(BadDump) as problem:
+        summary(dump(DUMP.replace(found, instead, 1)))
+
+    assert problem.value.line == line
+    assert f"graph.dot:{line}: " in str(problem.value)
+
+
+def test_memory_does_not_grow_with_the_graph(dump: Callable[[str], Path]) -> None:
+    """The lists of the states on one level have one line each, as long as there are states."""
+    edge = '-5 -> 7 [label="Grow",color="black",fontcolor="black"];\n'
+    ranks = "{rank = same; " + "1234567890123456789;" * 500_000 + "}\n"
+    path = dump(DUMP.replace("{rank = same; 7;}\n", edge * 100_000 + ranks))
+
+    tracemalloc.start()
+    try:
+        found = summary(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found.edges == 100_003
+    assert peak < path.stat().st_size / 2
+
+
+def test_dump_of_tlc_is_read_and_agrees_with_its_counts(tools: Tools, module: Callable[[str], Path], tmp_path: Path) -> None:
+    path = tmp_path / "graph.dot"
+    lines = r"""
+Init == x = "a\"b\\n"
+Names == x' \in {[y \in {"p", "q"} |-> 1..3], [y \in {} |-> 1]}
+Twice == x' = <<>> \/ x' = <<>>
+Next == Names \/ Twice"""
+
+    result = run(tools, Run(module=module(lines), configuration=CFG, dump=path))
+
+    found = summary(path)
+    states = [element.variables["x"] for element in read(path) if isinstance(element, State)]
+    assert (found.initial, found.states, found.edges) == (1, result.distinct, result.edges)
+    assert states[0] == 'a"b\\n'
+    assert len(set(states)) == 3
+    assert found.actions == {"Names": 6, "Twice": 6}
+
+
+CFG = "INIT Init\nNEXT Next\n"

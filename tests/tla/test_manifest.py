@@ -1,0 +1,228 @@
+"""The manifest, the files made from it, and the results that it promises."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from peerproof.tla import checking, manifest
+from peerproof.tla.counterexample import Counterexample, TraceState, from_itf
+from peerproof.tla.dot import summary
+from peerproof.tla.manifest import BadManifest, Model, configurations, models, root
+from peerproof.tla.outcome import ActionCount, Result, Verdict
+from peerproof.tla.tlc import Run, run
+from peerproof.tla.tools import Tools
+
+MODELS = models()
+HOLDING = [model for model in MODELS if model.verdict == "success"]
+FAILING = [model for model in MODELS if model.verdict != "success"]
+
+
+def by_name(model: Model) -> str:
+    return model.name
+
+
+def named(name: str) -> Model:
+    return next(model for model in MODELS if model.name == name)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=by_name)
+def test_cfg_on_disk_is_what_the_manifest_makes(model: Model) -> None:
+    """To make it again: peerproof model-check --rewrite."""
+    assert model.cfg_path.read_text(encoding="utf-8") == model.cfg()
+
+
+def test_every_cfg_and_counterexample_belongs_to_a_model() -> None:
+    made = {path for model in MODELS for path in (model.cfg_path, model.counterexample_path) if path is not None}
+
+    found = {path for kind in ("*.cfg", "*.itf.json") for path in root().rglob(kind)}
+
+    assert found == made
+
+
+@pytest.mark.parametrize("model", HOLDING, ids=by_name)
+def test_model_that_holds_says_how_many_states(model: Model) -> None:
+    assert set(model.expected_counts) == set(manifest.COUNTS)
+    assert model.violated is None
+
+
+@pytest.mark.parametrize("model", FAILING, ids=by_name)
+def test_model_that_fails_has_its_counterexample(model: Model) -> None:
+    assert model.counterexample_path is not None
+    trace = json.loads(model.counterexample_path.read_bytes())
+
+    assert from_itf(trace).steps == model.steps
+    assert trace["#meta"]["violated"] == model.violated
+    assert trace["#meta"]["configuration"] == model.configuration.name
+
+
+@pytest.mark.parametrize("configuration", configurations("scuttlebutt").values(), ids=lambda configuration: configuration.name)
+def test_edges_are_those_of_all_actions(configuration: manifest.Configuration) -> None:
+    """Where the graph of the configuration is explored at all."""
+    expected = configuration.expected
+    used = any(model.configuration.name == configuration.name and model.is_whole_graph for model in MODELS)
+
+    assert bool(expected) == used
+    if "actions" in expected:
+        assert sum(expected["actions"].values()) == expected["generated"] - expected["initial"]
+
+
+def test_every_action_is_taken_in_some_configuration() -> None:
+    taken = {
+        name
+        for configuration in configurations("scuttlebutt").values()
+        for name, count in configuration.expected.get("actions", {}).items()
+        if count
+    }
+
+    assert taken == {"Update", "Round", "Receive", "ReceiveAgain", "Lose", "Restart"}
+
+
+def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
+    claimed = {clause for model in MODELS for clause in model.clauses}
+
+    assert {f"BI-{number:02}" for number in range(1, 11)} <= claimed
+    for number in range(1, 7):
+        models_of = [model for model in MODELS if f"BX-{number:02}" in model.clauses]
+        assert {model.verdict == "success" for model in models_of} == {True, False}, number
+
+
+def test_cited_ids_are_in_the_clauses() -> None:
+    prose = (root().parent / "spec" / "scuttlebutt.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"- \*\*(B[A-Z]?-\d+)\*\*", prose))
+
+    assert {clause for model in MODELS for clause in model.clauses} <= known
+
+
+def test_what_never_happens_in_one_model_and_must_is_asked_of_each() -> None:
+    """Every `Never...` invariant of the module is a model that must fail."""
+    text = (root() / "scuttlebutt" / "MCScuttlebutt.tla").read_text(encoding="utf-8")
+    defined = set(re.findall(r"^(Never\w+) ==", text, re.MULTILINE)) - {"NeverGoesBack"}
+
+    assert defined == {model.violated for model in FAILING if model.name.startswith("sometimes-")}
+
+
+def test_tiny_holds_with_its_states_and_its_graph_has_its_edges(tools: Tools, tmp_path: Path) -> None:
+    model = named("tiny")
+    path = tmp_path / "tiny.dot"
+    plain = model.cfg().split("INVARIANT")[0]
+
+    checked = checking.check(tools, model, seconds=120)
+    dumped = run(tools, Run(module=model.module_path, configuration=plain, library=(root(),), dump=path))
+
+    assert checked.surprises == ()
+    assert summary(path).actions == {name: count for name, count in model.configuration.expected["actions"].items() if count}
+    assert (summary(path).states, summary(path).edges) == (dumped.distinct, dumped.edges)
+
+
+@pytest.mark.parametrize("name", ["BX-01-round-sync", "BX-03-owner-restart", "BX-05-newest-first"])
+def test_negative_model_fails_as_it_did(tools: Tools, name: str) -> None:
+    """Step for step: with one worker the search is the same each time."""
+    model = named(name)
+    assert model.counterexample_path is not None
+
+    checked = checking.check(tools, model, seconds=120)
+
+    assert checked.surprises == ()
+    assert checking.counterexample_text(checked) == model.counterexample_path.read_text(encoding="utf-8")
+
+
+def result(**changes: object) -> Result:
+    """The result of tiny, but for these changes."""
+    expected = named("tiny").configuration.expected
+    actions = {name: ActionCount(count, 0) for name, count in expected["actions"].items()}
+    parts = {
+        "verdict": Verdict.SUCCESS,
+        "violated": None,
+        "counterexample": None,
+        "initial": 1,
+        "generated": expected["generated"],
+        "distinct": expected["distinct"],
+        "queue": 0,
+        "depth": expected["depth"],
+        "actions": actions,
+        "exit_code": 0,
+    }
+    return Result(**(parts | changes))
+
+
+EXAMPLE = Counterexample((TraceState(None, {}), TraceState("Round", {})))
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "surprise"),
+    [
+        pytest.param("tiny", result(distinct=1124), "expected distinct = 1,125, TLC says 1,124", id="count"),
+        pytest.param("tiny", result(actions={}, depth=17), "expected depth = 18, TLC says 17", id="depth"),
+        pytest.param(
+            "tiny",
+            result(verdict=Verdict.INVARIANT, violated="NoGap"),
+            "expected success, TLC says invariant NoGap violated",
+            id="fails",
+        ),
+        pytest.param(
+            "BX-05-newest-first", result(), "expected invariant NoGap violated, TLC says success", id="holds and must not"
+        ),
+        pytest.param(
+            "BX-05-newest-first",
+            result(verdict=Verdict.INVARIANT, violated="TypeOK"),
+            "TLC says invariant TypeOK violated",
+            id="other property",
+        ),
+        pytest.param(
+            "BX-05-newest-first",
+            result(verdict=Verdict.INVARIANT, violated="NoGap", counterexample=EXAMPLE),
+            "of 6 steps, TLC has one of 1",
+            id="other depth",
+        ),
+    ],
+)
+def test_unexpected_result_is_a_surprise(name: str, found: Result, surprise: str) -> None:
+    (said,) = checking.surprises(named(name), found)
+
+    assert surprise in said
+
+
+def test_action_with_another_number_of_edges_is_a_surprise() -> None:
+    actions = dict(result().actions)
+    actions["Update"], actions["Round"] = ActionCount(454, 0), ActionCount(1445, 0)
+
+    said = list(checking.surprises(named("tiny"), result(actions=actions)))
+
+    assert said == ["expected 1,444 edges of Round, TLC says 1,445", "expected 455 edges of Update, TLC says 454"]
+
+
+def test_expected_result_is_no_surprise() -> None:
+    assert list(checking.surprises(named("tiny"), result())) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        pytest.param({"configuration": "absent"}, "no configuration 'absent'", id="configuration"),
+        pytest.param({"size": "huge"}, "size is 'huge'", id="size"),
+        pytest.param({"expected": {}}, r"'verdict'\) is missing", id="verdict"),
+        pytest.param({"name": "other"}, "more than one model is called other", id="name"),
+    ],
+)
+def test_manifest_with_a_mistake_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict[str, object], problem: str
+) -> None:
+    entries = json.loads((root() / "manifest.json").read_bytes())["models"][:2]
+    entries[1]["name"] = "other"
+    (tmp_path / "scuttlebutt").mkdir()
+    (tmp_path / "scuttlebutt" / "constants.json").write_bytes((root() / "scuttlebutt" / "constants.json").read_bytes())
+    (tmp_path / "manifest.json").write_text(json.dumps({"models": [entries[0] | change, entries[1]]}), encoding="utf-8")
+    monkeypatch.setattr(manifest, "root", lambda: tmp_path)
+
+    with pytest.raises(BadManifest, match=problem):
+        models()
+
+
+def test_constants_are_written_as_tlc_reads_them() -> None:
+    assert manifest.tla([["a"], [], False, 3]) == '{{"a"}, {}, FALSE, 3}'
+    with pytest.raises(BadManifest, match=r"1\.5"):
+        manifest.tla(1.5)

@@ -1,0 +1,96 @@
+"""`peerproof model-check`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+import pytest
+
+from peerproof.cli import model_check
+from peerproof.tla import checking, manifest
+from peerproof.tla.outcome import Result, TimedOut, Verdict
+from peerproof.tla.tools import JAR_VARIABLE, Tools
+
+
+def command(*arguments: str) -> int:
+    """Runs the command with these arguments."""
+    parser = ArgumentParser()
+    model_check.configure(parser)
+    return model_check.run(parser.parse_args(arguments))
+
+
+@pytest.fixture(autouse=True)
+def _signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+
+def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:
+    code = command("scuttlebutt", "--model", "tiny", "--model", "sometimes-digest-response")
+
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert "tiny " in first
+    assert "holds: 1,125 states, 5,681 edges, depth 18" in first
+    assert "fails as it must: NeverDigestResponse in 3 steps" in second
+    assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
+
+
+def test_list_asks_for_no_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(JAR_VARIABLE, "/nowhere")
+
+    assert command("--list") == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(manifest.models())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["swim"], 2, "no models of 'swim'"),
+        (["--model", "absent"], 2, "no model absent"),
+    ],
+)
+def test_what_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, problem: str) -> None:
+    assert command(*arguments) == code
+    assert problem in capsys.readouterr().err
+
+
+def test_without_tools_nothing_is_said_of_the_models(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
+
+    assert command("--model", "tiny") == 3
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "nothing was checked" in said.err
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tools that are there, for runs that do not take place."""
+    monkeypatch.setattr("peerproof.tla.tools.find", lambda: Tools("java", 17, tmp_path / "tla2tools.jar"))
+
+
+@pytest.mark.usefixtures("pretended")
+def test_surprise_is_shown_and_ends_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def check(tools: Tools, model: manifest.Model, *_: object, **__: object) -> checking.Checked:
+        counts = dict(model.expected_counts) | {"distinct": 3}
+        found = Result(Verdict.SUCCESS, None, None, queue=0, actions={}, exit_code=0, **counts)
+        return checking.Checked(model, found, tuple(checking.surprises(model, found)))
+
+    monkeypatch.setattr(checking, "check", check)
+
+    assert command("--model", "tiny") == 1
+    assert "UNEXPECTED: expected distinct = 1,125, TLC says 3" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("pretended")
+def test_no_verdict_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def check(*_: object, **__: object) -> checking.Checked:
+        raise TimedOut("TLC had no verdict after 1 s")
+
+    monkeypatch.setattr(checking, "check", check)
+
+    assert command("--model", "tiny") == 3
+    assert "NO VERDICT: TLC had no verdict" in capsys.readouterr().out

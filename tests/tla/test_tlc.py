@@ -1,0 +1,239 @@
+"""Running TLC: verdicts, and the many ways to have none."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from peerproof.tla.outcome import (
+    BadConfiguration,
+    BadModule,
+    EvaluationFailed,
+    Killed,
+    OutOfMemory,
+    Progress,
+    RunFailed,
+    TimedOut,
+    Verdict,
+    progress,
+)
+from peerproof.tla.tlc import Run, run
+from peerproof.tla.tools import Tools
+
+CFG = "INIT Init\nNEXT Next\n"
+COUNT = "Init == x = 0\nUp == x < 3 /\\ x' = x + 1\nDown == x > 0 /\\ x' = x - 1\nNext == Up \\/ Down\n"
+ENDLESS = "Init == x = 0\nNext == x' = x + 1\n"
+#: What a run says that has finished.
+FINISHED = {
+    2190: "Finished computing initial states: 1 distinct state generated at 2020-01-01.",
+    2193: "Model checking completed. No error has been found.",
+    2199: "7 states generated, 4 distinct states found, 0 states left on queue.",
+    2194: "The depth of the complete state graph search is 4.",
+}
+
+
+def said(messages: dict[int, str]) -> str:
+    """A script that says this as TLC does."""
+    framed = "".join(f"@!@!@STARTMSG {code}:0 @!@!@\n{text}\n@!@!@ENDMSG {code} @!@!@\n" for code, text in messages.items())
+    return f"print({framed!r}, end='', flush=True)"
+
+
+def test_success_has_counts_for_each_action(tools: Tools, module: Callable[[str], Path]) -> None:
+    result = run(tools, Run(module=module(COUNT), configuration=CFG, coverage=True))
+
+    assert result.verdict is Verdict.SUCCESS
+    assert (result.initial, result.generated, result.distinct, result.queue, result.depth) == (1, 7, 4, 0, 4)
+    assert result.edges == 6
+    assert {name: count.generated for name, count in result.actions.items()} == {"Up": 3, "Down": 3}
+
+
+@pytest.mark.parametrize(
+    ("definition", "cfg", "verdict", "exit_code", "steps"),
+    [
+        ("Small == x < 2", "INVARIANT Small", Verdict.INVARIANT, 12, 2),
+        ("Small == x > 0", "INVARIANT Small", Verdict.INVARIANT, 12, 0),
+        ("Small == [][x' > x]_x", "PROPERTY Small", Verdict.ACTION_PROPERTY, 13, 2),
+        ("Small == <>(x = 3)", "PROPERTY Small", Verdict.TEMPORAL_PROPERTY, 13, 0),
+    ],
+)
+def test_violation_has_the_shortest_counterexample(
+    tools: Tools, module: Callable[[str], Path], definition: str, cfg: str, verdict: Verdict, exit_code: int, steps: int
+) -> None:
+    result = run(tools, Run(module=module(COUNT + definition), configuration=CFG + cfg))
+
+    assert (result.verdict, result.exit_code) == (verdict, exit_code)
+    assert result.violated == (None if verdict is Verdict.TEMPORAL_PROPERTY else "Small")
+    assert result.counterexample is not None
+    assert result.counterexample.steps == steps
+    assert result.counterexample.states[0].variables == {"x": 0}
+    assert result.counterexample.stutters == (verdict is Verdict.TEMPORAL_PROPERTY)
+
+
+def test_assumption_that_is_false_is_a_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
+    result = run(tools, Run(module=module("ASSUME 1 = 2\n" + COUNT), configuration=CFG))
+
+    assert result.verdict is Verdict.ASSUMPTION
+    assert result.violated is not None
+    assert "line 4, col 8" in result.violated
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(tools: Tools, module: Callable[[str], Path], tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    runs = [Run(module=module(COUNT), configuration=CFG, dump=tmp_path / f"{name}.dot") for name in "ab"]
+
+    with ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda what: run(tools, what), runs))
+
+    assert [result.distinct for result in results] == [4, 4]
+    assert (tmp_path / "a.dot").read_bytes() == (tmp_path / "b.dot").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("lines", "place", "problem"),
+    [
+        pytest.param("Init == x = 0\nNext == x' = x +", "Counter.tla:6:1: ", 'Encountered "===="', id="syntax"),
+        pytest.param("Init == x = 0\nNext == x' = y", "Counter.tla:5:14: ", "Unknown operator: `y'", id="name"),
+    ],
+)
+def test_module_with_a_mistake_is_named_with_its_line(
+    tools: Tools, module: Callable[[str], Path], lines: str, place: str, problem: str
+) -> None:
+    with pytest.raises(BadModule) as failure:
+        run(tools, Run(module=module(lines), configuration=CFG))
+
+    assert str(failure.value).startswith(place)
+    assert problem in str(failure.value)
+
+
+def test_module_that_is_not_there_is_named(tools: Tools, tmp_path: Path) -> None:
+    with pytest.raises(BadModule, match=r"Cannot find source file for module Absent|does not exist: .*Absent"):
+        run(tools, Run(module=tmp_path / "Absent.tla", configuration=CFG))
+
+
+@pytest.mark.parametrize(
+    ("cfg", "problem"),
+    [("INVARIANT Absent", "invariant Absent"), ("WHATEVER", "configuration file at line 3")],
+)
+def test_configuration_with_a_mistake_is_explained(tools: Tools, module: Callable[[str], Path], cfg: str, problem: str) -> None:
+    with pytest.raises(BadConfiguration, match=problem):
+        run(tools, Run(module=module(COUNT), configuration=CFG + cfg))
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        pytest.param('Init == x = 0\nNext == x\' = x + "a"', "Counter.tla:5:14: ", id="no value"),
+        pytest.param(
+            "RECURSIVE F(_)\nF(n) == 1 + F(n + 1)\nInit == x = F(0)\nNext == x' = x", "recurses too deeply", id="no end"
+        ),
+    ],
+)
+def test_expression_without_a_value_is_no_verdict(tools: Tools, module: Callable[[str], Path], lines: str, problem: str) -> None:
+    with pytest.raises(EvaluationFailed) as failure:
+        run(tools, Run(module=module(lines), configuration=CFG))
+
+    assert problem in str(failure.value)
+
+
+def test_too_little_memory_is_no_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
+    lines = "Init == x = 0\nNext == \\E y \\in SUBSET (1..22) : x' = y"
+
+    with pytest.raises(OutOfMemory, match="ran out of memory"):
+        run(tools, Run(module=module(lines), configuration=CFG, heap_megabytes=16))
+
+
+def test_too_little_time_is_no_verdict(tools: Tools, module: Callable[[str], Path]) -> None:
+    with pytest.raises(TimedOut, match="no verdict after 3 s"):
+        run(tools, Run(module=module(ENDLESS), configuration=CFG, seconds=3))
+
+
+def test_killed_java_is_no_verdict(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
+    """Not even after it has said that all is well."""
+    fake = java(said(FINISHED) + "\nos.kill(os.getpid(), signal.SIGKILL)")
+
+    with pytest.raises(Killed, match="SIGKILL"):
+        run(fake, Run(module=module(COUNT), configuration=CFG))
+
+
+def test_success_needs_more_than_an_exit_code(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
+    assert run(java(said(FINISHED)), Run(module=module(COUNT), configuration=CFG)).distinct == 4
+
+    for missing in FINISHED:
+        script = said({code: text for code, text in FINISHED.items() if code != missing})
+        with pytest.raises(RunFailed, match="without the statistics"):
+            run(java(script), Run(module=module(COUNT), configuration=CFG))
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        pytest.param(
+            said(FINISHED | {2199: "7 states generated, 4 distinct states found, 1 states left on queue."}), "left on", id="queue"
+        ),
+        pytest.param(said({2110: "Invariant I is violated."}), "exited with 0, but reports", id="violation and exit 0"),
+        pytest.param(said(FINISHED) + "\nsys.exit(12)", "reports none", id="exit 12 and no violation"),
+        pytest.param("sys.exit(1)", "it said nothing", id="nothing at all"),
+        pytest.param(said({2200: "Progress: soon"}), "not understood", id="unknown words"),
+    ],
+)
+def test_report_that_contradicts_itself_is_no_verdict(
+    java: Callable[[str], Tools], module: Callable[[str], Path], script: str, problem: str
+) -> None:
+    with pytest.raises(RunFailed, match=problem):
+        run(java(script), Run(module=module(COUNT), configuration=CFG))
+
+
+def test_progress_is_told_while_it_runs(java: Callable[[str], Tools], module: Callable[[str], Path]) -> None:
+    text = (
+        "Progress(14) at 2026-11-21: 4,172 states generated (4,172 s/min), "
+        "913 distinct states found (913 ds/min), 110 states left on queue."
+    )
+    seen: list[Progress] = []
+
+    run(java(said({2200: text} | FINISHED)), Run(module=module(COUNT), configuration=CFG), seen.append)
+
+    assert seen == [Progress(14, 4172, 913, 110, 4172)]
+    assert progress("Progress(3): 5 states generated, 4 distinct states found, 1 states left on queue.").per_minute == 0
+
+
+def test_run_leaves_no_files(
+    tools: Tools, module: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    run(tools, Run(module=module(COUNT), configuration=CFG))
+
+    assert [path.name for path in tmp_path.iterdir()] == ["Counter.tla"]
+
+
+def test_interruption_ends_java_too(java: Callable[[str], Tools], module: Callable[[str], Path], tmp_path: Path) -> None:
+    """As Ctrl-C does it in `peerproof model-check`; the Java machine of this test would go on for a minute."""
+    fake = java("open(sys.argv[0] + '.pid', 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    script = (
+        "from pathlib import Path\nfrom peerproof.tla.tlc import Run, run\nfrom peerproof.tla.tools import Tools\n"
+        f"run(Tools({fake.java!r}, 17, Path('x')), Run(module=Path({str(module(COUNT))!r}), configuration=''))"
+    )
+    pid_file = tmp_path / "java.pid"
+
+    with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as process:
+        assert _soon(lambda: pid_file.exists() and pid_file.read_text() != "")
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+    assert _soon(lambda: not Path(f"/proc/{pid_file.read_text()}").exists() if Path("/proc/self").exists() else True)
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
