@@ -7,6 +7,7 @@ again; `soak` draws new ones each time and prints what reproduces a failure. Cho
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Collection
 
 import pytest
@@ -26,6 +27,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("quick")
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; what tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

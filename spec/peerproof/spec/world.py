@@ -1,0 +1,171 @@
+"""
+Nodes and a faulty network as one pure system, small enough to look at every state of it.
+
+A *world* is a tuple of integers: the state of each node, the restarts that are left, and the messages under way, in order. What
+a number stands for is kept once, in the `System`; so is what an event makes of a node's state, whatever the other nodes
+are doing. That makes a world cheap to keep, to compare and to move on, and two worlds are the same exactly if their numbers are.
+
+The network is a set: messages overtake each other, and sending again what is already under way changes nothing. A
+configuration says how many there may be, whether they get lost or arrive twice, and how often a node may restart. What
+would go over a bound does not happen: bounds are guards, so that every state has all its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from peerproof.spec.core import Instant, NodeId, Received, Send, Specification, outcomes
+from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
+
+World: TypeAlias = tuple[int, ...]
+
+#: Time does not pass in a world; what may happen late may happen at any moment.
+NOW = Instant(0)
+
+RECEIVE, RECEIVE_AGAIN, LOSE, RESTART = "Receive", "ReceiveAgain", "Lose", "Restart"
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What the network and the machines may do, at most."""
+
+    in_flight: int  #: messages under way at once
+    loss: bool = False
+    duplication: bool = False
+    restarts: int = 0  #: of all nodes together
+    restarting: frozenset[NodeId] = frozenset()  #: the nodes that may restart
+
+
+class Model(Protocol):
+    """What a protocol brings so that its world can be explored; `peerproof.spec.scuttlebutt.world` has one."""
+
+    spec: Specification
+    nodes: tuple[tuple[NodeId, Any], ...]  #: each node with its first state
+    faults: Faults
+    node_variables: tuple[str, ...]  #: the variables of the TLA+ module that hold a value for each node
+
+    def offers(self, state: Any) -> Iterable[tuple[str, Any]]:
+        """What may happen to a node in this state without a message: labels and events."""
+        ...
+
+    def node_values(self, state: Any) -> tuple[Any, ...]:
+        """A node's state as the values of `node_variables`: numbers, texts, tuples, frozensets and mappings."""
+        ...
+
+    def message_value(self, message: InFlight) -> Any:
+        """A message under way as an element of the variable `net`."""
+        ...
+
+
+class Branch(NamedTuple):
+    """What one event can make of one node: its next state and the messages it sends, by number."""
+
+    state: int
+    sent: tuple[int, ...]
+
+
+class Violation(NamedTuple):
+    """A property that does not hold, where it was seen."""
+
+    property: Property
+    subject: Any
+
+
+class System:
+    """A model whose states and messages have numbers; the numbers are given in the order of first sight."""
+
+    def __init__(self, model: Model, properties: Iterable[Property] = ()) -> None:
+        self.model = model
+        self.properties = tuple(properties)
+        self.places = tuple(node for node, _ in model.nodes)
+        self.states: list[Any] = []
+        self.messages: list[InFlight] = []
+        self.receivers: list[int] = []  #: message -> place of the node that it goes to
+        self.violations: list[Violation] = []  #: of nodes and steps, as they come up
+        self._state_numbers: dict[Any, int] = {}
+        self._message_numbers: dict[InFlight, int] = {}
+        self._local: dict[int, tuple[tuple[str, Branch], ...]] = {}
+        self._received: dict[tuple[int, int], tuple[Branch, ...]] = {}
+        self.fresh = tuple(self._state(state) for _, state in model.nodes)
+
+    def initial(self) -> World:
+        """All nodes just started, nothing under way."""
+        return (*self.fresh, self.model.faults.restarts)
+
+    def moves(self, world: World) -> Iterator[tuple[str, World]]:
+        """Every edge that leaves a world: its label, and the world it leads to; equal edges as often as there are ways."""
+        faults, count = self.model.faults, len(self.fresh)
+        nodes, restarts, net = world[:count], world[count], world[count + 1 :]
+        for place in range(count):
+            for label, branch in self.local(nodes[place]):
+                if len(sent := with_messages(net, branch.sent)) <= faults.in_flight:
+                    yield label, (*nodes[:place], branch.state, *nodes[place + 1 :], restarts, *sent)
+            if restarts and self.places[place] in faults.restarting:
+                yield RESTART, (*nodes[:place], self.fresh[place], *nodes[place + 1 :], restarts - 1, *net)
+        for index, message in enumerate(net):
+            rest = net[:index] + net[index + 1 :]
+            place = self.receivers[message]
+            for branch in self.received(nodes[place], message):
+                after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
+                if len(taken := with_messages(rest, branch.sent)) <= faults.in_flight:
+                    yield RECEIVE, after + taken
+                if faults.duplication and len(kept := with_messages(net, branch.sent)) <= faults.in_flight:
+                    yield RECEIVE_AGAIN, after + kept
+            if faults.loss:
+                yield LOSE, (*nodes, restarts, *rest)
+
+    def local(self, state: int) -> tuple[tuple[str, Branch], ...]:
+        """What can happen to a node in this state by itself."""
+        known = self._local.get(state)
+        if known is None:
+            offers = self.model.offers(self.states[state])
+            known = tuple((label, branch) for label, event in offers for branch in self._branches(state, event))
+            self._local[state] = known
+        return known
+
+    def received(self, state: int, message: int) -> tuple[Branch, ...]:
+        """What a message can make of a node in this state."""
+        known = self._received.get((state, message))
+        if known is None:
+            sender, _, content = self.messages[message]
+            known = self._branches(state, Received(NOW, sender, content))
+            self._received[state, message] = known
+        return known
+
+    def cluster(self, world: World) -> Cluster:
+        """A world as properties see it."""
+        count = len(self.fresh)
+        nodes = dict(zip(self.places, (self.states[number] for number in world[:count]), strict=True))
+        return Cluster(nodes, tuple(self.messages[number] for number in world[count + 1 :]))
+
+    def _branches(self, state: int, event: Any) -> tuple[Branch, ...]:
+        before = self.states[state]
+        branches = []
+        for _, (after, effects) in outcomes(partial(self.model.spec.step, before, event)):
+            taken = Taken(before, event, after, effects)
+            self.violations += [Violation(p, taken) for p in violated(self.properties, "step", taken)]
+            sends = (self._message(InFlight(before.self_id, e.to, e.message)) for e in effects if isinstance(e, Send))
+            branches.append(Branch(self._state(after), tuple(sends)))
+        return tuple(branches)
+
+    def _state(self, state: Any) -> int:
+        if state not in self._state_numbers:
+            self._state_numbers[state] = len(self.states)
+            self.states.append(state)
+            self.violations += [Violation(p, state) for p in violated(self.properties, "node", state)]
+        return self._state_numbers[state]
+
+    def _message(self, message: InFlight) -> int:
+        if message not in self._message_numbers:
+            self._message_numbers[message] = len(self.messages)
+            self.messages.append(message)
+            self.receivers.append(self.places.index(message.to))
+        return self._message_numbers[message]
+
+
+def with_messages(net: tuple[int, ...], sent: tuple[int, ...]) -> tuple[int, ...]:
+    """The messages under way after these were sent too: a set, as a sorted tuple."""
+    return tuple(sorted({*net, *sent})) if sent else net
