@@ -30,7 +30,7 @@ def clauses_root() -> Path:
 
 def models_manifest() -> Path:
     """What is said of the models: which clauses each holds. There need not be one."""
-    return _first(_PACKAGE / "models" / "manifest.json", _SOURCE_TREE.parent / "tla" / "manifest.json")
+    return _first(_PACKAGE.parent / "tla" / "models" / "manifest.json", _SOURCE_TREE.parent / "tla" / "manifest.json")
 
 
 def shown(path: Path) -> str:
