@@ -57,8 +57,9 @@ def test_list_of_nothing_and_list_of_a_mistake_are_different(written: Written, c
     root = str(written())
 
     assert ended("list", "-k", "layer:codec clause:B-13", "--vectors", root) == 4
-    assert ended("list", "-k", "layer:kodec", "--vectors", root) == 2
-    assert capsys.readouterr().err == "peerproof: -k: no vector fits 'kodec' (did you mean 'codec'?)\n"
+    assert ended("list", "-k", "layer:kodec", "--vectors", root) == 4
+    assert capsys.readouterr().err == "peerproof: nothing is selected: no vector fits 'kodec' (did you mean 'codec'?)\n"
+    assert ended("list", "-k", "lair:codec", "--vectors", root) == 2
 
 
 def test_show_prints_the_lines_of_the_file(written: Written, codec: str, capsys: Capture) -> None:

@@ -348,8 +348,9 @@ def test_where_no_file_can_be_is_said_before_anything_is_judged(tmp_path: Path) 
     [
         (["-k", "number-3"], 0),
         (["-k", "number-3#decode"], 0),
-        (["-k", "no-such-vector"], 2),
+        (["-k", "no-such-vector"], 4),
         (["-k", "number-3 number-4"], 4),
+        (["-k", "no-such-key:number-3"], 2),
         (["--impl", "./no-such-adapter"], 3),
         (["--op-timeout", "soon"], 2),
         (["-j", "0"], 2),

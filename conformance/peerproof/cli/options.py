@@ -6,10 +6,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.conformance.selection import SelectionError, select
+from peerproof.conformance.selection import NothingFits, SelectionError, select
 from peerproof.conformance.vectors import Suite, Vector, VectorError, load
 
-USAGE = 2
+USAGE, NOTHING_SELECTED = 2, 4
 
 SELECTION = "which vectors, such as 'clause:B-14 layer:codec !flag:slow digest': all of the words must fit"
 
@@ -38,11 +38,13 @@ def selected(args: Namespace, vectors: Suite) -> list[Vector]:
     words = args.select + (f" protocol:{args.protocol}" if args.protocol else "")
     try:
         return select(vectors.vectors, words, vectors.aliases)
+    except NothingFits as error:
+        raise refusal(f"peerproof: nothing is selected: {error}", NOTHING_SELECTED) from None
     except SelectionError as error:
         raise refusal(f"peerproof: -k: {error}") from None
 
 
-def refusal(message: str) -> SystemExit:
+def refusal(message: str, code: int = USAGE) -> SystemExit:
     """What ends a command because of its arguments or of the files that they name."""
     print(message, file=sys.stderr)
-    return SystemExit(USAGE)
+    return SystemExit(code)

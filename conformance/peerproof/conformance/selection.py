@@ -29,7 +29,11 @@ KEYS: Final[Mapping[str, Callable[[Vector], Sequence[str]]]] = {
 
 
 class SelectionError(ValueError):
-    """An expression that says nothing: a key that is not there, or a word that no vector fits."""
+    """An expression that says nothing: it has a key that is not there."""
+
+
+class NothingFits(SelectionError):
+    """A word that no vector fits."""
 
 
 def select(vectors: Iterable[Vector], expression: str, former: Mapping[str, str] | None = None) -> list[Vector]:
@@ -66,7 +70,7 @@ def _union(
         if not (found := fitting(alternative)):
             known = sorted({word for vector in pool for word in words(vector)})
             close = get_close_matches(alternative, known, n=1)
-            raise SelectionError(f"no vector fits {alternative!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+            raise NothingFits(f"no vector fits {alternative!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
         union |= found
     return union
 
