@@ -31,20 +31,10 @@ OK, FAILED, USAGE = 0, 1, 2
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.reference.configuration import add_options
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.configuration import protocol_commands
 
-    commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
-    for protocol in PROTOCOLS.values():
-        command = commands.add_parser(
-            protocol.name,
-            help=f"a node of {protocol.name}",
-            description=parser.description,
-            epilog=parser.epilog,
-            formatter_class=parser.formatter_class,
-        )
+    for command in protocol_commands(parser, "a node"):
         _add_options(command)
-        add_options(command, protocol)
 
 
 def _add_options(command: ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from peerproof.reference.protocols import Protocol
+from peerproof.reference.protocols import PROTOCOLS, Protocol
 from peerproof.spec.wire import Maybe, Plain, Record, Whole
 
 _FIELD: Final = re.compile(r"^    (\w+): (\w+).*?#:\s*(.+)$", re.MULTILINE)
@@ -32,6 +32,21 @@ class Setting(NamedTuple):
     def name(self) -> str:
         """The option's name."""
         return "-".join(self.path).replace("_", "-")
+
+
+def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[ArgumentParser]:
+    """A subcommand for each protocol, of what `about` says, with its configuration; the caller adds options of its own."""
+    commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
+    for protocol in PROTOCOLS.values():
+        command = commands.add_parser(
+            protocol.name,
+            help=f"{about} of {protocol.name}",
+            description=parser.description,
+            epilog=parser.epilog,
+            formatter_class=parser.formatter_class,
+        )
+        yield command
+        add_options(command, protocol)
 
 
 def add_options(parser: ArgumentParser, protocol: Protocol) -> None:

@@ -29,7 +29,7 @@ THOUSANDTHS: Final = 1000
 class Detector:
     """How the failure detector is configured."""
 
-    window: int = 100  #: intervals remembered per peer, at least 1
+    window: int = 100  #: intervals remembered per peer
     bootstrap: Duration = DEFAULT_BOOTSTRAP  #: the first interval of every window: what to expect of a peer never heard
     critical: int = 5000  #: above this phi, in thousandths, a peer is critical and gets a digest
     down: int = 8000  #: above this phi, in thousandths, a peer is down
