@@ -34,7 +34,7 @@ test: $(VENV)/.developing
 	@mkdir -p build
 	$(BIN)/pytest -n $(JOBS) --junitxml=build/tests.xml
 
-## quick: the tests that take less than a few seconds each
+## quick: the tests that take no more than a few seconds each; none needs Java
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 

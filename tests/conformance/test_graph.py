@@ -19,6 +19,8 @@ from peerproof.tla.manifest import models, root
 from peerproof.tla.tlc import Run, run
 from peerproof.tla.tools import find
 
+pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
+
 TINY = next(model for model in models("scuttlebutt") if model.name == "tiny")
 
 

@@ -16,6 +16,8 @@ from peerproof.tla.outcome import ActionCount, Result, Verdict
 from peerproof.tla.tlc import Run, run
 from peerproof.tla.tools import Tools
 
+pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
+
 MODELS = models()
 HOLDING = [model for model in MODELS if model.verdict == "success"]
 FAILING = [model for model in MODELS if model.verdict != "success"]

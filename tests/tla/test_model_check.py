@@ -12,6 +12,8 @@ from peerproof.tla import checking, manifest
 from peerproof.tla.outcome import Result, TimedOut, Verdict
 from peerproof.tla.tools import JAR_VARIABLE, Tools
 
+pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
+
 
 def command(*arguments: str) -> int:
     """Runs the command with these arguments."""

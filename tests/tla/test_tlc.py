@@ -26,6 +26,8 @@ from peerproof.tla.outcome import (
 from peerproof.tla.tlc import Run, run
 from peerproof.tla.tools import Tools
 
+pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
+
 CFG = "INIT Init\nNEXT Next\n"
 COUNT = "Init == x = 0\nUp == x < 3 /\\ x' = x + 1\nDown == x > 0 /\\ x' = x - 1\nNext == Up \\/ Down\n"
 ENDLESS = "Init == x = 0\nNext == x' = x + 1\n"
