@@ -131,7 +131,7 @@ def test_a_citation_of_a_clause_that_is_not_there_is_found(tmp_path: Path) -> No
 
     assert any(line.endswith("scuttlebutt.md:1:24: clause: scuttlebutt has no clause B-02") for line in found)
     assert any("transitions.py" in line and "no clause B-22" in line for line in found)
-    assert any("property Bounded: scuttlebutt has no clause B-24" in line for line in found)
+    assert any("property DeltaBounded: scuttlebutt has no clause B-24" in line for line in found)
 
 
 def test_the_suites_own_vectors_give_no_finding() -> None:

@@ -266,7 +266,7 @@ NEWER_PAIRS, LEARNED = reconcile.newer_pairs, transitions.learned
     [
         (ThreeNodes, reconcile, "newer_pairs", newest_first, "DeltaPrefix"),
         (ThreeNodes, transitions, "learned", believing, "VersionIsMax"),
-        (ThreeNodes, reconcile, "fitting", unlimited, "Bounded"),
+        (ThreeNodes, reconcile, "fitting", unlimited, "DeltaBounded"),
         (OneNode, transitions, "merged", careless, "(Monotone|VersionIsMax)"),
     ],
     ids=["newest pairs first", "peers at the version of the digest", "no limit", "older pairs taken"],

@@ -179,7 +179,7 @@ CASES: dict[str, Cases] = {
             ),
         },
     ),
-    "Bounded": Cases(
+    "DeltaBounded": Cases(
         good={
             "at the limit": lambda node: answered(
                 node("b:1", config=Config(max_payload=13)), Delta(()), DigestRequest(digest((A, 1)))
