@@ -13,11 +13,11 @@ from peerproof.tla.tools import Tools, ToolsUnusable, find
 
 @pytest.fixture(scope="session")
 def tools() -> Tools:
-    """The tools of this machine; where there are none, the test says that it was not run."""
+    """The tools of this machine; where there are none, the test fails and says what to install."""
     try:
         return find()
     except ToolsUnusable as problem:
-        pytest.skip(f"not run: {problem}")
+        pytest.fail(f"not run: {problem}")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from peerproof.conformance.graph import Comparison
     from peerproof.spec.explore import Exploration
     from peerproof.tla.manifest import Model
     from peerproof.tla.outcome import Result
@@ -70,10 +71,13 @@ def _asked_for(args: Namespace, model: Model) -> bool:
 
 
 def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
+    from peerproof.cli.model_check import Ticker
     from peerproof.spec.explore import explore
 
     world = import_module(f"peerproof.spec.{model.protocol}.world").Model(model.configuration.constants)
-    exploration = explore(world)
+    ticker = Ticker(model.name, 0)
+    exploration = explore(world, progress=ticker.explored)
+    ticker.clear()
     if surprise := _written_down(model, exploration):
         print(f"{model.name}  UNEXPECTED: {surprise}", flush=True)
         return UNEQUAL
@@ -84,13 +88,15 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
 
 
 def _against_tlc(args: Namespace, tools: Tools, model: Model, exploration: Exploration) -> int:
-    from peerproof.conformance.graph import compare, story
+    from peerproof.cli.model_check import Ticker
+    from peerproof.conformance.graph import compare
     from peerproof.tla.dot import BadDump
     from peerproof.tla.manifest import root
     from peerproof.tla.outcome import RunFailed
     from peerproof.tla.tlc import Run
     from peerproof.tla.tlc import run as run_tlc
 
+    ticker = Ticker(model.name, 0)
     with TemporaryDirectory(prefix="peerproof-graph-") as folder:
         dump = Path(folder) / "graph.dot"
         what = Run(
@@ -102,14 +108,22 @@ def _against_tlc(args: Namespace, tools: Tools, model: Model, exploration: Explo
             seconds=args.seconds,
         )
         try:
-            result = run_tlc(tools, what)
+            result = run_tlc(tools, what, ticker)
             found = compare(dump, exploration)
         except (RunFailed, BadDump) as problem:
+            ticker.clear()
             print(f"{model.name}  NO VERDICT: {problem}", flush=True)
             return UNUSABLE
+    ticker.clear()
     if miscounted := _miscounted(result, found.states, found.edges, found.labels):
         print(f"{model.name}  NO VERDICT: {miscounted}", flush=True)
         return UNUSABLE
+    return _verdict(model, exploration, found)
+
+
+def _verdict(model: Model, exploration: Exploration, found: Comparison) -> int:
+    from peerproof.conformance.graph import story
+
     if found.equal:
         print(
             f"{model.name}  equal: TLC {found.states:,} states, {found.edges:,} edges; Python {_counts(exploration)}", flush=True

@@ -93,7 +93,7 @@ def _check(args: Namespace, tools: Tools, chosen: list[Model]) -> int:
     surprising, failed = 0, 0
     for model in chosen:
         begun = time.monotonic()
-        show = _Progress(model.name, width)
+        show = Ticker(model.name, width)
         if args.rewrite:
             model.cfg_path.parent.mkdir(exist_ok=True)
             model.cfg_path.write_text(model.cfg(), encoding="utf-8")
@@ -125,7 +125,7 @@ def _line(checked: Checked) -> str:
     return f"fails as it must: {result.violated}{steps}"
 
 
-class _Progress:
+class Ticker:
     """A line on a terminal that is overwritten as the run goes on; elsewhere nothing."""
 
     def __init__(self, name: str, width: int) -> None:
@@ -134,12 +134,18 @@ class _Progress:
         self._write(f"{self.name}  ...")
 
     def __call__(self, progress: Progress) -> None:
+        """What TLC has done so far."""
         self._write(
             f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
             f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
         )
 
+    def explored(self, states: int, waiting: int, depth: int) -> None:
+        """What the explorer has done so far."""
+        self._write(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")
+
     def clear(self) -> None:
+        """Makes room for a line that stays."""
         self._write("")
 
     def _write(self, text: str) -> None:

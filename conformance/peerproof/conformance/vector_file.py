@@ -14,8 +14,6 @@ from peerproof.conformance.schema import did_you_mean, misfits, one_of
 from peerproof.conformance.yaml_subset import Document, VectorError
 from peerproof.conformance.yaml_subset import Path as Where
 
-ACTIONS: Final = ("send", "call", "advance", "crash", "restart", "cut", "heal")
-
 #: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
 PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks"})
 

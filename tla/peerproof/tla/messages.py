@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final
 
 #: Codes of tlc2.output.EC that something is done about.
-GENERAL_ERRORS: Final = frozenset({1000, 1001, 1002, 1003, 1004, 1005})
 OUT_OF_MEMORY: Final = 1001
 STACK_OVERFLOW: Final = 1005
 VERSION: Final = 2262
