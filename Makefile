@@ -87,7 +87,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 	@touch $@
 
 $(VENV)/.developing: $(VENV)/.installed
-	$(PIP) install --editable ".[tla]" --group dev
+	$(PIP) install --editable ".[tla,prove,fuzz,pipeline]" --group dev
 	@touch $@
 
 $(VENV)/.documenting: $(VENV)/.installed
