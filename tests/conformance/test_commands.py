@@ -115,8 +115,8 @@ def test_every_vector_of_the_suite_can_be_drawn() -> None:
 
     for vector in vectors.load().vectors:
         graph = sequence.of_vector(vector)
-        assert sequence.mermaid(*graph).startswith("sequenceDiagram\n    participant p0 as "), vector.id
-        assert sequence.text(*graph), vector.id
+        assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as "), vector.id
+        assert graph.text(), vector.id
 
 
 def test_explain_shows_a_clause_and_what_holds_it(written: Written, capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,7 +51,7 @@ def changed(change: Any) -> Model:
         return change(state, scuttlebutt.step(state, event, pick))
 
     model = Model(TINY.configuration.constants)
-    model.spec = SimpleNamespace(step=step)  # all that a world needs of it
+    model.spec = SimpleNamespace(step=step, MESSAGE=scuttlebutt.MESSAGE)  # all that a world and its pictures need of it
     return model
 
 
@@ -89,7 +90,7 @@ def test_bug_in_the_specification_is_found_with_a_shortest_way_to_it(graph: Path
     assert comparison.first is not None
     assert comparison.first.source is not None
     lines = list(story(exploration, comparison.first))
-    assert sum(line.lstrip()[0].isdigit() and ". " in line for line in lines) >= exploration.depths[comparison.first.source]
+    assert sum(bool(re.search(r"  \d+\. ", line)) for line in lines) >= exploration.depths[comparison.first.source]
 
 
 @pytest.mark.parametrize(

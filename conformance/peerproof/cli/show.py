@@ -32,8 +32,8 @@ def run(args: Namespace) -> int:
         return 0
     from peerproof.conformance import sequence
 
-    draw = sequence.mermaid if args.format == "sequence" else sequence.text
-    print(draw(*sequence.of_vector(vector)))
+    graph = sequence.of_vector(vector)
+    print(graph.mermaid() if args.format == "sequence" else graph.text())
     return 0
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, Final
 
-from peerproof.conformance import clauses, sequence
+from peerproof.conformance import clauses, message_graph
+from peerproof.conformance.message_graph import MessageGraph, shortened
 from peerproof.conformance.result import Result
 from peerproof.conformance.trial import FAILURES, Arrow, Happening, read
 from peerproof.conformance.yaml_subset import VectorError
@@ -53,19 +54,19 @@ def diagram(story: Sequence[Arrow | Happening], protocol: str) -> str:
     """What happened, as text."""
     shown = [_drawn(part, protocol) for part in story]
     names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
-    return sequence.text(list(dict.fromkeys(names)) or [""], shown)
+    return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
 
 
-def _drawn(part: Arrow | Happening, protocol: str) -> sequence.Arrow | sequence.Note:
+def _drawn(part: Arrow | Happening, protocol: str) -> message_graph.Arrow | message_graph.Note:
     at = "" if part.at is None else f"{part.at} ms: "
     if isinstance(part, Happening):
-        return sequence.Note(part.node, at + part.what)
+        return message_graph.Note(part.node, at + part.what)
     label = part.label or f"{_message(protocol, part.bytes or '')}   {part.bytes or '(no bytes)'}"
-    return sequence.Arrow(part.source, part.target, at + _short(label))
+    return message_graph.Arrow(part.source, part.target, at + _short(label))
 
 
 def _message(protocol: str, digits: str) -> str:
-    return sequence.shortened(read(protocol, digits))
+    return shortened(read(protocol, digits))
 
 
 def _happened(result: Result) -> list[str]:
@@ -88,7 +89,7 @@ def _first_difference(result: Result) -> list[str]:
     ):
         lines.append(f"    {side:8}  {_short(_value(value))}")
         if reading is not None:
-            lines.append(f"    {'':8}  = {_short(sequence.shortened(reading))}")
+            lines.append(f"    {'':8}  = {_short(shortened(reading))}")
     return lines
 
 

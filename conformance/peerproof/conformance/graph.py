@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from peerproof.spec.explore import Exploration
+from peerproof.conformance.message_graph import of_path, value_text
+from peerproof.spec.explore import Edge, Exploration
 from peerproof.spec.world import World
 from peerproof.tla.dot import BadDump, State, read
 from peerproof.tla.values import Value, function
@@ -182,28 +183,15 @@ def _note(comparison: Comparison, exploration: Exploration, difference: Differen
 
 
 def story(exploration: Exploration, difference: Difference) -> Iterator[str]:
-    """The shortest way to a difference, line by line, and what only one side does there."""
-    world = exploration.system.initial()
-    for number, (label, target) in enumerate(exploration.path(difference.source) if difference.source else (), 1):
-        yield f"{number:3}. {label}"
-        yield from _changes(exploration, world, target)
-        world = target
-    yield f"then, {difference.times} times in {difference.side} only: {difference.label}"
-    if isinstance(difference.target, Unknown):
-        yield from (f"       {name} = {value}" for name, value in difference.target.variables.items())
+    """The shortest way to a difference as a message graph, line by line; its last step is what only one side does."""
+    system, target = exploration.system, difference.target
+    path = exploration.path(difference.source) if difference.source else ()
+    if difference.source and not isinstance(target, Unknown):
+        path = (*path, Edge(difference.label, target))
+    yield from of_path(system, path).text().splitlines()
+    many = "once" if difference.times == 1 else f"{difference.times} times"
+    if isinstance(target, Unknown):
+        yield f"then, {many} in {difference.side} only, {difference.label}, which leads to"
+        yield from (f"    {name} = {value_text(value)}" for name, value in target.variables.items())
     else:
-        yield from _changes(exploration, world, difference.target)
-
-
-def _changes(exploration: Exploration, before: World, after: World) -> Iterator[str]:
-    system = exploration.system
-    old, new = system.cluster(before), system.cluster(after)
-    values = system.model.node_values
-    for node, state in new.nodes.items():
-        if state != old.nodes[node]:
-            named = zip(system.model.node_variables, values(state), strict=True)
-            yield f"       {node}: {', '.join(f'{name} = {value}' for name, value in named)}"
-    for sign, messages, others in (("<-", old.in_flight, new.in_flight), ("->", new.in_flight, old.in_flight)):
-        for message in messages:
-            if message not in others:
-                yield f"       {sign} {system.model.message_value(message)}"
+        yield f"the last step {many} in {difference.side} only: {difference.label}"

@@ -1,0 +1,236 @@
+"""
+Message graphs: who told whom what, and what happened at whose place, for a terminal or as a Mermaid sequence diagram.
+
+Vectors, failures, counterexamples and differences between graphs are all drawn here: each is a `MessageGraph` first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.explore import Edge
+from peerproof.spec.world import LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World, with_messages
+from peerproof.tla.values import Function
+
+
+class Arrow(NamedTuple):
+    """A datagram from one to another."""
+
+    source: str
+    target: str
+    label: str
+    judged: bool = False  #: an expectation, not an input
+    lost: bool = False  #: it never arrives
+
+
+class Note(NamedTuple):
+    """Something that happens at a node, or at all of them (an empty name)."""
+
+    node: str
+    label: str
+
+
+@dataclass(frozen=True)
+class MessageGraph:
+    """Participants from left to right, and what happens, in order."""
+
+    participants: tuple[str, ...]
+    happenings: tuple[Arrow | Note, ...]
+
+    def text(self) -> str:
+        """For a terminal, a line for each happening: `->` is a datagram, `-x` a lost one, `=>` an expected one."""
+        width = max(map(len, self.participants), default=0)
+        lines = []
+        for happening in self.happenings:
+            match happening:
+                case Arrow(source, target, label, judged, lost):
+                    sign = "-x" if lost else "=>" if judged else "->"
+                    lines.append(f"{source:>{width}} {sign} {target:{width}}  {label}")
+                case Note(node, label):
+                    lines.append(f"{node:>{width}}  . {'':{width}}  {label}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def mermaid(self) -> str:
+        """A Mermaid sequence diagram: dashed arrows are expected, a cross at the end is a loss."""
+        lines = ["sequenceDiagram", *(f"    participant {self._alias(name)} as {_escaped(name)}" for name in self.participants)]
+        for happening in self.happenings:
+            match happening:
+                case Arrow(source, target, label, judged, lost):
+                    arrow = _MERMAID_ARROWS[judged, lost]
+                    lines.append(f"    {self._alias(source)}{arrow}{self._alias(target)}: {_escaped(label)}")
+                case Note(node, label):
+                    ends = [node] if node else [self.participants[0], self.participants[-1]]
+                    over = ",".join(dict.fromkeys(map(self._alias, ends)))
+                    lines.append(f"    Note over {over}: {_escaped(label)}")
+        return "\n".join(lines)
+
+    def _alias(self, name: str) -> str:
+        """Mermaid takes no colon in a participant's name."""
+        return f"p{self.participants.index(name)}"
+
+
+_MERMAID_ARROWS: Final = {(False, False): "->>", (True, False): "-->>", (False, True): "-x", (True, True): "--x"}
+
+
+def _escaped(label: str) -> str:
+    return label.translate({ord("#"): "#35;", ord(";"): "#59;", ord("\n"): " "})
+
+
+def shortened(message: Any) -> str:
+    """A message in plain form, on one line: its type, then its fields without their names."""
+    if not isinstance(message, Mapping) or "type" not in message:
+        return plain_text(message)
+    fields = (value for name, value in message.items() if name != "type")
+    return " ".join([str(message["type"]), *(_field(field) for field in fields)])
+
+
+def _field(value: Any) -> str:
+    if isinstance(value, list):
+        items = (" ".join(map(plain_text, item.values())) if isinstance(item, Mapping) else plain_text(item) for item in value)
+        return f"[{', '.join(items)}]"
+    return plain_text(value)
+
+
+def plain_text(value: Any) -> str:
+    """A plain value on one line, a text without its quotes."""
+    match value:
+        case str():
+            return value
+        case {"u64": str() as digits}:
+            return digits
+    return json.dumps(value, ensure_ascii=False)
+
+
+def of_path(system: System, path: Iterable[Edge]) -> MessageGraph:
+    """
+    A run of the explorer, its steps numbered.
+
+    A datagram is drawn where it arrives, or is lost; one that was not sent in the step before says when it was, and those
+    that are under way at the end are listed. Under each step stands what it changed at its node. An edge that is none of the
+    system's own, from another graph that is compared with it, is told by what it changes.
+    """
+    return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path)))
+
+
+class _Taken(NamedTuple):
+    """What an edge was: a place for what happens to a node; a message for what arrives or is lost."""
+
+    place: int | None
+    message: int | None
+    sent: tuple[int, ...] = ()
+
+
+def _happenings(system: System, path: Iterable[Edge]) -> Iterator[Arrow | Note]:
+    world = system.initial()
+    sent: dict[int, int] = {}  # message -> the step that sent it last
+    for number, edge in enumerate(path, 1):
+        taken = next((taken for taken, made in _events(system, world) if made == edge), None)
+        if taken is None:
+            yield from _foreign(system, number, world, edge)
+            world = edge.target
+            continue
+        if taken.message is not None:
+            yield _arrow(system, number, edge.label, taken.message, sent.get(taken.message))
+        elif taken.place is not None:
+            yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
+        if taken.place is not None and (changed := changes(system, world, edge.target, taken.place)):
+            yield Note(str(system.places[taken.place]), changed)
+        sent |= dict.fromkeys(taken.sent, number)
+        world = edge.target
+    for message in world[len(system.places) + 1 :]:
+        sender, to, content = system.messages[message]
+        when = f", sent in {sent[message]}" if message in sent else ""
+        yield Note(str(sender), f"still under way to {to}{when}: {_content(system, content)}")
+
+
+def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:
+    sender, to, content = system.messages[message]
+    remarks = ["once more"] if label == RECEIVE_AGAIN else []
+    remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
+    remark = f" ({', '.join(remarks)})" if remarks else ""
+    return Arrow(str(sender), str(to), f"{number}. {_content(system, content)}{remark}", lost=label == LOSE)
+
+
+def _content(system: System, content: Any) -> str:
+    return shortened(system.model.spec.MESSAGE.plain(content))
+
+
+def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
+    yield Note("", f"{number}. {edge.label}")
+    for place, name in enumerate(system.places):
+        if changed := changes(system, world, edge.target, place):
+            yield Note(str(name), changed)
+    count = len(system.places) + 1
+    for what, messages in (
+        ("no longer under way", sorted(set(world[count:]) - set(edge.target[count:]))),
+        ("sent", sorted(set(edge.target[count:]) - set(world[count:]))),
+    ):
+        for message in messages:
+            sender, to, content = system.messages[message]
+            yield Note(str(sender), f"{what} to {to}: {_content(system, content)}")
+
+
+def _events(system: System, world: World) -> Iterator[tuple[_Taken, Edge]]:
+    """Every event in a world with what it makes of it; the bounds do not matter, as the edge that is looked for exists."""
+    count = len(system.places)
+    nodes, restarts, net = world[:count], world[count], world[count + 1 :]
+    for place, node in enumerate(nodes):
+        before, behind = nodes[:place], nodes[place + 1 :]
+        for label, branch in system.local(node):
+            made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
+            yield _Taken(place, None, branch.sent), Edge(label, made)
+        yield _Taken(place, None), Edge(RESTART, (*before, system.fresh[place], *behind, restarts - 1, *net))
+    for index, message in enumerate(net):
+        rest = net[:index] + net[index + 1 :]
+        place = system.receivers[message]
+        for branch in system.received(nodes[place], message):
+            after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
+            taken = _Taken(place, message, branch.sent)
+            yield taken, Edge(RECEIVE, after + with_messages(rest, branch.sent))
+            yield taken, Edge(RECEIVE_AGAIN, after + with_messages(net, branch.sent))
+        yield _Taken(None, message), Edge(LOSE, (*nodes, restarts, *rest))
+
+
+def changes(system: System, before: World, after: World, place: int) -> str:
+    """What is different at one node, on one line; nothing if all is as it was."""
+    old, new = system.states[before[place]], system.states[after[place]]
+    values = system.model.node_values
+    both = zip(system.model.node_variables, values(old), values(new), strict=True)
+    return ", ".join(change for name, was, now in both for change in _changed(name, was, now))
+
+
+def _changed(name: str, was: Any, now: Any) -> Iterator[str]:
+    if was == now:
+        return
+    if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
+        yield f"{name} = {value_text(now)}"
+        return
+    for key in dict.fromkeys([*was, *now]):
+        part = f"{name}.{key}" if isinstance(key, str) else f"{name}[{value_text(key)}]"
+        if key not in now:
+            yield f"{part} is gone"
+        elif key not in was:
+            yield f"{part} = {value_text(now[key])}"
+        else:
+            yield from _changed(part, was[key], now[key])
+
+
+def value_text(value: Any) -> str:
+    """
+    A value of a model, or of TLC, on one line.
+
+    >>> value_text({1: {"version": 1, "pairs": frozenset({("a", "x", 1)})}})
+    '{1: {version: 1, pairs: {(a, x, 1)}}}'
+    """
+    match value:
+        case Mapping() | Function():
+            rows = value.items() if isinstance(value, Mapping) else value.rows
+            return "{" + ", ".join(f"{value_text(key)}: {value_text(part)}" for key, part in rows) + "}"
+        case frozenset():
+            return "{" + ", ".join(sorted(map(value_text, value))) + "}"
+        case tuple():
+            return "(" + ", ".join(map(value_text, value)) + ")"
+    return str(value)

@@ -1,0 +1,98 @@
+"""Pictures of what happened say who told whom what, in which order, and what came of it."""
+
+from __future__ import annotations
+
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
+from peerproof.spec.explore import Edge, explore
+from peerproof.spec.scuttlebutt.world import Model
+from peerproof.spec.world import LOSE, System
+from peerproof.tla.manifest import configurations
+from peerproof.tla.values import function
+
+CONSTANTS = configurations("scuttlebutt")["tiny"].constants
+
+
+def walked(constants: object, *labels: str) -> tuple[System, list[Edge]]:
+    """The system, and the first edge with each label that changes anything, in turn."""
+    assert isinstance(constants, dict)
+    system = System(Model(constants))
+    world, path = system.initial(), []
+    for label in labels:
+        path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label and move[1] != world))
+        world = path[-1].target
+    return system, path
+
+
+def test_four_kinds_of_arrows_and_the_notes_can_be_told_apart() -> None:
+    arrows = [Arrow("a", "b:1", "x", judged, lost) for judged in (False, True) for lost in (False, True)]
+    graph = MessageGraph(("a", "b:1"), (*arrows, Note("a", "m;n"), Note("", "all")))
+
+    assert graph.text().splitlines() == [
+        "  a -> b:1  x",
+        "  a -x b:1  x",
+        "  a => b:1  x",
+        "  a -x b:1  x",
+        "  a  .      m;n",
+        "     .      all",
+    ]
+    assert graph.mermaid().splitlines() == [
+        "sequenceDiagram",
+        "    participant p0 as a",
+        "    participant p1 as b:1",
+        "    p0->>p1: x",
+        "    p0-xp1: x",
+        "    p0-->>p1: x",
+        "    p0--xp1: x",
+        "    Note over p0: m#59;n",
+        "    Note over p0,p1: all",
+    ]
+
+
+def test_run_is_drawn_where_messages_arrive_with_what_they_change() -> None:
+    graph = of_path(*walked(CONSTANTS, "Update", "Round", "Receive"))
+
+    assert graph.text().splitlines() == [
+        "1  .    1. Update",
+        "1  .    store[1].version = 1, store[1].pairs = {(a, x, 1)}",
+        "2  .    2. Round",
+        "2 -> 1  3. digest_request [2 0]",
+        "1  .    store[2] = {version: 0, pairs: {}}",
+        "1  .    still under way to 2, sent in 3: delta []",
+    ]
+
+
+def test_message_that_is_lost_or_comes_twice_or_late_says_so() -> None:
+    twice = {**CONSTANTS, "Duplication": True}
+
+    lost = of_path(*walked(CONSTANTS, "Round", "Update", LOSE))
+    again = of_path(*walked(twice, "Round", "ReceiveAgain"))
+
+    assert lost.happenings[-1] == Arrow("2", "1", "3. digest_request [2 0] (sent in 1)", lost=True)
+    assert again.happenings[1] == Arrow("2", "1", "2. digest_request [2 0] (once more)")
+
+
+def test_restart_is_told_by_what_is_forgotten() -> None:
+    constants = {**CONSTANTS, "MaxRestarts": 1, "Restarting": [1]}
+
+    graph = of_path(*walked(constants, "Round", "Receive", "Restart"))
+
+    assert graph.happenings[3:5] == (Note("1", "3. Restart"), Note("1", "store[2] is gone"))
+
+
+def test_step_of_another_graph_is_told_by_its_changes() -> None:
+    """A comparison of two graphs draws edges that the system itself cannot make."""
+    exploration = explore(Model(CONSTANTS))
+    system = exploration.system
+    far = list(exploration.depths)[-1]
+
+    graph = of_path(system, [Edge("Jump", far)])
+
+    assert graph.happenings[0] == Note("", "1. Jump")
+    assert {part.node for part in graph.happenings if isinstance(part, Note)} >= {"1", "2"}
+    assert any("sent to" in part.label for part in graph.happenings)
+
+
+def test_messages_and_values_are_short_but_whole() -> None:
+    assert shortened({"type": "delta", "entries": [{"addr": "a", "version": 3}]}) == "delta [a 3]"
+    assert shortened("no message: truncated") == "no message: truncated"
+    assert value_text(function({2: frozenset({("b", 1), ("a", 2)})})) == "{2: {(a, 2), (b, 1)}}"
