@@ -182,7 +182,7 @@ def _events(system: System, world: World) -> Iterator[tuple[_Taken, Edge]]:
         for label, branch in system.local(node):
             made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
             yield _Taken(place, None, branch.sent), Edge(label, made)
-        yield _Taken(place, None), Edge(RESTART, (*before, system.fresh[place], *behind, restarts - 1, *net))
+        yield _Taken(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
     for index, message in enumerate(net):
         rest = net[:index] + net[index + 1 :]
         place = system.receivers[message]

@@ -51,6 +51,10 @@ class Model(Protocol):
         """What may happen to a node in this state without a message: labels and events."""
         ...
 
+    def restarted(self, state: Any) -> Any:
+        """What a node in this state is when it comes back after a restart."""
+        ...
+
     def node_values(self, state: Any) -> tuple[Any, ...]:
         """A node's state as the values of `node_variables`: numbers, texts, tuples, frozensets and mappings."""
         ...
@@ -89,6 +93,7 @@ class System:
         self._message_numbers: dict[InFlight, int] = {}
         self._local: dict[int, tuple[tuple[str, Branch], ...]] = {}
         self._received: dict[tuple[int, int], tuple[Branch, ...]] = {}
+        self._restarted: dict[int, int] = {}
         self.fresh = tuple(self._state(state) for _, state in model.nodes)
 
     def initial(self) -> World:
@@ -104,7 +109,7 @@ class System:
                 if len(sent := with_messages(net, branch.sent)) <= faults.in_flight:
                     yield label, (*nodes[:place], branch.state, *nodes[place + 1 :], restarts, *sent)
             if restarts and self.places[place] in faults.restarting:
-                yield RESTART, (*nodes[:place], self.fresh[place], *nodes[place + 1 :], restarts - 1, *net)
+                yield RESTART, (*nodes[:place], self.restarted(nodes[place]), *nodes[place + 1 :], restarts - 1, *net)
         for index, message in enumerate(net):
             rest = net[:index] + net[index + 1 :]
             place = self.receivers[message]
@@ -133,6 +138,13 @@ class System:
             sender, _, content = self.messages[message]
             known = self._branches(state, Received(NOW, sender, content))
             self._received[state, message] = known
+        return known
+
+    def restarted(self, state: int) -> int:
+        """What a node in this state is after a restart."""
+        known = self._restarted.get(state)
+        if known is None:
+            known = self._restarted[state] = self._state(self.model.restarted(self.states[state]))
         return known
 
     def cluster(self, world: World) -> Cluster:

@@ -57,6 +57,10 @@ class Model:
                     yield "Update", Asked(NOW, UpdateLocal(key, value))
         yield "Round", Expired(NOW, Round())
 
+    def restarted(self, state: State) -> State:
+        """As new: nothing is kept on disk. [BX-03, BX-04]"""
+        return initial(state.self_id, state.config).state
+
     def node_values(self, state: State) -> tuple[Any, ...]:
         """The store as a function of nodes."""
         store = {
