@@ -98,10 +98,16 @@ class Result:
         return "\n".join(lines)
 
 
-def run(campaign: Campaign, record: Callable[[str], None] | None = None) -> Result:
-    """Run a campaign; `record` gets the trace, line by line."""
+def run_id(campaign: Campaign) -> str:
+    """What a campaign's trace calls its run."""
+    return f"seed-{campaign.seed}"
+
+
+def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorder: Recorder | None = None) -> Result:
+    """Run a campaign; `record` gets the trace, line by line, or a recorder of one's own does."""
     specification = campaign.protocol.specification()
-    recorder = Recorder(specification, f"seed-{campaign.seed}", record) if record else None
+    if record:
+        recorder = Recorder(specification, run_id(campaign), record)
     simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder)
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
     _schedule(campaign, simulation)

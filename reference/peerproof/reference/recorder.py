@@ -52,21 +52,26 @@ class Recorder:
         seq = self._next.get(node, 0)
         self._next[node] = seq + 1
         kind, peer, args = what
-        line = Line(
-            run=self._run,
-            protocol=self._specification.NAME,
-            impl=IMPLEMENTATION,
-            node=node,
-            seq=seq,
-            t_us=now * _MICROSECONDS,
-            kind=kind,
-            peer=peer,
-            args=args,
-            picks=tuple(picks),
-            effects=tuple(effect_plain(self._specification, effect) for effect in step.effects),
-            state=fingerprint(step.state),
-            refused=refused,
+        self.keep(
+            Line(
+                run=self._run,
+                protocol=self._specification.NAME,
+                impl=IMPLEMENTATION,
+                node=node,
+                seq=seq,
+                t_us=now * _MICROSECONDS,
+                kind=kind,
+                peer=peer,
+                args=args,
+                picks=tuple(picks),
+                effects=tuple(effect_plain(self._specification, effect) for effect in step.effects),
+                state=fingerprint(step.state),
+                refused=refused,
+            )
         )
+
+    def keep(self, line: Line) -> None:
+        """What becomes of a line; here, its JSON is written."""
         self._write(line.json())
 
 

@@ -181,6 +181,14 @@ class Batch:
         """The names of the units that are finished."""
         return {entry.name.removesuffix(".json") for entry in _entries(self.folder / "units")}
 
+    def remarks(self, units: Iterable[Unit]) -> Iterator[Mapping[str, Plain]]:
+        """What the workers noted of the finished ones of these units: `wall_s`, `peak_mib`, `tables`."""
+        finished = self.finished()
+        return (json.loads(self._mark(unit).read_bytes()) for unit in units if unit.name in finished)
+
+    def _mark(self, unit: Unit) -> Path:
+        return self.folder / "units" / f"{unit.name}.json"
+
     def commit(self, units: Sequence[Unit], tables: Iterable[Table], **summary: Plain) -> Success:
         """Commit it: from now on readers see it. Raises RuntimeError if a unit is not finished. Twice is as once."""
         if self.committed:
@@ -188,7 +196,7 @@ class Batch:
         missing = len({unit.name for unit in units} - self.finished())
         if missing:
             raise RuntimeError(f"{missing} of {len(units)} units are not finished; run the same command again")
-        marks = {unit.name: json.loads((self.folder / "units" / f"{unit.name}.json").read_bytes()) for unit in units}
+        marks = {unit.name: json.loads(self._mark(unit).read_bytes()) for unit in units}
         totals: dict[str, Plain] = {}
         for table in tables:
             wrote = {name: mark["tables"][table.name] for name, mark in marks.items() if table.name in mark["tables"]}
