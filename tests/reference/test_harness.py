@@ -37,8 +37,10 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
                     "observe.peers",
                     "observe.view",
                     "observe.status",
+                    "observe.state",
                     "events",
                     "restart",
+                    "state.load",
                 ],
                 "limits": {},
             }

@@ -78,6 +78,7 @@ class _Script:
         self.branches: list[str] = []
         self.tolerated: list[str] = []
         self.where = ""
+        self.state: Plain = None  #: of the node under test, when an expectation asks for it
 
     def play(self) -> Dialogue:
         yield from self.stage.open()
@@ -157,10 +158,16 @@ class _Script:
         """What came since the last time is what should have."""
         if within := expect.get("within"):
             yield from self.stage.advance(self.stage.now + within)
-        if "any_of" in expect:
-            self.take_branch(expect["any_of"])
+        branches = expect.get("any_of", (expect,))
+        if any("state" in branch for branch in branches):
+            (actor,) = self.stage.actors.values()
+            self.state = yield from self.stage.query(actor, "state")
+        if "picked" in expect and self.trial.hello.oracle:
+            branches = [branch for branch in branches if branch["branch"] == expect["picked"]]
+        if len(branches) > 1:
+            self.take_branch(branches)
         else:
-            self.bound = self.judge(expect, self.bound)
+            self.bound = self.judge(branches[0], self.bound)
         self.clear()
         if "quiet_until" in expect:
             self.trial.choices.script(())
@@ -187,7 +194,7 @@ class _Script:
         raise Miss(closest.failure, replace(difference, where=where))
 
     def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
-        """The names bound if messages, and events if the vector names any, are as expected. Raises Miss."""
+        """The names bound if messages, and events and state if the vector names any, are as expected. Raises Miss."""
         ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
         in_plain_form = any("message" in message for message in wanted)
         matchers = [self.matcher(message, in_plain_form) for message in wanted]
@@ -200,6 +207,8 @@ class _Script:
             raise Miss("messages", self.readable(difference))
         if "events" in expect:
             after = self.judged("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
+        if "state" in expect:
+            after = self.judged("observed", f"{self.where}.state", expect["state"], self.state, after)
         return after
 
     def matcher(self, message: Mapping[str, Any], in_plain_form: bool) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from peerproof.conformance.clauses import specification
 from peerproof.conformance.families import malformed
 from peerproof.conformance.yaml_subset import Path as Where
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.wire import Text
 
 #: Names of matchers: plain data that has one of them in it is no plain data.
 MATCHERS: Final = frozenset(matching.MATCHERS) - {"u64"}  # that one is both
@@ -35,7 +36,10 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
     elif "message" in vector:
         yield from _coding(spec, vector)
     for name, node in vector.get("nodes", {}).items():
-        yield from _fits(("nodes", name, "config"), spec.CONFIG.value, node.get("config", {}))
+        wrong = list(_fits(("nodes", name, "config"), spec.CONFIG.value, node.get("config", {})))
+        yield from wrong
+        if "state" in node and not wrong:
+            yield from _beginning(spec, name, node)
     for part in ("setup", "steps"):
         for index, step in enumerate(vector.get(part, ())):
             for misfit in _step(spec, step):
@@ -47,6 +51,14 @@ def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
         reader(plain)
     except (MalformedMessage, ValueError) as error:
         yield Misfit(where, getattr(error, "detail", str(error)))
+
+
+def _beginning(spec: Any, name: str, node: Mapping[str, Any]) -> Iterator[Misfit]:
+    """A node begins in a state that can be read, with timers that there are."""
+    config, addr = spec.CONFIG.value(node.get("config", {})), Text(most=2**16).value(node["addr"])
+    yield from _fits(("nodes", name, "state"), lambda plain: spec.STATE.value(plain, addr, config), node["state"])
+    for index, running in enumerate(node.get("timers", ())):
+        yield from _fits(("nodes", name, "timers", index, "timer"), spec.TIMER.value, running["timer"])
 
 
 def _coding(spec: Any, vector: Mapping[str, Any]) -> Iterator[Misfit]:

@@ -128,6 +128,7 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "encode": (("bytes",), ("rejected",)),
     "decode": (("value",), ("rejected",)),
     "open": (("handle", "effects", "next_timer_ms"), ()),
+    "load": (("handle", "effects", "next_timer_ms"), ()),
     "call": _ACTED,
     "recv": _ACTED,
     "advance": _ACTED,

@@ -34,6 +34,8 @@ class Actor:
     now: int = 0
     next_timer: int | None = None
     up: bool = True
+    loaded: Plain = None  #: the state in which it begins, if it is not a fresh node
+    timers: Sequence[Mapping[str, Any]] = ()  #: that run then
 
 
 class Message(NamedTuple):
@@ -51,7 +53,9 @@ class Stage:
     def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]]) -> None:
         self.trial = trial
         self.actors = {
-            name: Actor(name, node["addr"], node.get("config", {})) for name, node in nodes.items() if node.get("role") is None
+            name: Actor(name, node["addr"], node.get("config", {}), loaded=node.get("state"), timers=node.get("timers", ()))
+            for name, node in nodes.items()
+            if node.get("role") is None
         }
         self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
         self.messages: list[Message] = []  #: that nobody has judged
@@ -74,19 +78,9 @@ class Stage:
         """Starts all nodes."""
         trial = self.trial
         for actor in self.actors.values():
-            reply = yield from self._asked(
-                actor,
-                {
-                    "op": "open",
-                    "case": trial.case.id,
-                    "node": actor.name,
-                    "protocol": trial.vector.protocol,
-                    "addr": actor.addr,
-                    "now_ms": 0,
-                    "config": dict(actor.config),
-                    "seed": trial.seed,
-                },
-            )
+            about = {"case": trial.case.id, "node": actor.name, "protocol": trial.vector.protocol, "addr": actor.addr}
+            how = {"now_ms": 0, "config": dict(actor.config), "seed": trial.seed}
+            reply = yield from self._asked(actor, {"op": "open", **about, **how, **_loading(actor)})
             actor.handle = reply["handle"]
             trial.handles.append(actor.handle)
             self.take(actor, reply)
@@ -184,6 +178,14 @@ class Stage:
     def _check_choices(self, actor: Actor) -> None:
         if wrong := self.trial.choices.wrong:
             raise Miss("choice", Difference(f"{actor.name}: choice", "the options that the vector answers", wrong))
+
+
+def _loading(actor: Actor) -> dict[str, Plain]:
+    """What makes an `open` a `load`."""
+    if actor.loaded is None:
+        return {}
+    timers = [{"timer": running["timer"], "due_ms": running["due"]} for running in actor.timers]
+    return {"op": "load", "state": actor.loaded, "timers": timers}
 
 
 def _shown(event: Mapping[str, Plain]) -> str:

@@ -15,7 +15,7 @@ from peerproof.conformance.yaml_subset import Document, VectorError
 from peerproof.conformance.yaml_subset import Path as Where
 
 #: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
-PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks"})
+PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks", "state", "timers"})
 
 
 def layer_of(vector_id: str) -> str:
@@ -81,7 +81,7 @@ class _Script:
                     if until is not None and until < clock:
                         yield self.document.error((*path, *at), f"time runs backwards: {until} after {clock}")
                     clock = max(clock, until or 0)
-                yield from self._branches((*path, "expect", "any_of"), step.get("expect", {}).get("any_of", ()))
+                yield from self._branches((*path, "expect"), step.get("expect", {}))
 
     def _nodes(self) -> Iterator[VectorError]:
         addresses: dict[str, str] = {}
@@ -113,12 +113,15 @@ class _Script:
         if len(set(sides)) < len(sides):
             yield self.document.error((*path, "cut"), "a node stands on both sides of the cut")
 
-    def _branches(self, path: Where, branches: Any) -> Iterator[VectorError]:
-        names: set[str] = set()
-        for index, branch in enumerate(branches):
+    def _branches(self, path: Where, expect: Mapping[str, Any]) -> Iterator[VectorError]:
+        names: list[str] = []
+        for index, branch in enumerate(expect.get("any_of", ())):
             if branch["branch"] in names:
-                yield self.document.error((*path, index, "branch"), f"branch {branch['branch']!r} is there twice")
-            names.add(branch["branch"])
+                yield self.document.error((*path, "any_of", index, "branch"), f"branch {branch['branch']!r} is there twice")
+            names.append(branch["branch"])
+        if (picked := expect.get("picked")) is not None and picked not in names:
+            message = f"there is no branch {picked!r}{did_you_mean(picked, names)}; expected {one_of(names)}"
+            yield self.document.error((*path, "picked"), message)
 
 
 def normalised(vector: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,6 +157,8 @@ def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
     found = {"codec" if layer_of(vector["id"]) == "codec" else "exchange", *vector.get("needs", ())}
     if "rejects" in vector:
         found.add("codec")
+    if any("state" in node for node in vector.get("nodes", {}).values()):
+        found.add("state.load")
     for step in (*vector.get("setup", ()), *vector.get("steps", ())):
         for member, need in _NEEDS.items():
             if member in step:
@@ -161,9 +166,9 @@ def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _expected_events(expect: Mapping[str, Any]) -> set[str]:
+def _expected(expect: Mapping[str, Any]) -> set[str]:
     parts = (expect, *expect.get("any_of", ()))
-    return {"events"} if any("events" in part for part in parts) else set()
+    return {need for member, need in (("events", "events"), ("state", "observe.state")) if any(member in part for part in parts)}
 
 
 #: What a member of a step asks of an implementation.
@@ -172,5 +177,5 @@ _NEEDS: Final[Mapping[str, Callable[[Any], set[str]]]] = {
     "crash": lambda _: {"restart"},
     "restart": lambda _: {"restart"},
     "observe": lambda observe: {f"observe.{observe['query']}"},
-    "expect": _expected_events,
+    "expect": _expected,
 }

@@ -8,7 +8,7 @@ when it is. So one driver serves real time, virtual time and somebody else's tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -83,6 +83,12 @@ class Driver:
         if self._recorder:
             self._recorder.started(self.self_id, self._environment.now(), config, step)
         self._perform(step.effects)
+
+    def load(self, state: Any, timers: Iterable[tuple[Any, Instant]]) -> None:
+        """Become a node in this state, with these timers running until then and no others."""
+        self.state = state
+        self._timers = {timer: (due, order) for order, (timer, due) in enumerate(timers, start=1)}
+        self._order = len(self._timers)
 
     def datagram(self, sender: NodeId, data: bytes) -> None:
         """Bytes came in. Raises MalformedMessage if they are no message; the node then has not noticed anything."""

@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
 from peerproof.reference.channel import Choose, Unanswered, serve_stdio
 from peerproof.reference.driver import Driver, seeded
+from peerproof.reference.handle import ADDRESS, Handle
 from peerproof.reference.protocols import PROTOCOLS, Protocol, configuration
 from peerproof.reference.recorder import IMPLEMENTATION
 from peerproof.spec.core import Instant, NodeId, Option
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import Plain, Text, Whole
+from peerproof.spec.wire import Plain, Whole
 
 PROTOCOL_VERSION: Final = 1
 
-ADDRESS: Final = Text(most=2**16)
 INSTANT: Final = Whole()
 
 #: Characters of a value in an error message.
@@ -43,45 +43,6 @@ class RequestError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-
-
-class Handle:
-    """A node under test: what `Driver` calls its environment, under the runner's clock."""
-
-    def __init__(self, protocol: Protocol, self_id: NodeId, config: Any, pick: Any) -> None:
-        self.protocol: Final = protocol
-        self.specification: Final = protocol.specification()
-        self.clock = Instant(0)
-        self.effects: list[Plain] = []  #: of the request that is being answered
-        self.driver: Driver | None = None  #: none after a crash
-        self._self_id: Final = self_id
-        self._config: Final = config
-        self._pick: Final = pick
-
-    def start(self) -> None:
-        """Become a fresh node. Raises NotEnabled."""
-        self.driver = None
-        driver = Driver(self.specification, self._self_id, self, self._pick)
-        driver.start(self._config)
-        self.driver = driver
-
-    def now(self) -> Instant:
-        """What the runner last said."""
-        return self.clock
-
-    def send(self, to: NodeId, message: Any) -> None:
-        """Into the reply."""
-        data = self.specification.MESSAGE.encode(message)
-        self.effects.append({"send": {"via": self.protocol.transport, "to": ADDRESS.plain(to), "bytes": data.hex()}})
-
-    def notify(self, notice: Any) -> None:
-        """Into the reply."""
-        shown = self.specification.NOTICE.plain(notice)
-        self.event(shown.pop("type"), shown)
-
-    def event(self, name: str, members: Mapping[str, Plain]) -> None:
-        """Into the reply."""
-        self.effects.append({"event": {"name": name, **members}})
 
 
 class Harness:
@@ -107,6 +68,7 @@ class Harness:
             "encode": self._encode,
             "decode": self._decode,
             "open": self._open,
+            "load": self._load,
             "recv": self._recv,
             "advance": self._advance,
             "call": self._call,
@@ -186,6 +148,16 @@ class Harness:
             return {"rejected": {"class": error.reason, "message": error.detail}}
 
     def _open(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._made(request)
+        node.start()
+        return {"handle": self._kept(node), **_effects(node)}
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._made(request)
+        node.load(_member(request, "state", dict), list(_timers(request, node)))
+        return {"handle": self._kept(node), **_effects(node)}
+
+    def _made(self, request: dict[str, Any]) -> Handle:
         protocol = self._protocol(request)
         self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
         try:
@@ -195,10 +167,12 @@ class Harness:
         pick = self._ask if self._oracle else seeded(f"{_shown(request.get('seed', ''))}/{self_id!a}")
         node = Handle(protocol, self_id, config, pick)
         node.clock = _now(request, node)
-        node.start()
+        return node
+
+    def _kept(self, node: Handle) -> int:
         self._opened += 1
         self._handles[self._opened] = node
-        return {"handle": self._opened, **_effects(node)}
+        return self._opened
 
     def _recv(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
@@ -268,6 +242,8 @@ class Harness:
         for item in _member(request, "items", list):
             if not isinstance(item, dict):
                 raise RequestError("bad_request", f"items: expected objects, found {_shown(item)}")
+            if "id" in item:  # its questions are its own
+                self._request_id, self._asked = _id(item), 0
             results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
         return {"results": results}
 
@@ -339,6 +315,18 @@ def _now(request: dict[str, Any], node: Handle) -> Instant:
     if now < node.clock:
         raise RequestError("bad_request", f"now_ms: {now} is before {node.clock}; a node's clock does not go back")
     return now
+
+
+def _timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant]]:
+    given = request.get("timers", [])
+    for index, item in enumerate(given if isinstance(given, list) else [given]):
+        where = f"timers[{index}]"
+        if not isinstance(item, dict) or item.keys() != {"timer", "due_ms"}:
+            raise RequestError("bad_request", f"{where}: expected an object with timer and due_ms, found {_shown(item)}")
+        due = Instant(INSTANT.value(item["due_ms"], f"{where}.due_ms"))
+        if due < node.clock:
+            raise RequestError("bad_request", f"{where}.due_ms: {due} is before {node.clock}")
+        yield node.specification.TIMER.value(item["timer"], f"{where}.timer"), due
 
 
 def _octets(request: dict[str, Any]) -> bytes:

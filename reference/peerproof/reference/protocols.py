@@ -43,6 +43,7 @@ class Protocol:
             *(f"observe.{name}" for name in specification.QUERIES),
             "events",
             "restart",
+            "state.load",
         ]
 
 

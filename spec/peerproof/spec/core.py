@@ -207,6 +207,7 @@ class Specification(Protocol):
     COMMAND: Any  #: wire.Form of what an application can ask for
     TIMER: Any  #: wire.Form of the timers
     NOTICE: Any  #: wire.Form of what an application is told
+    STATE: Any  #: `plain(state)` and `value(plain, self_id, config)`, which raises MalformedMessage: a state as plain data
     QUERIES: Mapping[str, Callable[[Any], Any]]  #: name -> plain view of a state
     PROPERTIES: tuple[Any, ...]  #: properties.Property
 

@@ -355,3 +355,10 @@ class EmptyStringsAreNotSet(Wrong):
         if isinstance(event, Asked) and not event.command.key:
             raise NotEnabled("bad_value", "an empty key")
         return super().step(state, event, pick)
+
+
+class NoLastVersion(Wrong):
+    """Counts on beyond the last version that a message can carry."""
+
+    caught_by: ClassVar = ("update-after-the-last-version", "update-to-the-last-version")
+    instead: ClassVar = {"transitions.U64_MAX": 2**64}

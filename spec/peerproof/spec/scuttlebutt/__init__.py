@@ -32,14 +32,19 @@ from peerproof.spec.scuttlebutt.messages import (
     UpdateLocal,
 )
 from peerproof.spec.scuttlebutt.properties import PROPERTIES
-from peerproof.spec.scuttlebutt.state import Config, Liveness, Peer, State, Status, Versioned, peers, status, view
+from peerproof.spec.scuttlebutt.state import STATE, Config, Liveness, Peer, State, Status, Versioned, peers, status, view
 from peerproof.spec.scuttlebutt.transitions import Next, initial, step
 from peerproof.spec.wire import Plain
 
 NAME: Final = "scuttlebutt"
 
 #: What can be asked of a node without changing it.
-QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {"peers": peers, "view": view, "status": status}
+QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {
+    "peers": peers,
+    "view": view,
+    "status": status,
+    "state": STATE.plain,
+}
 
 __all__ = [
     "COMMAND",
@@ -49,6 +54,7 @@ __all__ = [
     "NOTICE",
     "PROPERTIES",
     "QUERIES",
+    "STATE",
     "TIMER",
     "Command",
     "Config",
