@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from peerproof.spec.core import Pick, Step, Table, outcomes
+from peerproof.spec.errors import NotEnabled
 
 
 def test_a_table_is_iterated_in_the_order_of_its_keys() -> None:
@@ -127,6 +128,26 @@ def test_a_question_may_depend_on_an_answer() -> None:
     found = [outcome.step.state for outcome in outcomes(step)]
 
     assert found == [("left",), ("right", (1,)), ("right", (2,)), ("right", (3,))]
+
+
+@pytest.mark.parametrize("impossible", [1, 2, 3])
+def test_answers_that_are_not_enabled_are_no_outcome_and_hide_no_other(impossible: int) -> None:
+    def step(pick: Pick) -> Step[Any, Any]:
+        (chosen,) = pick("which", [1, 2, 3])
+        if chosen == impossible:
+            raise NotEnabled("impossible", "not this one")
+        return Step((chosen, pick("then", "ab")))
+
+    found = [outcome.step.state for outcome in outcomes(step)]
+
+    assert found == [(chosen, then) for chosen in (1, 2, 3) if chosen != impossible for then in (("a",), ("b",))]
+
+
+def test_what_is_not_enabled_has_no_outcomes() -> None:
+    def step(pick: Pick) -> Step[Any, Any]:
+        raise NotEnabled("impossible", "never")
+
+    assert list(outcomes(step)) == []
 
 
 def test_outcomes_come_one_by_one() -> None:

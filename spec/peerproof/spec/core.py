@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any, Generic, NamedTuple, NewType, Protocol, TypeVar
 
+from peerproof.spec.errors import NotEnabled
+
 #: Names a node for all time; a restarted node keeps it.
 NodeId = NewType("NodeId", str)
 
@@ -172,7 +174,8 @@ def outcomes(step: Callable[[Pick], Step[State, Effect]]) -> Iterator[Outcome[St
     Every step that some choice leads to, one for each way to answer: `outcomes(partial(scuttlebutt.step, state, event))`.
 
     Depth first, by running `step` again with a longer script of answers until no question is left open. Two ways to
-    answer may lead to the same step; both are given. Permutations of n options are n! outcomes.
+    answer may lead to the same step; both are given. Permutations of n options are n! outcomes. Answers that lead to what
+    the node cannot do (`NotEnabled`) are no outcome, the others still are; an event that is not enabled has none.
     """
     scripts: list[tuple[tuple[Any, ...], ...]] = [()]
     while scripts:
@@ -189,7 +192,10 @@ def outcomes(step: Callable[[Pick], Step[State, Effect]]) -> Iterator[Outcome[St
             asked.append((why, answer))  # noqa: B023
             return answer
 
-        taken = step(pick)
+        try:
+            taken = step(pick)
+        except NotEnabled:
+            continue
         yield Outcome(tuple(asked), taken)
 
 
