@@ -118,17 +118,17 @@ class Output:
         self._writers: dict[str, tuple[Path, Any]] = {}
         self._written: dict[str, Written] = {}
 
-    def write(self, table: Table, batch: Any) -> None:
+    def write(self, table: Table, batch: Any) -> Written:
         """Add the rows of a `pyarrow.RecordBatch` to a table; each call is a row group, so give some thousands at once."""
         if table.name not in self._writers:
             path = _unfinished(self._folder / table.name / f"{self._name}.parquet")
             self._writers[table.name] = path, pq.ParquetWriter(path, table.schema, compression="zstd")
+        added = Written(batch.num_rows, digest(batch, table.digested))
         if batch.num_rows:
             self._writers[table.name][1].write_batch(batch)
             before = self._written.get(table.name, Written(0, NOTHING))
-            self._written[table.name] = Written(
-                before.rows + batch.num_rows, sum_of([before.digest, digest(batch, table.digested)])
-            )
+            self._written[table.name] = Written(before.rows + added.rows, sum_of([before.digest, added.digest]))
+        return added
 
     def finish(self, **remarks: Plain) -> None:
         """Everything is written: rename the files, and mark the unit as finished, with remarks of the worker."""
@@ -208,7 +208,14 @@ class Batch:
         wall = time.monotonic() - self.begun
         self._write_manifest(totals, wall)
         failpoint("before-commit")
-        told = {"batch_id": self.plan.batch_id, **self.plan.plain(), "tables": totals, "wall_s": round(wall, 3), **summary}
+        told = {
+            "batch_id": self.plan.batch_id,
+            **self.plan.plain(),
+            "tables": totals,
+            "units": len(units),
+            "wall_s": round(wall, 3),
+            **summary,
+        }
         write_whole(self.folder / SUCCESS, json.dumps(told, indent=1))
         failpoint("after-commit")
         return Success.read(self.folder)

@@ -33,7 +33,10 @@ _USUAL: Final = tuple(
             "Java has too little memory: --conf spark.driver.memory=4g (on a cluster, spark.executor.memory as well); "
             "if the machine has no more, fewer workers at once: --master 'local[1,4]'",
         ),
-        (r"Invalid (maximum|initial) heap size|must be at least \d+", "Spark's memory is too small: --conf spark.driver.memory=1g"),
+        (
+            r"Invalid (maximum|initial) heap size|must be at least \d+",
+            "Spark's memory is too small: --conf spark.driver.memory=1g",
+        ),
         (
             r"PYTHON_VERSION_MISMATCH|different version",
             "driver and executors run different Pythons: set PYSPARK_PYTHON to one that both have",
@@ -46,7 +49,7 @@ _USUAL: Final = tuple(
     )
 )
 
-_LAST_OF_TRACEBACK: Final = re.compile(r"^(?!\s|Traceback|\tat )((?:[\w.]+\.)?[A-Za-z_]\w*(?:Error|Exception|Refused|Interrupt)\b.*)$", re.M)
+_LAST_OF_TRACEBACK: Final = re.compile(r"^((?:[\w.]+\.)?[A-Za-z_]\w*: .*)$", re.MULTILINE)
 
 
 def explained(error: BaseException, log: str) -> str:

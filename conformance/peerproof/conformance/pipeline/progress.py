@@ -37,7 +37,7 @@ class Progress:
         gained = share - self._first
         left = f", {_duration((now - self._begun) * (1 - share) / gained)} left" if gained > 0 and share < 1 else ""
         text = f"{self._name}: {done:,} of {total:,} units, {share:.0%}{left}"
-        print(f"\r\x1b[2K{text}" if self._overwrites else text, end="" if self._overwrites else "\n", file=self._stream, flush=True)
+        print(f"\r\x1b[2K{text}" if self._overwrites else f"{text}\n", end="", file=self._stream, flush=True)
 
     def clear(self) -> None:
         """Make room for a line that stays."""

@@ -151,7 +151,8 @@ def _reach(url: str) -> None:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
         what = "Spark Connect server" if found[1] == "sc" else "Spark master"
-        raise SparkUnusable(f"no {what} answers at {host}:{port} ({error.strerror or error}): start it, or correct {url}") from None
+        why = error.strerror or error
+        raise SparkUnusable(f"no {what} answers at {host}:{port} ({why}): start it, or correct {url}") from None
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def unit_frame(spark: SparkSession, units: Sequence[Unit]) -> DataFrame:
 
 def performed(units: DataFrame, folder: Path, stage: Stage) -> DataFrame:
     """A DataFrame of what is finished, from one of units; the rows that the stage writes are in the folder."""
-    return units.mapInArrow(worker(folder, stage), FINISHED_DDL)  # type: ignore[arg-type]  # pyspark's type names a batch
+    return units.mapInArrow(worker(folder, stage), FINISHED_DDL)
 
 
 def work(spark: SparkSession | None, batch: Batch, units: Sequence[Unit], stage: Stage, show: Show | None = None) -> Done:
@@ -130,7 +130,7 @@ def work(spark: SparkSession | None, batch: Batch, units: Sequence[Unit], stage:
             told()
     elif waiting:
         frame = performed(unit_frame(spark, waiting), batch.folder, stage)
-        _watched(lambda: frame.collect(), told)
+        _watched(frame.collect, told)
     peaks = [remarks["peak_mib"] for remarks in batch.remarks(units)]
     return Done(len(units), len(units) - len(waiting), time.monotonic() - begun, max(peaks, default=0.0))
 
