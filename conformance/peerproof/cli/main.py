@@ -22,6 +22,7 @@ COMMANDS = (
     ("coverage", "coverage", "the clause matrix: which clause is held by what"),
     ("model-check", "model_check", "check the TLA+ models with TLC: what must hold holds, what must fail fails"),
     ("graph", "graph", "compare the state graphs of TLA+ and Python"),
+    ("prove", "prove", "prove statements about the specification with Z3"),
     ("node", "node", "run a reference node on real sockets"),
     ("simulate", "simulate", "run a seeded cluster in virtual time"),
     ("harness", "harness", "speak the adapter protocol on stdin and stdout, for the reference"),

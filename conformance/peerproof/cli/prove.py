@@ -1,0 +1,154 @@
+"""
+Proves statements about a protocol with Z3, by running the specification's own code on symbols instead of values.
+
+  peerproof prove                        every proof of every protocol
+  peerproof prove scuttlebutt            those of one
+  peerproof prove -k BZ-03               those of one item; other words are looked for in the names
+  peerproof prove --list                 which there are, what each states, and what code it is about
+  peerproof prove --verbose              with what refutes each twin
+  peerproof prove --format json          for programs
+
+A statement holds on every path through the code and for every value, or there is a counterexample, or the solver gave up,
+which is no success. Each has a twin, broken on purpose, that must be refuted: a proof whose twin is proved too proves nothing.
+
+Needs Z3: pip install 'peerproof[prove]'.
+Exit codes of this command: 0 all proved and all twins refuted; 1 anything else; 2 usage, or Z3 is missing; 4 nothing selected.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from peerproof.conformance.proofs.paths import Outcome
+    from peerproof.conformance.proofs.proof import Proof, Proved
+
+PROVED, NOT_PROVED, USAGE, NOTHING_SELECTED = 0, 1, 2, 4
+MOST_SECONDS = 60.0
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="whose proofs (default: all)")
+    parser.add_argument(
+        "-k", dest="select", metavar="WORDS", default="", help="only proofs whose item or name has all of these words"
+    )
+    parser.add_argument("--list", action="store_true", help="print the proofs, and end")
+    parser.add_argument(
+        "--seconds", type=_positive, default=MOST_SECONDS, metavar="N", help="give up on a statement after so long"
+    )
+    parser.add_argument("--verbose", action="store_true", help="say what refutes each twin")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(args: Namespace) -> int:
+    """Prints a line for each proof, and one for all."""
+    from peerproof.conformance.proofs.proof import ProverMissing, load, prove, proven_protocols
+
+    known = proven_protocols()
+    if args.protocol not in (None, *known):
+        return _refused(f"no proofs of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
+    try:
+        every = [(protocol, proof) for protocol in ([args.protocol] if args.protocol else known) for proof in load(protocol)]
+    except ProverMissing as problem:
+        return _refused(str(problem), USAGE)
+    words = args.select.lower().split()
+    chosen = [
+        (protocol, proof) for protocol, proof in every if all(word in f"{proof.item} {proof.name}".lower() for word in words)
+    ]
+    if not chosen:
+        return _refused(f"no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING_SELECTED)
+    if args.list:
+        print(
+            _as_json([_described(*one) for one in chosen]) if args.format == "json" else "\n".join(_listed(p) for _, p in chosen)
+        )
+        return PROVED
+    width = max(len(proof.name) for _, proof in chosen)
+    results = []
+    for protocol, proof in chosen:
+        found = prove(proof, args.seconds)
+        results.append((protocol, found))
+        if args.format == "text":
+            print(_line(found, width, verbose=args.verbose), flush=True)
+    print(
+        _as_json([_described(protocol, p.proof) | _judged(p) for protocol, p in results])
+        if args.format == "json"
+        else _sum(results)
+    )
+    return PROVED if all(found.as_expected for _, found in results) else NOT_PROVED
+
+
+def _positive(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ArgumentTypeError(f"seconds are a number above 0, not {text!r}")
+    return seconds
+
+
+def _refused(message: str, code: int) -> int:
+    print(f"peerproof: {message}", file=sys.stderr)
+    return code
+
+
+def _listed(proof: Proof) -> str:
+    return f"{proof.item}  {proof.name}\n    {proof.about}\n    {proof.by}\n    twin: {proof.twin.about}"
+
+
+def _line(found: Proved, width: int, *, verbose: bool) -> str:
+    proof, outcome, twin = found.proof, found.outcome, found.twin
+    twins = "twin refuted" if twin.verdict == "refuted" else f"TWIN NOT REFUTED ({twin.verdict})"
+    verdict = outcome.verdict if outcome.verdict == "proved" else outcome.verdict.upper()
+    lines = [f"{proof.item}  {proof.name:{width}}  {verdict:7}  {twins}  {found.seconds:.2f} CPU-s"]
+    if outcome.detail:
+        lines.append(f"    {outcome.detail}")
+    if twin.verdict != "refuted" or verbose:
+        lines.append(f"    twin: {proof.twin.about}{': ' if twin.detail else ''}{twin.detail}")
+    return "\n".join(lines)
+
+
+def _sum(results: list[tuple[str, Proved]]) -> str:
+    counts = {verdict: sum(p.outcome.verdict == verdict for _, p in results) for verdict in ("proved", "refuted", "unknown")}
+    refuted = sum(found.twin.verdict == "refuted" for _, found in results)
+    seconds = sum(found.seconds for _, found in results)
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return f"{len(results)} {'proof' if len(results) == 1 else 'proofs'}: {said}; {refuted} twins refuted; {seconds:.2f} CPU-s"
+
+
+def _described(protocol: str, proof: Proof) -> dict[str, Any]:
+    return {
+        "protocol": protocol,
+        "item": proof.item,
+        "name": proof.name,
+        "about": proof.about,
+        "clauses": list(proof.clauses),
+        "by": str(proof.by),
+        "twin": {"about": proof.twin.about},
+    }
+
+
+def _judged(found: Proved) -> dict[str, Any]:
+    return {
+        "as_expected": found.as_expected,
+        **_outcome(found.outcome),
+        "twin": {"about": found.proof.twin.about, **_outcome(found.twin)},
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "verdict": outcome.verdict,
+        "detail": outcome.detail,
+        "paths": outcome.paths,
+        "claims": outcome.claims,
+        "cpu_seconds": round(outcome.seconds, 3),
+    }
+
+
+def _as_json(rows: list[dict[str, Any]]) -> str:
+    return json.dumps(rows, indent=2, ensure_ascii=False)

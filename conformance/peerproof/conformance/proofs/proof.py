@@ -1,0 +1,133 @@
+"""What a proof is: a statement, what it is about, and a twin that must be refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from inspect import getdoc
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from peerproof.conformance.clauses import protocols
+
+if TYPE_CHECKING:
+    from peerproof.conformance.proofs.paths import Outcome
+
+#: Without Z3, its package is named by this.
+EXTRA: Final = "pip install 'peerproof[prove]'"
+
+
+class ProverMissing(Exception):
+    """Z3 is not installed."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The running code itself is evaluated on Z3 terms."""
+
+    functions: tuple[str, ...]  #: below `peerproof.spec`
+    instead: tuple[str, ...] = ()  #: names of Python's that the code looks up, and that are replaced by theirs on terms
+
+    def __str__(self) -> str:
+        by = f", with {', '.join(self.instead)} on terms" if self.instead else ""
+        return f"evaluates {', '.join(self.functions)}{by}"
+
+
+@dataclass(frozen=True)
+class Defined:
+    """A Z3 definition, which a test shows to equal the running function on bounded inputs."""
+
+    functions: tuple[str, ...]
+    test: str  #: `path::name`
+
+    def __str__(self) -> str:
+        return f"defines {', '.join(self.functions)}, compared by {self.test}"
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The statement broken on purpose: with these arguments it must be refuted, or it proves nothing."""
+
+    about: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """
+    A statement about a protocol, for all values of its symbols.
+
+    `statement` is a function of a `paths.Path`, and of `arguments`; the first paragraph of its docstring says what it states.
+    """
+
+    clauses: tuple[str, ...]  #: what it holds: first its item in the protocol's prose, such as BZ-01
+    statement: Callable[..., None]
+    by: Evaluated | Defined
+    twin: Twin
+    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    of: str = ""  #: what distinguishes two proofs of one statement
+
+    @property
+    def name(self) -> str:
+        """The statement's, and what distinguishes it."""
+        return "-".join([self.statement.__name__.replace("_", "-"), *filter(None, [self.of])])
+
+    @property
+    def item(self) -> str:
+        """The item of the protocol's prose that this is a part of."""
+        return self.clauses[0]
+
+    @property
+    def about(self) -> str:
+        """The statement in words."""
+        return " ".join((getdoc(self.statement) or "").partition("\n\n")[0].split())
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What became of a proof and its twin."""
+
+    proof: Proof
+    outcome: Outcome
+    twin: Outcome
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the statement is proved and its twin refuted."""
+        return self.outcome.verdict == "proved" and self.twin.verdict == "refuted"
+
+    @property
+    def seconds(self) -> float:
+        """CPU, for both."""
+        return self.outcome.seconds + self.twin.seconds
+
+
+def prove(proof: Proof, seconds: float) -> Proved:
+    """Follows the statement, then its twin, each for at most so many seconds."""
+    from peerproof.conformance.proofs.paths import follow
+
+    arguments = dict(proof.arguments)
+    return Proved(
+        proof,
+        follow(partial(proof.statement, **arguments), seconds),
+        follow(partial(proof.statement, **(arguments | dict(proof.twin.arguments))), seconds),
+    )
+
+
+def proven_protocols() -> list[str]:
+    """The protocols that have a module of proofs."""
+    modules = {module.name for module in iter_modules(import_module(__package__).__path__)}
+    return [protocol for protocol in protocols() if protocol in modules]
+
+
+def load(protocol: str) -> tuple[Proof, ...]:
+    """The proofs of a protocol, by item. Raises ProverMissing."""
+    try:
+        import_module("z3")
+    except ImportError as error:
+        raise ProverMissing(f"proofs need Z3 ({error}): {EXTRA}") from None
+    found: tuple[Proof, ...] = import_module(f"{__package__}.{protocol}").PROOFS
+    return tuple(sorted(found, key=lambda proof: proof.item))

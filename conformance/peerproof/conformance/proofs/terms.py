@@ -1,0 +1,254 @@
+"""
+What Python cannot do on Z3 terms, done: byte strings and texts of any length, tables of any number of rows, 64-bit integers as
+digits.
+
+Each stands for one type of Python, as far as the specification uses it; tests compare the two on all small inputs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+
+BYTE_MAX: Final = 255
+U64_DIGITS: Final = 8  #: to the base 256
+
+
+class Octets:
+    """A byte string: pieces one after the other, of each how many bytes, and which one is at an index."""
+
+    def __init__(self, *pieces: tuple[Term, Callable[[Term], Term]]) -> None:
+        self.pieces = pieces
+        self.length = z3.simplify(z3.Sum([length for length, _ in pieces]))
+
+    def at(self, index: Term) -> Term:
+        """The byte at an index; 0 past the end."""
+        if not self.pieces:
+            return z3.IntVal(0)
+        (length, first), *others = self.pieces
+        # From the left, so that a known index in a first piece of known length gives one byte and no case distinction.
+        return z3.If(index < length, first(index), Octets(*others).at(index - length)) if others else first(index)
+
+    def __bool__(self) -> bool:
+        return bool(self.length != 0)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):  # as far as it is used: within the string, without a step
+            start, stop = index.start, index.stop
+            return Octets((stop - start, lambda i: self.at(i + start)))
+        if index >= self.length:
+            raise IndexError
+        return concrete(self.at(index))
+
+    def __add__(self, other: Octets) -> Octets:
+        return Octets(*self.pieces, *other.pieces)
+
+
+def concrete(term: Term) -> Any:
+    """The integer that a term is, or the term."""
+    simple = z3.simplify(term)
+    return simple.as_long() if z3.is_int_value(simple) else simple
+
+
+def octets_of(values: Iterable[Term]) -> Octets:
+    """A byte string of a known length."""
+    items = [z3.IntVal(value) if isinstance(value, int) else value for value in values]
+
+    def at(index: Term) -> Term:
+        found = z3.IntVal(0)
+        for place, item in reversed(list(enumerate(items))):
+            found = z3.If(index == place, item, found)
+        return found
+
+    return Octets((z3.IntVal(builtins.len(items)), at))
+
+
+def any_octets(path: Path, name: str, most: int | None = None) -> Octets:
+    """Any byte string."""
+    byte = z3.Function(name, z3.IntSort(), z3.IntSort())
+
+    def at(index: Term) -> Term:
+        found = byte(index)
+        path.know(found >= 0, found <= BYTE_MAX)
+        return found
+
+    return Octets((path.integer(f"|{name}|", 0, most), at))
+
+
+def same_octets(path: Path, one: Octets, other: Octets) -> Term:
+    """That two byte strings are equal, for a claim: an arbitrary place in them stands for all."""
+    place = z3.Int(path.fresh("place"))
+    return z3.And(
+        one.length == other.length, z3.Implies(z3.And(place >= 0, place < one.length), one.at(place) == other.at(place))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AnyText:
+    """A text that is that of some bytes; `characters` are as many as bytes if it is ASCII, else anything up to it."""
+
+    octets: Octets
+    ascii: Term
+    characters: Term
+
+    def isascii(self) -> bool:
+        """As of `str`."""
+        return bool(self.ascii)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyText) and self.octets is other.octets
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+
+def text_of(path: Path, octets: Octets) -> AnyText:
+    """The text of these bytes."""
+    ascii_only, characters = z3.Bool(path.fresh("ascii")), z3.Int(path.fresh("characters"))
+    path.know(characters >= 0, characters <= octets.length, z3.Implies(ascii_only, characters == octets.length))
+    return AnyText(octets, ascii_only, characters)
+
+
+def any_text(path: Path, name: str, most: int = BYTE_MAX) -> AnyText:
+    """Any text of at most so many bytes."""
+    return text_of(path, any_octets(path, name, most))
+
+
+class Writable:
+    """A byte array that is written from its start to its end; what is above a byte is refused."""
+
+    def __init__(self, values: Iterable[int] = ()) -> None:
+        self.octets = octets_of(values)
+
+    def append(self, value: Term) -> None:
+        """As of `bytearray`."""
+        if value < 0 or value > BYTE_MAX:
+            raise ValueError("byte must be in range(0, 256)")
+        self.octets += octets_of([value])
+
+    def extend(self, octets: Octets) -> None:
+        """As of `bytearray`."""
+        self.octets += octets
+
+
+@dataclass(frozen=True)
+class BigEndian:
+    """`struct.Struct(">Q")`: eight digits to the base 256, the highest first."""
+
+    path: Path
+    size: int = U64_DIGITS
+    read: list[tuple[Term, list[Term]]] = field(default_factory=list)  #: numbers and the digits they were read from
+
+    def pack(self, value: Term) -> Octets:
+        """The digits of a number, which has exactly one list of them (BZ-05): if it was read, those."""
+        if value < 0 or value >= 256**U64_DIGITS:
+            raise struct.error("int too large to convert")
+        if known := [digits for number, digits in self.read if number.eq(value)]:
+            return octets_of(known[0])
+        digits = [z3.Int(self.path.fresh("digit")) for _ in range(U64_DIGITS)]
+        self.path.know(*(z3.And(digit >= 0, digit <= BYTE_MAX) for digit in digits), number(digits) == value)
+        return octets_of(digits)
+
+    def unpack_from(self, data: Octets, at: Term) -> tuple[Term]:
+        """The number at a place."""
+        if at + U64_DIGITS > data.length:
+            raise struct.error("unpack_from requires a buffer of at least 8 bytes")
+        digits = [data.at(at + place) for place in range(U64_DIGITS)]
+        self.read.append((number(digits), digits))
+        return (self.read[-1][0],)
+
+
+def number(digits: list[Term]) -> Term:
+    """The number with these digits to the base 256, the highest first."""
+    return z3.simplify(z3.Sum([digit * 256**place for place, digit in enumerate(reversed(digits))]))
+
+
+def byte_names(path: Path) -> dict[str, Any]:
+    """What the names that `packing` and `wire` look up mean on terms."""
+
+    def length(value: Any) -> Any:
+        if isinstance(value, AnyText):
+            return value.characters
+        return value.length if isinstance(value, Octets) else builtins.len(value)
+
+    def string(value: Any, *coding: str) -> Any:
+        return text_of(path, value) if isinstance(value, Octets) else builtins.str(value, *coding)
+
+    return {
+        "len": length,
+        "str": string,
+        "bytes": lambda out: out.octets,
+        "bytearray": Writable,
+        "octets": lambda text: text.octets,
+        "text": lambda octets: text_of(path, octets),
+        "_u64": BigEndian(path),
+    }
+
+
+class Rows:
+    """A table with any number of rows: which keys it has, and the row of each."""
+
+    def __init__(self, has: Callable[[Term], Term], row: Callable[[Term], Any]) -> None:
+        self.has = has
+        self.row = row
+
+    def __contains__(self, key: Term) -> bool:
+        return bool(self.has(key))
+
+    def __getitem__(self, key: Term) -> Any:
+        if key not in self:
+            raise KeyError(key)
+        return self.row(key)
+
+    def __setitem__(self, key: Term, row: Any) -> None:
+        changed = self.put({key: row})
+        self.has, self.row = changed.has, changed.row
+
+    def put(self, rows: Mapping[Term, Any]) -> Rows:
+        """As of `core.Table`."""
+        has, row = self.has, self.row
+        for key, new in rows.items():
+            has, row = _having(has, key), _with_row(row, key, new)
+        return Rows(has, row)
+
+
+def copied(rows: Rows) -> Rows:
+    """As `dict` of a table and `Table` of a dict."""
+    return Rows(rows.has, rows.row)
+
+
+def _having(has: Callable[[Term], Term], key: Term) -> Callable[[Term], Term]:
+    return lambda k: z3.Or(k == key, has(k))
+
+
+def _with_row(row: Callable[[Term], Any], key: Term, new: Any) -> Callable[[Term], Any]:
+    return lambda k: type(new)(*(z3.If(k == key, mine, other) for mine, other in zip(new, row(k), strict=True)))
+
+
+def any_rows(name: str, key: Term, kind: type[Any], **sorts: Term) -> Rows:
+    """Any table, whose rows are named tuples with fields of these sorts."""
+    has = z3.Function(f"{name}.has", key, z3.BoolSort())
+    fields = [z3.Function(f"{name}.{field}", key, sort) for field, sort in sorts.items()]
+    return Rows(has, lambda k: kind(*(field(k) for field in fields)))
+
+
+def no_rows(kind: type[Any], **sorts: Term) -> Rows:
+    """An empty table; what its rows would be does not matter."""
+    nothing = kind(*(z3.Const(f"nothing.{name}", sort) for name, sort in sorts.items()))
+    return Rows(lambda _: z3.BoolVal(False), lambda _: nothing)
+
+
+def same_row(one: Any, other: Any) -> Term:
+    """That two rows are equal, field by field."""
+    return z3.And(*(mine == its for mine, its in zip(one, other, strict=True)))
+
+
+def same_at(one: Rows, other: Rows, key: Term) -> Term:
+    """That two tables agree about a key."""
+    return z3.And(one.has(key) == other.has(key), z3.Implies(one.has(key), same_row(one.row(key), other.row(key))))
