@@ -1,0 +1,94 @@
+"""
+Our own trace lines (`peerproof.spec.trace`) as rows of `traces`: the mapping that needs no file.
+
+What a line says of its event is not looked into: that is for the replay, which names the clause. Here a line is one that has
+the members of a trace line, of their types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from peerproof.conformance.pipeline.events import Event, canonical_json, event_of, message_type
+from peerproof.conformance.pipeline.quarantine import Unreadable
+from peerproof.conformance.pipeline.tables import column_text
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.trace import parse
+
+_Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+_Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2**16)]
+_Pick: TypeAlias = tuple[str, list[int | str]]
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A trace line with no text that is not UTF-8."""
+
+    run: _Text
+    protocol: _Text
+    impl: _Text
+    node: _Text
+    seq: _Whole
+    t_us: _Whole
+    kind: Literal["start", "recv", "timer", "api"]
+    peer: _Text | None
+    args: Any
+    picks: list[_Pick]
+    effects: list[dict[str, Any]]
+    state: _Text | None
+    refused: _Text | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Line).decode
+
+#: Is in every line with a text that is not UTF-8, which is an object; and in few others.
+_HEX: Final = b'"hex"'
+
+
+def event(data: bytes) -> Event:
+    """The row of a line. Raises Unreadable."""
+    if _HEX in data:
+        return _event_of_any(data)
+    try:
+        line = _decode(data)
+    except msgspec.ValidationError as error:
+        raise Unreadable("not_a_trace_line", str(error)) from None
+    if line.protocol not in PROTOCOLS:
+        raise _unknown(line.protocol)
+    return Event(
+        column_text(line.run),
+        line.protocol,
+        column_text(line.impl),
+        column_text(line.node),
+        line.seq,
+        line.t_us,
+        line.kind,
+        None if line.peer is None else column_text(line.peer),
+        message_type(line.kind, line.args),
+        None,
+        None,
+        canonical_json(line.args),
+        canonical_json(line.picks),
+        canonical_json(line.effects),
+        None if line.state is None else column_text(line.state),
+        None if line.refused is None else column_text(line.refused),
+    )
+
+
+def _event_of_any(data: bytes) -> Event:
+    try:
+        line = parse(data.decode())
+        row = event_of(line)
+    except (MalformedMessage, UnicodeEncodeError) as error:
+        raise Unreadable("not_a_trace_line", str(error)) from None
+    if line.kind not in ("start", "recv", "timer", "api"):
+        raise Unreadable("not_a_trace_line", f"kind: expected start, recv, timer or api, found {line.kind!r}")
+    if line.protocol not in PROTOCOLS:
+        raise _unknown(line.protocol)
+    return row
+
+
+def _unknown(protocol: str) -> Unreadable:
+    return Unreadable("unknown_protocol", f"there is no specification of {protocol!a}")

@@ -1,0 +1,137 @@
+"""
+From the frames of a capture to messages of a protocol: who sent which bytes to whom, and when.
+
+Each packet is one of four: a message (UDP), a segment that may end messages (TCP), set aside, or left out, because the ports
+that were asked for are not its own. Only what was asked for to be left out is left out, and it is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from peerproof.conformance.pipeline.capture import Frame
+from peerproof.conformance.pipeline.packets import (
+    MAX_FLOWS,
+    UDP,
+    UDP_HEADER,
+    BadPacket,
+    Flow,
+    OtherProtocol,
+    Packet,
+    dissect,
+    flow_of,
+    segment_of,
+)
+from peerproof.conformance.pipeline.quarantine import RAW, Refusal, SetAside
+from peerproof.conformance.pipeline.streams import Framing, Streams
+from peerproof.spec.core import Specification
+from peerproof.spec.errors import MalformedMessage
+
+
+class Message(NamedTuple):
+    """One message on the wire."""
+
+    t_us: int
+    source: str
+    target: str
+    msg_type: str
+    payload: bytes
+    offset: int  #: of the frame that it ends in
+
+
+class Traffic:
+    """Reads the messages of one capture."""
+
+    def __init__(
+        self, specification: Specification, ports: Iterable[int], set_aside: SetAside, framing: Framing | None = None
+    ) -> None:
+        """Without `ports`, all traffic; without `framing`, no TCP."""
+        self.segments = 0  #: of TCP, the empty ones too
+        self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
+        self._decode = specification.MESSAGE.decode
+        self._names = specification.MESSAGE.form.names
+        self._protocol = specification.NAME
+        self._ports = frozenset(ports)
+        self._set_aside = set_aside
+        self._framing = framing
+        self._streams = Streams(framing, set_aside) if framing else None
+        self._flows: dict[bytes, Flow | None] = {}
+
+    def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
+        """The messages, in the order of the frames in which they end."""
+        flows, decode, names = self._flows, self._decode, self._names
+        frame = None
+        for frame in frames:
+            offset, _, t_us, link, data, wire_length = frame
+            try:
+                packet = dissect(link, data, wire_length)
+            except (BadPacket, OtherProtocol) as error:
+                self._not_ours(frame, error)
+                continue
+            transport, key, start, end = packet
+            flow = flows[key] if key in flows else self._flow(key)
+            if flow is None:
+                self.left_out["UDP" if transport == UDP else "TCP"] += 1
+            elif transport == UDP:
+                payload = data[start + UDP_HEADER : end]
+                try:
+                    name = names[type(decode(payload))]
+                except MalformedMessage as error:
+                    self._no_message(frame, flow, payload, error)
+                else:
+                    yield Message(t_us, flow[0], flow[1], name, payload, offset)
+            elif self._streams:
+                yield from self._segment(self._streams, frame, packet, flow)
+            else:
+                self._refuse(frame, "other_protocol", f"TCP, which {self._protocol} does not use, {_between(flow)}")
+        if frame and self._streams:
+            for key, data in self._streams.end(frame):
+                yield from self._decoded(frame, flow_of(key), data)
+
+    def _flow(self, key: bytes) -> Flow | None:
+        flow: Flow | None = flow_of(key)
+        if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:
+            flow = None
+        if len(self._flows) >= MAX_FLOWS:
+            self._flows.clear()
+        self._flows[key] = flow
+        return flow
+
+    def _segment(self, streams: Streams, frame: Frame, packet: Packet, flow: Flow) -> Iterator[Message]:
+        try:
+            segment = segment_of(frame.data, packet)
+        except BadPacket as bad:
+            self._refuse(frame, bad.reason, bad.detail)
+            return
+        self.segments += 1
+        for data in streams.add(packet.flow, segment, frame):
+            yield from self._decoded(frame, flow, data)
+
+    def _decoded(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
+        try:
+            name = self._names[type(self._decode(data))]
+        except MalformedMessage as error:
+            self._no_message(frame, flow, data, error)
+        else:
+            yield Message(frame.t_us, flow.source, flow.target, name, data, frame.offset)
+
+    def _not_ours(self, frame: Frame, error: BadPacket | OtherProtocol) -> None:
+        if isinstance(error, BadPacket):
+            self._refuse(frame, error.reason, error.detail)
+        elif self._ports:
+            self.left_out[str(error)] += 1
+        else:
+            self._refuse(frame, "other_protocol", str(error))
+
+    def _no_message(self, frame: Frame, flow: Flow, payload: bytes, error: MalformedMessage) -> None:
+        detail = f"{error.reason} at byte {error.offset}: {error.detail}; {len(payload)} bytes {_between(flow)}"
+        self._set_aside(Refusal(frame.offset, frame.number, "not_a_message", detail, payload[:RAW]))
+
+    def _refuse(self, frame: Frame, reason: str, detail: str) -> None:
+        self._set_aside(Refusal(frame.offset, frame.number, reason, detail, frame.data[:RAW]))
+
+
+def _between(flow: Flow) -> str:
+    return f"from {flow.source} to {flow.target}"
