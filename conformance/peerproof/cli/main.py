@@ -25,6 +25,7 @@ COMMANDS = (
     ("prove", "prove", "prove statements about the specification with Z3"),
     ("node", "node", "run a reference node on real sockets"),
     ("simulate", "simulate", "run a seeded cluster in virtual time"),
+    ("pipeline", "pipeline", "logs, captures and simulations of any size, on Spark"),
     ("harness", "harness", "speak the adapter protocol on stdin and stdout, for the reference"),
 )
 

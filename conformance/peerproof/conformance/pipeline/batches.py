@@ -167,7 +167,7 @@ class Batch:
             if other.name.startswith(f"{plan.stage}-") and other != batch.folder:
                 raise Refused(_difference(place, plan, other))
         batch.folder.mkdir(parents=True, exist_ok=True)
-        with _alone(place, plan.stage):
+        with alone(place, plan.stage):
             if not (batch.folder / PLAN).exists():
                 write_whole(batch.folder / PLAN, json.dumps(plan.plain(), indent=1))
             yield batch
@@ -266,12 +266,12 @@ class Success:
 
 def successes(place: Path) -> list[Success]:
     """The committed batches of a place, by name."""
-    return [Success.read(folder) for folder in _folders(place) if (folder / SUCCESS).exists()]
+    return [Success.read(folder) for folder in folders(place) if (folder / SUCCESS).exists()]
 
 
 def uncommitted(place: Path) -> list[Path]:
     """The folders of batches that were begun and are not committed."""
-    return [folder for folder in _folders(place) if not (folder / SUCCESS).exists()]
+    return [folder for folder in folders(place) if not (folder / SUCCESS).exists()]
 
 
 def committed(place: Path, table: Table) -> list[Path]:
@@ -305,13 +305,14 @@ def _entries(folder: Path) -> Iterator[Path]:
     return (path for path in folder.glob("*") if not path.name.startswith(UNFINISHED))
 
 
-def _folders(place: Path) -> list[Path]:
+def folders(place: Path) -> list[Path]:
+    """The folders of all batches, committed or not."""
     return sorted(path.parent for path in place.glob(f"*/{PLAN}"))
 
 
 @contextmanager
-def _alone(place: Path, stage: str) -> Iterator[None]:
-    """A lock that ends with the process, however that ends."""
+def alone(place: Path, stage: str) -> Iterator[None]:
+    """The only process at work on a stage there, by a lock that ends with the process. Raises Refused."""
     with (place / f".{stage}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,7 +20,7 @@ from peerproof.conformance.pipeline.events import Event
 from peerproof.conformance.pipeline.tables import TRACES
 
 #: Events in memory, and events of a batch that is given back.
-KEPT: Final = 8192
+KEPT: Final = 4096
 
 _NODE: Final = attrgetter("node")
 

@@ -1,0 +1,77 @@
+"""
+From logs, captures and simulations of any size to a verdict, on Spark: on this machine, or on a cluster unchanged.
+
+  peerproof pipeline simulate scuttlebutt --runs 1000 --grid grid.yaml --out out
+  peerproof pipeline status --in out
+  peerproof pipeline simulate --help          each stage explains itself
+
+A stage writes a batch into the folder of --out. It can be killed at any moment: run the same command again, and what was
+finished is not done again, nothing is lost and nothing is there twice. A finished batch names the inputs, versions, seeds
+and arguments that made it; other arguments for the same folder are refused.
+
+Needs the extra: pip install 'peerproof[pipeline]', and Java 17 or newer, but for --master none, which is one process
+without Spark. `peerproof pipeline warm`, once, makes Spark start faster. On a cluster (--master spark://HOST:PORT, or
+--remote sc://HOST:PORT) the folders must be ones that all machines see, and pyarrow and msgspec be installed on all.
+
+exit codes of stages: 0 nothing found, 1 violations found, 2 usage or a place that is taken, 3 the job failed
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from importlib import import_module
+from types import FrameType
+
+#: Stage, its module in `peerproof.cli.stages`, and what it does.
+STAGES = (
+    ("simulate", "simulate", "seeded runs over a grid of parameters"),
+    ("status", "status", "the batches of a folder, and whether they are complete"),
+    ("gc", "gc", "remove what killed processes have left behind"),
+    ("warm", "warm", "make Spark start faster on this machine, once"),
+)
+
+USAGE, FAILED = 2, 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the stages; each declares its options."""
+    stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
+    for name, module, about in STAGES:
+        stage = import_module(f"peerproof.cli.stages.{module}")
+        command = stages.add_parser(
+            name, help=about, description=stage.__doc__, epilog=parser.epilog, formatter_class=parser.formatter_class
+        )
+        stage.configure(command)
+
+
+def run(args: Namespace) -> int:
+    """Runs a stage; what stops it is told in words."""
+    try:
+        from peerproof.conformance.pipeline.batches import Refused
+        from peerproof.conformance.pipeline.faults import SparkUnusable
+        from peerproof.conformance.pipeline.tables import WrongSchema
+    except ImportError as error:
+        return _complain(args, f"needs the package {error.name}: pip install 'peerproof[pipeline]'", FAILED)
+    module = {name: module for name, module, _ in STAGES}[args.stage]
+    signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine and no temporary file outlives this process
+    try:
+        code: int = import_module(f"peerproof.cli.stages.{module}").run(args)
+    except (Refused, WrongSchema) as problem:
+        return _complain(args, str(problem), USAGE)
+    except SparkUnusable as problem:
+        return _complain(args, str(problem), FAILED)
+    except OSError as problem:
+        where = f" {problem.filename}" if problem.filename else ""
+        return _complain(args, f"{problem.strerror or problem}:{where}", FAILED)
+    return code
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _complain(args: Namespace, message: str, code: int) -> int:
+    print(f"peerproof pipeline {args.stage}: {message}", file=sys.stderr)
+    return code

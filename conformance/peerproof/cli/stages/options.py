@@ -1,0 +1,105 @@
+"""Options that several stages have, and how a stage says what it has done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.execution import Engine, Executed, Work
+
+LOCAL = "local[*,4]"  # as conformance.pipeline.session has it, which --help need not import
+
+
+def add_out(parser: ArgumentParser) -> None:
+    """`--out DIR`."""
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder that the batch goes to")
+
+
+def add_in(parser: ArgumentParser) -> None:
+    """`--in DIR`."""
+    parser.add_argument("--in", type=Path, required=True, metavar="DIR", dest="place", help="a folder with batches")
+
+
+def add_format(parser: ArgumentParser) -> None:
+    """`--format text|json`."""
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="of what is printed (default text)")
+
+
+def add_spark(parser: ArgumentParser) -> None:
+    """What says where and how Spark runs, and `--quiet` and `--format`."""
+    group = parser.add_argument_group("Spark")
+    add = group.add_argument
+    add("--master", default=LOCAL, metavar="URL", help=f"local[2,4], spark://…, or none: no Spark, one process ({LOCAL})")
+    add("--remote", metavar="URL", help="a Spark Connect server, sc://HOST:PORT, instead of a master")
+    add("--conf", action="append", default=[], type=_pair, metavar="NAME=VALUE", help="Spark's own; may be repeated")
+    add("--log", type=Path, metavar="FILE", help="keep what Java and Spark say; else it is not shown")
+    add("--full-java", action="store_true", help="a Java that compiles to the full: slower to start, for long shuffles")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_format(parser)
+
+
+def engine(args: Namespace) -> Engine:
+    """The Spark that the options ask for; it starts when a stage needs it."""
+    from peerproof.conformance.pipeline.execution import Engine
+    from peerproof.conformance.pipeline.session import Settings
+
+    settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
+    return Engine(settings, told=lambda text: print(text, file=sys.stderr))
+
+
+def executed(args: Namespace, spark: Engine, todo: Work) -> Executed:
+    """Do a stage, showing how far it is, and print what came of it."""
+    from peerproof.conformance.pipeline.execution import execute
+    from peerproof.conformance.pipeline.progress import Progress
+
+    progress = Progress(todo.plan.stage, quiet=args.quiet)
+    try:
+        result = execute(spark, args.out, todo, progress)
+    finally:
+        progress.clear()
+    print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
+    return result
+
+
+def _plain(spark: Engine, result: Executed) -> dict[str, object]:
+    done = result.done
+    return {
+        "folder": str(result.success.folder),
+        **result.success.told,
+        "already_committed": done is None,
+        "units_found_finished": done.found_finished if done else result.success.told["units"],
+        "spark_start_s": round(spark.start_s, 3),
+    }
+
+
+def _text(spark: Engine, result: Executed) -> str:
+    told, done = result.success.told, result.done
+    width = max(len(name) for name in told["tables"])
+    lines = [f"{name:{width}}  {total['rows']:>12,} rows  digest {total['digest']}" for name, total in told["tables"].items()]
+    if done is None:
+        return "\n".join((*lines, f"committed before, nothing to do: {result.success.folder}"))
+    before = f", {done.found_finished:,} of them finished before" if done.found_finished else ""
+    start = f", and {spark.start_s:.1f} s the start of Spark" if spark.start_s else ""
+    lines += [
+        f"{done.units:,} units{before}: {done.wall_s:.1f} s{start}; a worker took at most {done.peak_mib:.0f} MiB",
+        f"committed: {result.success.folder}",
+    ]
+    return "\n".join(lines)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ArgumentTypeError(f"{text!r}: expected NAME=VALUE, as in spark.driver.memory=4g")
+    return name, value
+
+
+def count(text: str) -> int:
+    """A number of things, at least one."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:  # noqa: PLR2004  # nobody waits for more
+        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
+    return int(text)

@@ -1,0 +1,66 @@
+"""
+Seeded simulations over a grid of parameters, into the tables `traces` and `runs`.
+
+  peerproof pipeline simulate scuttlebutt --runs 100 --out out
+  peerproof pipeline simulate scuttlebutt --runs 1000 --grid grid.yaml --seed 7 --out out
+
+where grid.yaml holds, say
+
+  nodes: [3, 10]                  # a list: each of these, with each of the others
+  rounds: 50
+  loss: [0, 0.1]                  # also duplication, reordering
+  delay: [1-10, 50-200]           # milliseconds, from the least to the most
+  partition: [null, 10-30]        # cut in two halves from one round to another
+  crash: [null, 2@10]             # node 2 in round 10; also restart; several: 2@10 1@20
+  updates: 5                      # pairs that each node sets
+  config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
+
+Run number i has the configuration number i modulo their number, and the seed SEED-i with six digits: the same arguments
+give the same rows, byte for byte, on however many machines. `peerproof simulate scuttlebutt --seed 0-000007 …`, with the
+options that the run's row in `runs` shows, is the same run again.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from peerproof.cli.stages.options import add_out, add_spark, count
+
+OK, USAGE = 0, 2
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    from peerproof.reference.protocols import PROTOCOLS
+
+    parser.add_argument("protocol", choices=list(PROTOCOLS), metavar="PROTOCOL", help=", ".join(PROTOCOLS))
+    parser.add_argument("--runs", type=count, required=True, metavar="N", help="how many, over all configurations")
+    parser.add_argument("--grid", type=Path, metavar="FILE", help="the configurations, in YAML; without it there is one")
+    parser.add_argument("--seed", default="0", metavar="TEXT", help="fixes all runs (default 0)")
+    add_out(parser)
+    add_spark(parser)
+
+
+def run(args: Namespace) -> int:
+    """Simulates."""
+    from peerproof.cli.stages.options import engine, executed
+    from peerproof.conformance.pipeline.grid import BadGrid, read
+    from peerproof.conformance.pipeline.simulate import simulation
+
+    try:
+        points = read(args.grid.read_text(encoding="utf-8") if args.grid else "")
+        todo = simulation(args.protocol, points, args.runs, args.seed)
+    except (OSError, UnicodeDecodeError) as error:
+        return _complain(f"cannot read the grid {args.grid}: {getattr(error, 'strerror', None) or error}")
+    except BadGrid as error:
+        return _complain(f"{args.grid or '--runs'}: {error}")
+    with engine(args) as spark:
+        executed(args, spark, todo)
+    return OK
+
+
+def _complain(message: str) -> int:
+    print(f"peerproof pipeline simulate: {message}", file=sys.stderr)
+    return USAGE
