@@ -70,7 +70,9 @@ class Form:
 
 @dataclass(frozen=True)
 class U64(Form):
-    """An unsigned integer of 64 bits."""
+    """An unsigned integer of 64 bits, or of fewer."""
+
+    most: int = U64_MAX
 
     def plain(self, value: Any) -> Plain:
         """A decimal string."""
@@ -82,8 +84,9 @@ class U64(Form):
             plain = plain["u64"]
         if isinstance(plain, str) and plain.isascii() and plain.isdigit():
             plain = int(plain) if len(plain) <= 20 else U64_MAX + 1  # noqa: PLR2004  # no more digits in 2^64
-        if type(plain) is not int or not 0 <= plain <= U64_MAX:
-            raise misfit(where, "an unsigned 64-bit integer", plain)
+        if type(plain) is not int or not 0 <= plain <= self.most:
+            expected = "an unsigned 64-bit integer" if self.most == U64_MAX else f"an integer from 0 to {self.most}"
+            raise misfit(where, expected, plain)
         return plain
 
 
@@ -128,6 +131,21 @@ class Text(Form):
         if len(raw) > self.most:
             raise misfit(where, f"at most {self.most} bytes", plain)
         return text(raw)
+
+
+@dataclass(frozen=True)
+class Flag(Form):
+    """Yes or no."""
+
+    def plain(self, value: Any) -> Plain:
+        """True or false."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From true or false, nothing else."""
+        if not isinstance(plain, bool):
+            raise misfit(where, "true or false", plain)
+        return plain
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""
+SWIM: membership and failure detection, with the news travelling inside the pings.
+
+`initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/swim.md` beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from peerproof.spec.swim.codec import COMMAND, CONFIG, MESSAGE, NOTICE, TIMER
+from peerproof.spec.swim.messages import (
+    Ack,
+    AddNode,
+    AntiEntropy,
+    ClusterEvent,
+    Command,
+    Dead,
+    Effect,
+    Event,
+    EventType,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    LeaveNode,
+    Member,
+    Message,
+    NodeEvent,
+    Normal,
+    Notice,
+    OnClusterEvent,
+    OnNodeEvent,
+    Payload,
+    Ping,
+    Probe,
+    ProbeAck,
+    ProbeNode,
+    ProbeTimeout,
+    Quantum,
+    Reachable,
+    RemoveNode,
+    SetPayload,
+    Suspicious,
+    Timer,
+    Unreachable,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.state import Config, Exchange, Row, Seed, State, Status, active_size, node_info, nodes, own, total_size
+from peerproof.spec.swim.transitions import Next, initial, step
+from peerproof.spec.wire import Plain
+
+NAME: Final = "swim"
+
+PROPERTIES: Final[tuple[Any, ...]] = ()
+
+#: What can be asked of a node without changing it.
+QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
+    "total_size": total_size,
+    "active_size": active_size,
+    "node_info": node_info,
+    "nodes": nodes,
+    "own": own,
+}
+
+__all__ = [
+    "COMMAND",
+    "CONFIG",
+    "MESSAGE",
+    "NAME",
+    "NOTICE",
+    "PROPERTIES",
+    "QUERIES",
+    "TIMER",
+    "Ack",
+    "AddNode",
+    "AntiEntropy",
+    "ClusterEvent",
+    "Command",
+    "Config",
+    "Dead",
+    "Effect",
+    "Event",
+    "EventType",
+    "Exchange",
+    "Incarnation",
+    "IndirectAck",
+    "IndirectPing",
+    "Joining",
+    "Leave",
+    "LeaveNode",
+    "Member",
+    "Message",
+    "Next",
+    "NodeEvent",
+    "Normal",
+    "Notice",
+    "OnClusterEvent",
+    "OnNodeEvent",
+    "Payload",
+    "Ping",
+    "Probe",
+    "ProbeAck",
+    "ProbeNode",
+    "ProbeTimeout",
+    "Quantum",
+    "Reachable",
+    "RemoveNode",
+    "Row",
+    "Seed",
+    "SetPayload",
+    "State",
+    "Status",
+    "Suspicious",
+    "Timer",
+    "Unreachable",
+    "Uuid",
+    "Vector",
+    "initial",
+    "step",
+]

@@ -1,0 +1,88 @@
+"""What an application asks of a node. Each either does it or is refused, and then nothing has changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from peerproof.spec.core import Duration, Send, SetTimer, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.swim.codec import payload_fits
+from peerproof.spec.swim.gossip import claimed, counted, queued, with_row
+from peerproof.spec.swim.messages import (
+    AddNode,
+    Effect,
+    Incarnation,
+    Leave,
+    LeaveNode,
+    Probe,
+    ProbeNode,
+    ProbeTimeout,
+    RemoveNode,
+    SetPayload,
+    Uuid,
+)
+from peerproof.spec.swim.state import Exchange, Probing, Row, State, Status, address
+from peerproof.spec.swim.table import Claim
+
+Next = Step[State, Effect]
+
+#: A probe waits for so many quanta. [SA-60]
+PROBE_QUANTA = 2
+
+
+def on_add_node(state: State, command: AddNode) -> Next:
+    """A node to introduce this one to, from the next round on; of a known one only the address changes. [S-49, SA-38, SA-57]"""
+    if command.uuid == state.uuid:
+        raise NotEnabled("own_node", "a node cannot be added to itself")
+    return Step(with_row(state, command.uuid, introduced(state, command)))
+
+
+def introduced(state: State, command: AddNode) -> Row:
+    """The row of a node that was added. [SA-38]"""
+    known: Row | None = state.rows.get(command.uuid)
+    if known is None:
+        return Row(command.host, command.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
+    return replace(known, host=command.host, port=command.port)
+
+
+def on_leave_node(state: State, command: LeaveNode) -> Next:
+    """A node, or this one, is taken out of communication. [S-50, SA-37, SA-59]"""
+    return Step(with_left(state, command.uuid))
+
+
+def with_left(state: State, node: Uuid) -> State:
+    """The node after another, or itself, has left. Raises NotEnabled for one that is not known."""
+    if node == state.uuid:
+        return state if state.left else queued(replace(state, left=True), Leave(node, state.incarnation))
+    if node not in state.rows:
+        raise NotEnabled("unknown_node", f"{node} is not known")
+    return claimed(state, Claim(node, Status.LEAVE, state.rows[node].incarnation))
+
+
+def on_remove_node(state: State, command: RemoveNode) -> Next:
+    """What is known of a node is deleted, after it has left; the news of that still goes out. [S-51, SA-36]"""
+    if command.uuid == state.uuid:
+        raise NotEnabled("own_node", "a node cannot be removed from itself")
+    state = with_left(state, command.uuid)
+    return Step(replace(state, rows=state.rows.without((command.uuid,))))
+
+
+def on_probe_node(state: State, command: ProbeNode) -> Next:
+    """One probe goes out, and waits. [S-52, SA-41, SA-60]"""
+    sending = counted(state)
+    if sending is None:
+        raise NotEnabled("overflow", "the counters of this node are at their end, it can send nothing more")
+    where = address(command.host, command.port)
+    probe = Send(where, Probe(state.uuid, sending.incarnation))
+    waits = SetTimer(ProbeTimeout(command.host, command.port), Duration(PROBE_QUANTA * state.config.interval))
+    probing = Probing(command.host, command.port, sending.incarnation.tx)
+    return Step(replace(sending, probes=sending.probes.put({where: probing})), (probe, waits))
+
+
+def on_set_payload(state: State, command: SetPayload) -> Next:
+    """This node's data, which its next pings carry. [S-58, SA-33, SA-35]"""
+    if command.uuid != state.uuid:
+        raise NotEnabled("not_own", f"the payload of {command.uuid} belongs to that node")
+    if not payload_fits(command.data, state.config.max_datagram):
+        raise NotEnabled("too_large", f"the payload does not fit into a ping of {state.config.max_datagram} bytes")
+    return Step(replace(state, payload=command.data))

@@ -1,0 +1,71 @@
+"""
+The failure detector: what a round has shown when it closes.
+
+Time is counted in rounds. Who was pinged and did not answer has missed once; twice in a row makes suspicious. Whoever is
+suspicious is pinged by others on this node's behalf, twice, before it is called dead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from peerproof.spec.core import Pick, Send
+from peerproof.spec.swim.gossip import claimed, request, with_row
+from peerproof.spec.swim.messages import IndirectPing, Message, Uuid
+from peerproof.spec.swim.state import Row, State, Status
+from peerproof.spec.swim.table import Claim
+
+#: So many misses make suspicious, and so many of indirect pings dead. [S-04, S-06]
+MISSES: Final = 2
+
+#: Own ping takes at least so many to have been silent. [SA-07]
+SILENT_FOR_ISOLATION: Final = 2
+
+
+def closed(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+    """
+    The node after a round, and the indirect pings that it asks for. [SA-53]
+
+    If several were pinged and nobody at all was heard, the fault is here, and nothing is held against anybody. [S-08, SA-07]
+    """
+    state = replace(state, relays=tuple(relay._replace(fresh=False) for relay in state.relays if relay.fresh))
+    if len(state.pinged) >= SILENT_FOR_ISOLATION and not state.heard:
+        return replace(state, isolated=True), ()
+    for node, row in state.rows.items():
+        state = settled(state, node, row)
+    return _indirect_pings(state, pick)
+
+
+def settled(state: State, node: Uuid, row: Row) -> State:
+    """The node after settling one row: one miss more, or none. [S-04, S-06, S-07, SA-02, SA-03]"""
+    if row.status is Status.SUSPICIOUS:
+        if not row.indirect_asked:
+            return state
+        row = replace(row, indirect_misses=row.indirect_misses + 1, indirect_asked=False)
+        state = with_row(state, node, row)
+        if row.indirect_misses < MISSES:
+            return state
+        return claimed(state, Claim(node, Status.DEAD, row.incarnation))
+    if row.is_live and node in state.pinged and node not in state.answered:
+        row = replace(row, misses=row.misses + 1)
+        state = with_row(state, node, row)
+        if row.misses >= MISSES:
+            return claimed(state, Claim(node, Status.SUSPICIOUS, row.incarnation))
+    return state
+
+
+def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+    """One for each suspicious node, through anybody who is live and not suspicious. [S-05, SA-03, SA-08]"""
+    sends: list[Send[Message]] = []
+    for node, row in state.rows.items():
+        if row.status is not Status.SUSPICIOUS:
+            continue
+        relays = [n for n, other in state.rows.items() if other.is_live and other.status is not Status.SUSPICIOUS]
+        if not relays:
+            continue
+        (relay,) = pick("indirect.relay", relays)
+        state = with_row(state, node, replace(row, indirect_asked=True))
+        state, sent = request(state, Uuid(str(relay)), pick, (IndirectPing(node, row.host, row.port),))
+        sends += sent
+    return state, tuple(sends)

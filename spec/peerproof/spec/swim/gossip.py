@@ -1,0 +1,207 @@
+"""
+What travels inside pings and acks: the queue of events, anti-entropy, the payload; and how a datagram is put together.
+
+Whatever a node sends goes through `datagram`, which counts it [SA-09], keeps it below the limit [SA-32] and remembers which
+events went to whom [SA-25].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from peerproof.spec.core import NodeId, Pick, Send
+from peerproof.spec.swim.codec import Room
+from peerproof.spec.swim.messages import (
+    COUNTER_MAX,
+    Ack,
+    AntiEntropy,
+    ClusterEventVector,
+    Incarnation,
+    Joining,
+    Member,
+    Message,
+    Normal,
+    Payload,
+    Ping,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, active_size, address
+from peerproof.spec.swim.table import Claim, event, merged
+
+EMPTY_PAYLOAD = "{}"
+
+
+def fanout(nodes: int) -> int:
+    """To how many nodes an event goes among so many active ones, and how many are pinged in a quantum. [S-40, S-44, SA-23]"""
+    return (nodes - 1).bit_length() if nodes > 1 else 0
+
+
+def queued(state: State, said: ClusterEventVector) -> State:
+    """The node with an event at the end of its queue, instead of an earlier one about the same node. [S-35, S-39, SA-25]"""
+    others = tuple(entry for entry in state.queue if entry.event.node != said.node)
+    return replace(state, queue=(*others, Queued(said, frozenset())))
+
+
+def claimed(state: State, claim: Claim) -> State:
+    """The node after a claim about another one that it has a row of. What changes is queued. [S-38, SA-49]"""
+    row = state.rows[claim.node]
+    changed = merged(row, claim)
+    if changed is row:
+        return state
+    state = with_row(state, claim.node, changed)
+    if changed.status is row.status and changed.incarnation.restart == row.incarnation.restart:
+        return state
+    return queued(state, event(claim.node, changed, emit_incarnation=state.config.emit_incarnation))
+
+
+def with_row(state: State, node: Uuid, row: Row) -> State:
+    """The node with this row."""
+    return replace(state, rows=state.rows.put({node: row}))
+
+
+def reborn(state: State, incarnation: Incarnation) -> State:
+    """The node in a new life: no answer to an earlier ping is one any more. [SA-17, SA-42, SA-47]"""
+    rows = {node: replace(row, unanswered=()) for node, row in state.rows.items() if row.unanswered}
+    return replace(state, incarnation=incarnation, rows=state.rows.put(rows), relays=())
+
+
+def counted(state: State) -> State | None:
+    """The node about to send one more datagram; None if it has no number left for it. [SA-09, SA-47]"""
+    restart, tx = state.incarnation
+    if tx < COUNTER_MAX:
+        return replace(state, incarnation=Incarnation(restart, tx + 1))
+    return reborn(state, Incarnation(restart + 1, 1)) if restart < COUNTER_MAX else None
+
+
+class Carries(NamedTuple):
+    """What a datagram carries besides what it is for."""
+
+    events: bool = False  #: the queue
+    members: bool = False  #: anti-entropy
+    payload: bool = False
+    tagged: bool = True  #: anti-entropy with its keyword
+
+
+#: A request [S-31], its answer [S-32], the first answer to a joiner [S-25, SA-18], and what holds nothing else.
+REQUEST, ANSWER, WELCOME, BARE = Carries(True, True, True), Carries(True, True), Carries(members=True, tagged=False), Carries()
+
+Header = Callable[[Incarnation, tuple[Vector, ...]], Message]
+
+
+def ping_to(state: State, target: Uuid) -> Header:
+    """The header of a request."""
+    return lambda incarnation, vectors: Ping(state.uuid, incarnation, target, vectors)
+
+
+def ack_of(state: State, ping: Ping) -> Header:
+    """The header of an answer."""
+    return lambda incarnation, vectors: Ack(state.uuid, incarnation, ping.sender, ping.incarnation.tx, vectors)
+
+
+def datagram(
+    state: State, to: tuple[Uuid, NodeId], header: Header, first: Iterable[Vector], carries: Carries, pick: Pick
+) -> tuple[State, Message | None]:
+    """One message to a node, and the sender afterwards; none if the sender has no number left. [SA-09, SA-25, SA-30, SA-32]"""
+    sending = counted(state)
+    if sending is None:
+        return state, None
+    receiver, _ = to
+    vectors = list(first)
+    room = Room(header(sending.incarnation, tuple(vectors)), sending.config.max_datagram)
+    if carries.events:
+        sending, told = _events(sending, receiver, vectors, room)
+        vectors += told
+    if carries.members and (members := _members(sending, receiver, pick, tagged=carries.tagged, room=room)):
+        vectors.append(members)
+    if carries.payload and sending.payload != EMPTY_PAYLOAD and not sending.left:
+        payload = Payload(sending.payload)
+        vectors += [payload] if room.takes(payload) else []
+    return sending, header(sending.incarnation, tuple(vectors))
+
+
+def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
+    """The events of the queue for a live node that fit, and the node having sent them. [S-40, SA-25]"""
+    enough = fanout(active_size(state))
+    told: list[Vector] = []
+    kept: list[Queued] = []
+    full = False
+    for entry in state.queue:
+        full = full or not (receiver in entry.recipients or entry.event in said or room.takes(entry.event))
+        if full or receiver in entry.recipients:
+            kept.append(entry)
+            continue
+        if entry.event not in said:
+            told.append(entry.event)
+        recipients = entry.recipients | {receiver}
+        if len(recipients - {entry.event.node}) < enough:
+            kept.append(Queued(entry.event, recipients))
+    return replace(state, queue=tuple(kept)), told
+
+
+def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
+    """Anti-entropy for a node, as much of it as fits. [S-33, SA-28, SA-32]"""
+    others = [node for node in state.live if node != receiver]
+    if not others or not state.config.ae_size:
+        return None
+    picked = pick("anti-entropy", others, state.config.ae_size)
+    members = tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in ((n, state.rows[n]) for n in picked))
+    for count in range(len(members), 0, -1):
+        if room.takes(part := AntiEntropy(members[:count], tagged)):
+            return part
+    return None
+
+
+def request(state: State, node: Uuid, pick: Pick, first: tuple[Vector, ...] = ()) -> tuple[State, tuple[Send[Message], ...]]:
+    """
+    A ping of a node in the table, and the sender afterwards.
+
+    To a node that this one still has to introduce itself to, it holds just that [S-24, S-27, SA-57]; to any other, the
+    events that it lacks, anti-entropy and the payload [S-31].
+    """
+    row = state.rows[node]
+    carries = REQUEST if row.is_live and row.exchange is Exchange.DONE else BARE
+    next_up = counted(state)
+    if next_up and row.exchange is Exchange.FIRST:
+        host, port = state.place
+        first = (Joining(state.uuid, next_up.incarnation, host, port), *first)
+    elif next_up and row.exchange is Exchange.SECOND:
+        first = (Normal(state.uuid, next_up.incarnation if state.config.emit_incarnation else None), *first)
+    where = address(row.host, row.port)
+    state, message = datagram(state, (node, where), ping_to(state, node), first, carries, pick)
+    if message is None:
+        return state, ()
+    return waiting(state, node), (Send(where, message),)
+
+
+#: So many unanswered pings are remembered of each node. [SA-52]
+REMEMBERED = 16
+
+
+def waiting(state: State, node: Uuid) -> State:
+    """The node having pinged another with its present tx. [SA-42, SA-52]"""
+    row = state.rows.get(node)
+    if row is None:
+        return state
+    return with_row(state, node, replace(row, unanswered=(*row.unanswered, state.incarnation.tx)[-REMEMBERED:]))
+
+
+def answer(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+    """
+    The ack of an accepted ping, and the sender afterwards. [S-32]
+
+    A joiner is welcomed [S-25], and told that it is normal when it says so [S-28, SA-58]; who is no live row here gets the
+    ack alone [SA-21, SA-50].
+    """
+    row = state.rows.get(ping.sender)
+    first: tuple[Vector, ...] = ()
+    carries = ANSWER if row is not None and row.is_live else BARE
+    said = {type(vector) for vector in ping.vectors if isinstance(vector, (Joining, Normal)) and vector.node == ping.sender}
+    if row is not None and Joining in said and row.status is Status.JOINING:
+        first, carries = (Joining(ping.sender, row.incarnation, row.host, row.port),), WELCOME
+    elif row is not None and Normal in said and row.status is Status.NORMAL:
+        first = (event(ping.sender, row, emit_incarnation=state.config.emit_incarnation),)
+    state, message = datagram(state, (ping.sender, to), ack_of(state, ping), first, carries, pick)
+    return state, () if message is None else (Send(to, message),)

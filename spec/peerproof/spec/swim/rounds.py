@@ -1,0 +1,39 @@
+"""Rounds: each quantum a few nodes of a shuffled vector are pinged; when the vector is empty the round is over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from peerproof.spec.core import Pick, Send
+from peerproof.spec.swim.detector import closed
+from peerproof.spec.swim.gossip import fanout, request
+from peerproof.spec.swim.messages import Message, Uuid
+from peerproof.spec.swim.state import State, active_size
+
+
+def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+    """
+    One quantum: the next few nodes of the round are pinged. [S-43…S-46, SA-24, SA-26]
+
+    If nobody is left in the vector, the round is closed first [SA-53] and a new one begins in this same quantum. Nodes that
+    are not live any more are passed over. A node that has left goes on only to say so [SA-59].
+    """
+    if state.left and not any(entry.event.node == state.uuid for entry in state.queue):
+        return state, ()
+    sends: tuple[Send[Message], ...] = ()
+    vector = _still_live(state)
+    if not vector:
+        state, sends = closed(state, pick)
+        live = state.live
+        vector = pick("round.order", live, len(live)) if live else ()
+        state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
+    count = fanout(active_size(state))
+    state = replace(state, vector=vector[count:], pinged=state.pinged | set(vector[:count]))
+    for node in vector[:count]:
+        state, sent = request(state, node, pick)
+        sends += sent
+    return state, sends
+
+
+def _still_live(state: State) -> tuple[Uuid, ...]:
+    return tuple(node for node in state.vector if node in state.rows and state.rows[node].is_live)

@@ -1,0 +1,120 @@
+"""
+The table of neighbours: what is said of a node, and whether it is believed.
+
+Everything that says something of a node, a header, an event, an entry of anti-entropy, the failure detector, is a *claim*.
+A claim has a key, and replaces the row exactly if its key is greater: merging is taking the maximum of a total order, so it
+does not matter in which order claims come, or how often. [SA-13]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from peerproof.spec.swim.messages import (
+    ClusterEventVector,
+    Dead,
+    EventType,
+    Incarnation,
+    Joining,
+    Leave,
+    Normal,
+    Suspicious,
+    Uuid,
+)
+from peerproof.spec.swim.state import Row, State, Status
+
+Key = tuple[int, bool, int, int]
+
+#: What is worse is believed at the same incarnation. [SA-13]
+RANK: Final[Mapping[Status, int]] = {
+    Status.JOINING: 0,
+    Status.NORMAL: 1,
+    Status.SUSPICIOUS: 2,
+    Status.DEAD: 3,
+    Status.LEAVE: 0,
+}
+
+#: The status that an event gives its node.
+GIVES: Final[Mapping[type[ClusterEventVector], Status]] = {
+    Joining: Status.JOINING,
+    Normal: Status.NORMAL,
+    Suspicious: Status.SUSPICIOUS,
+    Dead: Status.DEAD,
+    Leave: Status.LEAVE,
+}
+
+
+class Claim(NamedTuple):
+    """What is said of a node: that it is this, at that incarnation, and perhaps where."""
+
+    node: Uuid
+    status: Status
+    incarnation: Incarnation
+    place: tuple[str, int] | None = None  #: host and port
+
+
+def key(status: Status, incarnation: Incarnation) -> Key:
+    """What decides which of two claims about a node is believed: restart, left, tx, rank. [SA-13]"""
+    return incarnation.restart, status is Status.LEAVE, incarnation.tx, RANK[status]
+
+
+def merged(row: Row, claim: Claim) -> Row:
+    """
+    The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13]
+
+    A new restart counter makes the payload stale [S-47, SA-34]. A larger incarnation answers the indirect ping that is
+    under way [SA-03]; one that finds the node well forgets what it has missed.
+    """
+    if key(claim.status, claim.incarnation) <= key(row.status, row.incarnation):
+        return row
+    host, port = claim.place or (row.host, row.port)
+    changed = replace(row, host=host, port=port, status=claim.status, incarnation=claim.incarnation)
+    if claim.incarnation.restart > row.incarnation.restart:
+        changed = replace(changed, payload=None)
+    if claim.incarnation > row.incarnation:
+        changed = replace(changed, indirect_misses=0, indirect_asked=False)
+    if claim.status in (Status.JOINING, Status.NORMAL):
+        changed = replace(changed, misses=0)
+    return changed
+
+
+def event(node: Uuid, row: Row, *, emit_incarnation: bool) -> ClusterEventVector:
+    """How others are told what a row says. [SA-12]"""
+    said = row.incarnation if emit_incarnation else None
+    match row.status:
+        case Status.JOINING:
+            return Joining(node, row.incarnation, row.host, row.port)
+        case Status.NORMAL:
+            return Normal(node, said)
+        case Status.SUSPICIOUS:
+            return Suspicious(node, said)
+        case Status.DEAD:
+            return Dead(node, said)
+        case Status.LEAVE:
+            return Leave(node, row.incarnation)
+
+
+def of_sender(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
+    """What a header says of its sender, whose row there is. [SA-14]"""
+    row = state.rows[node]
+    keeps = row.status in (Status.JOINING, Status.LEAVE) and row.incarnation.restart == incarnation.restart
+    return Claim(node, row.status if keeps else Status.NORMAL, incarnation)
+
+
+def changes(before: State, after: State) -> list[tuple[Uuid, EventType]]:
+    """What has happened to rows between two states, for those who want to be told. [SA-06, SA-40]"""
+    if before.rows is after.rows:
+        return []
+    happened: list[tuple[Uuid, EventType]] = []
+    for node, row in after.rows.items():
+        known = before.rows.get(node)
+        if known is row:
+            continue
+        if known is None or known.status is not row.status:
+            happened.append((node, EventType(row.status.value)))
+        if known is not None and known.incarnation.restart != row.incarnation.restart:
+            happened.append((node, EventType.INCARNATION))
+    gone = [node for node, row in before.rows.items() if node not in after.rows and row.status is not Status.LEAVE]
+    return happened + [(node, EventType.LEAVE) for node in gone]  # whoever is removed has left first [SA-36]

@@ -1,0 +1,349 @@
+"""
+What a SWIM node does: `initial` makes one, `step` says what it does about one event.
+
+A quantum pings a few nodes; each ping is answered by an ack; both carry news. Whoever misses two rounds is suspicious, and
+dead after two indirect pings; whatever is said of a node, its own next message refutes it, because it has a larger number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias, assert_never
+
+from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table
+from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_probe_node, on_remove_node, on_set_payload
+from peerproof.spec.swim.gossip import (
+    BARE,
+    REQUEST,
+    ack_of,
+    answer,
+    claimed,
+    counted,
+    datagram,
+    ping_to,
+    queued,
+    reborn,
+    request,
+    waiting,
+    with_row,
+)
+from peerproof.spec.swim.messages import (
+    COUNTER_MAX,
+    Ack,
+    AddNode,
+    AntiEntropy,
+    ClusterEvent,
+    Command,
+    Dead,
+    Effect,
+    Event,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    LeaveNode,
+    Message,
+    NodeEvent,
+    Normal,
+    OnClusterEvent,
+    OnNodeEvent,
+    Payload,
+    Ping,
+    Probe,
+    ProbeAck,
+    ProbeNode,
+    ProbeTimeout,
+    Quantum,
+    Reachable,
+    RemoveNode,
+    SetPayload,
+    Suspicious,
+    Unreachable,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.rounds import on_quantum
+from peerproof.spec.swim.state import Config, Exchange, Relay, Row, State, Status, address, host_and_port
+from peerproof.spec.swim.table import GIVES, Claim, changes, event, of_sender
+
+Next: TypeAlias = Step[State, Effect]
+Sends: TypeAlias = tuple[Send[Message], ...]
+
+
+def initial(self_id: NodeId, config: Config) -> Next:
+    """A node that knows its seeds, and begins to introduce itself with its first quantum. [S-24, SA-48, SA-57]"""
+    host_and_port(self_id)
+    rows = {
+        seed.uuid: Row(seed.host, seed.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
+        for seed in config.seeds
+        if seed.uuid != config.uuid
+    }
+    state = State(
+        self_id,
+        config,
+        Incarnation(config.restart, 0),
+        Table(rows),
+        cluster_subscriptions=frozenset(config.cluster_events),
+    )
+    return Step(state, (SetTimer(Quantum(), config.interval),))
+
+
+def step(state: State, event: Event, pick: Pick) -> Next:
+    """What the node does about one event: the table of contents of this module."""
+    match event:
+        case Received(_, sender, message):
+            match message:
+                case Ping():
+                    return told(state, *on_ping(state, sender, message, pick))
+                case Ack():
+                    return told(state, *on_ack(state, message, pick))
+                case Probe(_, incarnation):
+                    return Step(*on_probe(state, sender, incarnation))
+                case ProbeAck(node, _, probe_tx):
+                    return on_probe_ack(state, sender, node, probe_tx)
+                case _:
+                    assert_never(message)
+        case Expired(_, timer):
+            match timer:
+                case Quantum():
+                    after, sends = on_quantum(state, pick)
+                    return told(state, after, (*sends, SetTimer(Quantum(), state.config.interval)))
+                case ProbeTimeout(host, port):
+                    probes = state.probes.without((address(host, port),))
+                    return Step(replace(state, probes=probes), (Notify(Unreachable(host, port)),))
+                case _:
+                    assert_never(timer)
+        case Asked(_, command):
+            after, effects = asked(state, command)
+            return told(state, after, effects)
+        case _:
+            assert_never(event)
+
+
+def asked(state: State, command: Command) -> Next:
+    """What the application wants. Raises NotEnabled."""
+    match command:
+        case AddNode():
+            return on_add_node(state, command)
+        case LeaveNode():
+            return on_leave_node(state, command)
+        case RemoveNode():
+            return on_remove_node(state, command)
+        case ProbeNode():
+            return on_probe_node(state, command)
+        case SetPayload():
+            return on_set_payload(state, command)
+        case OnNodeEvent(node, kind):
+            return Step(replace(state, node_subscriptions=state.node_subscriptions | {(node, kind)}))
+        case OnClusterEvent(kind):
+            return Step(replace(state, cluster_subscriptions=state.cluster_subscriptions | {kind}))
+        case _:
+            assert_never(command)
+
+
+def told(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
+    """A step, with what subscribers are told of it at its end. [S-56, S-57, SA-40]"""
+    notices: list[Effect] = []
+    for node, kind in changes(before, after):
+        if (node, kind) in before.node_subscriptions:
+            notices.append(Notify(NodeEvent(node, kind)))
+        if kind in before.cluster_subscriptions:
+            notices.append(Notify(ClusterEvent(node, kind)))
+    return Step(after, (*effects, *notices))
+
+
+def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    """
+    Somebody asks whether this node is there. [S-32, S-41, S-42, SA-22]
+
+    A ping from the past gets the remembered incarnation back, and nothing of it counts [S-30, SA-16]. Otherwise what it says
+    is applied, and answered to where it came from [SA-51]. Twice the same ping gets two acks and changes nothing twice [SA-11].
+    """
+    if ping.target != state.uuid:
+        return state, ()
+    if is_past(state, ping):
+        remembered = (Dead(ping.sender, state.rows[ping.sender].incarnation),)
+        state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), remembered, BARE, pick)
+        return state, () if message is None else (Send(sender, message),)
+    state = applied(replace(state, isolated=False), ping)
+    state, answered = answer(state, ping, sender, pick)
+    state, relayed = relays_asked(state, ping, pick)
+    return state, answered + relayed
+
+
+def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
+    """
+    Somebody answers. [S-41, SA-16, SA-22]
+
+    If it matches a ping of this life, its sender has missed nothing [SA-02, SA-42, SA-52], and whoever waits for it by way of
+    this node is told [SA-55]. Twice the same ack matches once.
+    """
+    if ack.target != state.uuid or is_past(state, ack):
+        return state, ()
+    state, waiting_for_it = relays_answered(replace(state, isolated=False), ack)
+    if row := state.rows.get(ack.sender):
+        state = replace(state, heard=True)
+        if ack.target_tx in row.unanswered:
+            later = tuple(tx for tx in row.unanswered if tx > ack.target_tx)
+            state = with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
+            state = replace(state, answered=state.answered | {ack.sender})
+        state = introduced_by(applied(state, ack), ack)
+    return indirectly_acked(state, ack, waiting_for_it, pick)
+
+
+def is_past(state: State, message: Ping | Ack) -> bool:
+    """Whether its sender is known to be further on. [S-41]"""
+    row = state.rows.get(message.sender)
+    return row is not None and message.incarnation < row.incarnation
+
+
+def applied(state: State, message: Ping | Ack) -> State:
+    """
+    The node after what an accepted message says: its header first, then its vectors in order, the payload last.
+
+    Of an unknown sender nothing is applied, unless it is joining. [S-36, SA-14, SA-21, SA-34]
+    """
+    sender = message.sender
+    joining = next((v for v in message.vectors if isinstance(v, Joining) and v.node == sender), None)
+    if joining is not None and sender != state.uuid:
+        state = on_vector(state, message, joining)
+    elif sender in state.rows:
+        state = claimed(state, of_sender(state, sender, message.incarnation))
+    else:
+        return state
+    for vector in message.vectors:
+        if not isinstance(vector, Payload):
+            state = on_vector(state, message, vector)
+    for vector in message.vectors:
+        if isinstance(vector, Payload):
+            state = with_row(state, sender, replace(state.rows[sender], payload=vector.data))  # [S-34]
+    return state
+
+
+def on_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
+    """The node after one vector of a message. Those that call for a datagram have their turn elsewhere."""
+    match vector:
+        case Joining(node, incarnation, host, port):
+            if node == state.uuid:
+                return state
+            if node in state.rows:
+                return claimed(state, Claim(node, Status.JOINING, incarnation, (host, port)))
+            row = Row(host, port, Status.JOINING, incarnation)
+            return queued(with_row(state, node, row), event(node, row, emit_incarnation=False))  # [SA-45, SA-49]
+        case Normal(node, incarnation) | Suspicious(node, incarnation) | Dead(node, incarnation) | Leave(node, incarnation):
+            if node == state.uuid:
+                return refuted(state, message.sender, vector)
+            if node not in state.rows:
+                return state  # [SA-45]
+            return claimed(state, Claim(node, GIVES[type(vector)], incarnation or state.rows[node].incarnation))  # [SA-12]
+        case IndirectAck(node, incarnation):
+            return indirect_answer(state, node, incarnation)
+        case AntiEntropy(members):
+            for member in members:
+                state = with_member(state, Claim(member.uuid, Status.NORMAL, Incarnation(*member[3:]), member[:2]))
+            return state
+        case IndirectPing() | Payload():
+            return state
+        case _:
+            assert_never(vector)
+
+
+def with_member(state: State, claim: Claim) -> State:
+    """The node after an entry of anti-entropy: a new row, or news of a known one if it is strictly newer. [SA-28, SA-29]"""
+    if claim.node == state.uuid:
+        return state
+    row = state.rows.get(claim.node)
+    if row is None:
+        assert claim.place is not None
+        return with_row(state, claim.node, Row(*claim.place, Status.NORMAL, claim.incarnation))
+    return claimed(state, claim) if claim.incarnation > row.incarnation else state
+
+
+def refuted(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
+    """
+    The node after being told something of itself.
+
+    Its next message refutes whatever is not above its own incarnation. Above it, after a lost counter, only a new life helps,
+    and the node has to introduce itself again. [S-11, S-12, SA-17, SA-45]
+    """
+    if not isinstance(said, (Suspicious, Dead)) or said.incarnation is None or said.incarnation <= state.incarnation:
+        return state
+    if said.incarnation.restart == COUNTER_MAX:
+        return state
+    state = reborn(state, Incarnation(said.incarnation.restart + 1, 0))
+    hosts = [teller] if teller in state.rows and state.rows[teller].is_live else state.live
+    return replace(state, rows=state.rows.put({n: replace(state.rows[n], exchange=Exchange.FIRST) for n in hosts}))
+
+
+def introduced_by(state: State, ack: Ack) -> State:
+    """The node one step further in introducing itself, if the ack says so. [S-25, S-28, S-29, SA-20, SA-57]"""
+    row = state.rows[ack.sender]
+    said = {type(vector) for vector in ack.vectors if isinstance(vector, (Joining, Normal)) and vector.node == state.uuid}
+    if row.exchange is Exchange.FIRST and Joining in said:
+        return with_row(state, ack.sender, replace(row, exchange=Exchange.SECOND))
+    if row.exchange is Exchange.SECOND and Normal in said:
+        return with_row(state, ack.sender, replace(row, exchange=Exchange.DONE))
+    return state
+
+
+def indirect_answer(state: State, node: Uuid, incarnation: Incarnation) -> State:
+    """The node after an indirect ack: the target is there, and has missed nothing. [SA-03, SA-04]"""
+    row = state.rows.get(node)
+    if row is None:
+        return state
+    state = with_row(state, node, replace(row, indirect_misses=0, indirect_asked=False))
+    return claimed(state, Claim(node, Status.NORMAL, incarnation))
+
+
+def relays_asked(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+    """The pings that a known sender wants to be sent on its behalf. [S-05, SA-04, SA-55]"""
+    sends: Sends = ()
+    for wanted in ping.vectors:
+        if not isinstance(wanted, IndirectPing) or ping.sender not in state.rows or wanted.target in (state.uuid, ping.sender):
+            continue
+        row = state.rows.get(wanted.target)
+        carries = REQUEST if row is not None and row.is_live and row.exchange is Exchange.DONE else BARE
+        where = address(wanted.host, wanted.port)
+        state, message = datagram(state, (wanted.target, where), ping_to(state, wanted.target), (), carries, pick)
+        if message is None:
+            continue
+        others = tuple(r for r in state.relays if (r.target, r.requester) != (wanted.target, ping.sender))
+        relay = Relay(wanted.target, ping.sender, state.incarnation.tx, fresh=True)
+        state = waiting(replace(state, relays=(*others, relay)), wanted.target)
+        sends += (Send(where, message),)
+    return state, sends
+
+
+def relays_answered(state: State, ack: Ack) -> tuple[State, tuple[Relay, ...]]:
+    """Who waited for this ack, and the node no longer remembering it. [SA-55]"""
+    done = tuple(r for r in state.relays if r.target == ack.sender and r.tx == ack.target_tx)
+    return replace(state, relays=tuple(r for r in state.relays if r not in done)) if done else state, done
+
+
+def indirectly_acked(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick) -> tuple[State, Sends]:
+    """Those who waited for this ack are told. [SA-04, SA-55]"""
+    sends: Sends = ()
+    for relay in done:
+        if relay.requester in state.rows:
+            state, sent = request(state, relay.requester, pick, (IndirectAck(ack.sender, ack.incarnation),))
+            sends += sent
+    return state, sends
+
+
+def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> tuple[State, Sends]:
+    """Somebody asks whether anybody is here. [SA-41]"""
+    sending = counted(state)
+    if sending is None:
+        return state, ()
+    return sending, (Send(sender, ProbeAck(state.uuid, sending.incarnation, incarnation.tx)),)
+
+
+def on_probe_ack(state: State, sender: NodeId, node: Uuid, probe_tx: int) -> Next:
+    """Somebody is there. Late, doubled and foreign answers are ignored. [SA-60]"""
+    probing = state.probes.get(sender)
+    if probing is None or probing.tx != probe_tx:
+        return Step(state)
+    host, port, _ = probing
+    state = replace(state, probes=state.probes.without((sender,)))
+    return Step(state, (CancelTimer(ProbeTimeout(host, port)), Notify(Reachable(host, port, node))))
