@@ -7,7 +7,7 @@ SWIM: membership and failure detection, with the news travelling inside the ping
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from peerproof.spec.swim.codec import COMMAND, CONFIG, MESSAGE, NOTICE, TIMER
 from peerproof.spec.swim.messages import (
@@ -49,13 +49,13 @@ from peerproof.spec.swim.messages import (
     Uuid,
     Vector,
 )
+from peerproof.spec.swim.properties import PROPERTIES
+from peerproof.spec.swim.snapshot import STATE
 from peerproof.spec.swim.state import Config, Exchange, Row, Seed, State, Status, active_size, node_info, nodes, own, total_size
 from peerproof.spec.swim.transitions import Next, initial, step
 from peerproof.spec.wire import Plain
 
 NAME: Final = "swim"
-
-PROPERTIES: Final[tuple[Any, ...]] = ()
 
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
@@ -74,6 +74,7 @@ __all__ = [
     "NOTICE",
     "PROPERTIES",
     "QUERIES",
+    "STATE",
     "TIMER",
     "Ack",
     "AddNode",

@@ -187,7 +187,7 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
         if ack.target_tx in row.unanswered:
             later = tuple(tx for tx in row.unanswered if tx > ack.target_tx)
             state = with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
-            state = replace(state, answered=state.answered | {ack.sender})
+            state = replace(state, answered=state.answered | ({ack.sender} & state.pinged))
         state = introduced_by(applied(state, ack), ack)
     return indirectly_acked(state, ack, waiting_for_it, pick)
 
