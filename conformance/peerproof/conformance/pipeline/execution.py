@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """A Spark session that starts when it is first asked for, and several stages share. A context: it stops with it."""
+    """
+    A Spark session that starts when it is first asked for, and several stages share. A context: it stops with it.
 
-    def __init__(self, settings: Settings, told: Callable[[str], None] = lambda _: None) -> None:
+    `spark` is one that runs already, and goes on.
+    """
+
+    def __init__(
+        self, settings: Settings, told: Callable[[str], None] = lambda _: None, spark: SparkSession | None = None
+    ) -> None:
         self.start_s = 0.0  #: what the start of Spark took
         self._settings = settings
         self._told = told
-        self._begun = False
-        self._spark: SparkSession | None = None
+        self._begun = spark is not None
+        self._spark = spark
         self._stack = ExitStack()
 
     @property

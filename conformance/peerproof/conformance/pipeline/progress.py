@@ -35,7 +35,7 @@ class Progress:
             return
         self._next = now + SELDOM
         gained = share - self._first
-        left = f", {_duration((now - self._begun) * (1 - share) / gained)} left" if gained > 0 and share < 1 else ""
+        left = f", {duration((now - self._begun) * (1 - share) / gained)} left" if gained > 0 and share < 1 else ""
         text = f"{self._name}: {done:,} of {total:,} units, {share:.0%}{left}"
         print(f"\r\x1b[2K{text}" if self._overwrites else f"{text}\n", end="", file=self._stream, flush=True)
 
@@ -45,7 +45,8 @@ class Progress:
             print("\r\x1b[2K", end="", file=self._stream, flush=True)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds, for people."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

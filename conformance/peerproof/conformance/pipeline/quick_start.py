@@ -18,7 +18,8 @@ from typing import Final
 from peerproof.conformance.pipeline.faults import SparkUnusable, explained
 from peerproof.tla.tools import ToolsUnusable, find_java, java_version
 
-_FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+#: The first compiler only, and the simple collector.
+FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 #: A job that loads the classes which every stage needs.
 _JOB: Final = """
@@ -32,7 +33,7 @@ spark.stop()
 def java_options() -> str:
     """The options of a Java that starts fast, with the archive if there is one."""
     archive = archive_path()
-    return f"{_FAST} -XX:SharedArchiveFile={archive}" if archive.is_file() else _FAST
+    return f"{FAST} -XX:SharedArchiveFile={archive}" if archive.is_file() else FAST
 
 
 def archive_path() -> Path:
@@ -64,7 +65,7 @@ def warm() -> Path:
     command = [
         str(Path(found.origin).parent / "bin" / "spark-submit"),
         *("--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"),
-        *("--driver-java-options", f"{_FAST} -XX:ArchiveClassesAtExit={unfinished}"),
+        *("--driver-java-options", f"{FAST} -XX:ArchiveClassesAtExit={unfinished}"),
         str(job),
     ]
     environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", **os.environ}

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from peerproof.conformance.pipeline.faults import SparkUnusable, explained
 from peerproof.conformance.pipeline.packages import pack
-from peerproof.conformance.pipeline.quick_start import java_options
+from peerproof.conformance.pipeline.quick_start import FAST, java_options
 from peerproof.tla.tools import ToolsUnusable, find_java, java_version
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def configuration(settings: Settings, folder: Path) -> dict[str, str]:
     }
     if settings.quick:
         conf["spark.driver.extraJavaOptions"] = java_options()
+        conf["spark.executor.extraJavaOptions"] = FAST
     if _on_this_machine(settings.master):
         conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if not settings.master.startswith("local"):
