@@ -24,6 +24,8 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
 
     assert reply.pop("version")
     assert reply.pop("language").startswith("python 3.")
+    assert reply["protocols"].keys() == {"scuttlebutt", "swim"}
+    del reply["protocols"]["swim"]
     assert reply == {
         "ok": True,
         "protocol": 1,
@@ -316,4 +318,4 @@ def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 2
-    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt\n"
+    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim\n"

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from peerproof.reference.node import Setup
@@ -99,16 +99,18 @@ def _setup(args: Namespace) -> Setup:
 
     from peerproof.reference.configuration import plain_of
     from peerproof.reference.node import Setup
-    from peerproof.reference.protocols import PROTOCOLS, configuration
+    from peerproof.reference.protocols import PROTOCOLS
     from peerproof.reference.udp import resolved
 
     protocol = PROTOCOLS[args.protocol]
-    plain: dict[str, Any] = {**plain_of(args, protocol), protocol.seeds: [_reachable(resolved(seed)) for seed in args.seed]}
+    plain, seeds = plain_of(args, protocol), [_reachable(resolved(seed)) for seed in args.seed]
+    bind, advertise = resolved(args.bind), _reachable(resolved(args.advertise)) if args.advertise else None
+    protocol.configured(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
     return Setup(
         protocol=protocol,
-        bind=resolved(args.bind),
-        advertise=_reachable(resolved(args.advertise)) if args.advertise else None,
-        config=configuration(protocol, plain),
+        bind=bind,
+        advertise=advertise,
+        config=lambda self_id: protocol.configured(plain, self_id, seeds),
         assignments=tuple(args.assignments),
         random_seed=args.random_seed or token_hex(8),
         as_json=args.json,

@@ -111,9 +111,10 @@ class Stage:
         self._check_choices(actor)
         return answers
 
-    def query(self, actor: Actor, what: str) -> Asking:
-        """The answer to a query."""
-        reply = yield from self._asked(actor, {"op": "query", "handle": actor.handle, "what": what})
+    def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
+        """The answer to a query, which may be about something."""
+        about = {"args": dict(args)} if args else {}
+        reply = yield from self._asked(actor, {"op": "query", "handle": actor.handle, "what": what, **about})
         return reply["value"]
 
     def crash(self, actor: Actor) -> Asking:

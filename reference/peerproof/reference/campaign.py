@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from peerproof.reference.network import Faults
-from peerproof.reference.protocols import Protocol, configuration
+from peerproof.reference.protocols import Protocol
 from peerproof.reference.recorder import Recorder
 from peerproof.reference.simulator import Checker, Simulation, Violation
 from peerproof.spec.core import Instant, NodeId
@@ -53,8 +53,7 @@ class Campaign:
 
     def node_config(self, number: int) -> Any:
         """A node's configuration: all but the first have the first for a seed."""
-        seeds = [self.node_id(0)] if number else []
-        return configuration(self.protocol, {**self.config, self.protocol.seeds: seeds})
+        return self.protocol.configured(self.config, self.node_id(number), [self.node_id(0)] if number else [])
 
     def period(self) -> int:
         """Milliseconds from one round to the next."""
@@ -140,9 +139,11 @@ def _note(goals: list[Property], simulation: Simulation, number: int, since: dic
             since[goal.name] = number
 
 
-def _ask(simulation: Simulation, node: NodeId, command: Any) -> None:
-    with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
-        simulation.ask(node, command)
+def _assign(campaign: Campaign, simulation: Simulation, node: NodeId, update: int) -> None:
+    state = simulation.states().get(node)
+    if state is not None:  # on top of a crashed node there is no application
+        with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
+            simulation.ask(node, campaign.protocol.assign(state, f"k{update % 3}", f"v{update}"))
 
 
 def _schedule(campaign: Campaign, simulation: Simulation) -> None:
@@ -154,12 +155,11 @@ def _schedule(campaign: Campaign, simulation: Simulation) -> None:
         begin = int(random() * period)
         simulation.at(Instant(begin), partial(simulation.start, node, campaign.node_config(number)))
         for update in range(campaign.updates):
-            command = campaign.protocol.assign(f"k{update % 3}", f"v{update}")
-            simulation.at(Instant(max(begin, int(random() * half))), partial(_ask, simulation, node, command))
+            simulation.at(Instant(max(begin, int(random() * half))), partial(_assign, campaign, simulation, node, update))
     for number, moment in campaign.crashes:
         simulation.at(Instant(moment * period), partial(simulation.crash, ids[number]))
     for number, moment in campaign.restarts:
-        simulation.at(Instant(moment * period), partial(simulation.restart, ids[number]))
+        simulation.at(Instant(moment * period), partial(simulation.restart, ids[number], campaign.protocol.restarted))
     if campaign.partition:
         first, last = campaign.partition
         simulation.at(Instant(first * period), partial(simulation.network.cut, [ids[: len(ids) // 2], ids[len(ids) // 2 :]]))

@@ -10,10 +10,11 @@ import inspect
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from typing import Any, Final, NamedTuple
 
 from peerproof.reference.protocols import PROTOCOLS, Protocol
-from peerproof.spec.wire import Maybe, Plain, Record, Whole
+from peerproof.spec.wire import U64, Flag, Maybe, Plain, Record, Whole
 
 _FIELD: Final = re.compile(r"^    (\w+): (\w+).*?#:\s*(.+)$", re.MULTILINE)
 _CLAUSES: Final = re.compile(r"\s*\[[^\]]*\]")
@@ -23,8 +24,8 @@ class Setting(NamedTuple):
     """A field that an option sets."""
 
     path: tuple[str, ...]
-    form: Whole
-    default: int
+    form: Whole | U64 | Flag
+    default: int | bool
     unit: str
     about: str
 
@@ -53,11 +54,15 @@ def add_options(parser: ArgumentParser, protocol: Protocol) -> None:
     """An option for each number of the configuration, and a `--no-` for each part that can be left out."""
     form = protocol.specification().CONFIG
     group = parser.add_argument_group(f"configuration of {protocol.name}")
-    for setting in settings(form, form.kind()):
-        least, most = setting.form.least, setting.form.most
-        bounds = f"at least {least}" if most == Whole().most else f"{least} to {most}"
+    for setting in settings(form):
+        destination = _destination(setting.path)
+        if isinstance(setting.form, Flag):
+            group.add_argument(f"--{setting.name}", action=BooleanOptionalAction, dest=destination, help=setting.about)
+            continue
+        least, most = getattr(setting.form, "least", 0), setting.form.most
+        bounds = f"at least {least}" if most >= Whole().most else f"{least} to {most}"
         about = "; ".join(filter(None, (setting.about, bounds, f"default {setting.default}"))).replace("%", "%%")
-        group.add_argument(f"--{setting.name}", type=int, metavar=setting.unit, dest=_destination(setting.path), help=about)
+        group.add_argument(f"--{setting.name}", type=int, metavar=setting.unit, dest=destination, help=about)
     for name in parts(form):
         group.add_argument(
             f"--{name}",
@@ -72,7 +77,7 @@ def plain_of(arguments: Namespace, protocol: Protocol) -> dict[str, Plain]:
     """The configuration that the options say, as plain data; only what differs from the defaults."""
     form = protocol.specification().CONFIG
     plain: dict[str, Plain] = {}
-    for setting in settings(form, form.kind()):
+    for setting in settings(form):
         value = getattr(arguments, _destination(setting.path))
         if value is not None:
             inner = plain
@@ -85,17 +90,18 @@ def plain_of(arguments: Namespace, protocol: Protocol) -> dict[str, Plain]:
     return plain
 
 
-def settings(form: Record, defaults: Any, path: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """The numbers of a configuration, those of its parts included."""
+def settings(form: Record, path: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """The numbers and flags of a configuration that have a default, those of its parts included."""
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(form.kind) if field.default is not MISSING}
     comments = {
         name: ("MS" if kind == "Duration" else "N", _CLAUSES.sub("", about))
         for name, kind, about in _FIELD.findall(inspect.getsource(form.kind))
     }
     for name, part in form.forms.items():
-        if isinstance(part, Whole):
-            yield Setting((*path, name), part, getattr(defaults, name), *comments.get(name, ("N", "")))
+        if isinstance(part, (Whole, U64, Flag)) and name in defaults:
+            yield Setting((*path, name), part, defaults[name], *comments.get(name, ("N", "")))
         elif isinstance(part, Maybe) and isinstance(part.form, Record):
-            yield from settings(part.form, part.form.kind(), (*path, name))
+            yield from settings(part.form, (*path, name))
 
 
 def parts(form: Record) -> list[str]:

@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
-from peerproof.spec.core import Instant, Specification
+from peerproof.spec.core import Instant
 from peerproof.spec.wire import Plain
-
-
-def knowledge(specification: Specification, state: Any) -> dict[str, Plain]:
-    """What the node answers to `view` and `status`, as far as its protocol has them."""
-    return {name: specification.QUERIES[name](state) for name in ("view", "status") if name in specification.QUERIES}
 
 
 def json_line(self_id: str, now: Instant, known: dict[str, Plain]) -> str:
@@ -28,16 +22,21 @@ def table(self_id: str, known: dict[str, Plain]) -> str:
     """
     The knowledge as a table: a row per peer and, below one another, a row per item of its list.
 
-    Status stands beside the peer it is about. Both are lists of objects whose first member names the peer.
+    The first answer is a list of objects whose first member names the peer; what a further such list says stands beside the
+    peer that it is about. An answer that is one object, of the node itself, is a line above.
     """
-    statuses = {_name(row): row for row in known.get("status", [])}
+    peers, *others = known.values()
+    lines = [
+        "  ".join(f"{name}={text(value)}" for name, value in of_self.items()) for of_self in others if isinstance(of_self, dict)
+    ]
+    statuses = {_name(row): row for listed in others if isinstance(listed, list) for row in listed}
     rows: list[dict[str, str]] = []
-    for record in known["view"]:
+    for record in peers:
         beside = {name: value for name, value in statuses.get(_name(record), {}).items() if name not in record}
         if _name(record) == text(self_id):
             beside = {"status": "(this node)"}
         rows += _rows({**record, **beside})
-    return aligned(rows)
+    return "\n".join([*lines, aligned(rows)] if rows else lines)
 
 
 def aligned(rows: Iterable[dict[str, str]]) -> str:

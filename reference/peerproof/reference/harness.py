@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from importlib.metadata import version
+from inspect import signature
 from typing import Any, Final
 
 from peerproof.reference.channel import Choose, Unanswered, serve_stdio
@@ -215,7 +216,12 @@ class Harness:
         what = _member(request, "what", str)
         if what not in node.specification.QUERIES:
             raise RequestError("unsupported", f"{node.protocol.name} has no query {_shown(what)}")
-        return {"value": node.specification.QUERIES[what](driver.state)}
+        args = _member(request, "args", dict) if "args" in request else {}
+        query = node.specification.QUERIES[what]
+        if list(args) != list(signature(query).parameters)[1:]:
+            wanted = ", ".join(list(signature(query).parameters)[1:]) or "no args"
+            raise RequestError("bad_request", f"args: {what} wants {wanted}, found {_shown(args)}")
+        return {"value": query(driver.state, **args)}
 
     def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
         node, _ = self._running(request)

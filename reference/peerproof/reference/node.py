@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TextIO
 
-from peerproof.reference import display
+from peerproof.reference import display, typed
 from peerproof.reference.driver import seeded
 from peerproof.reference.protocols import Protocol
 from peerproof.reference.recorder import Recorder
@@ -31,8 +31,6 @@ logger: Final = logging.getLogger("peerproof.node")
 #: Seconds for changes to gather before they are printed.
 GATHER: Final = 0.05
 
-HELP: Final = "set key=value: change a pair    view: print what is known    quit"
-
 
 @dataclass(frozen=True, slots=True)
 class Setup:
@@ -41,7 +39,7 @@ class Setup:
     protocol: Protocol
     bind: NodeId  #: numeric; port 0 for any that is free
     advertise: NodeId | None  #: the address that peers know, if it is another
-    config: Any
+    config: Callable[[NodeId], Any]  #: of the node that is known by this address
     assignments: tuple[tuple[str, str], ...]
     random_seed: str
     as_json: bool
@@ -68,9 +66,9 @@ class RunningNode:
             self._specification, self.self_id, opened, pick, recorder=recorder, told=self._told, stepped=self._stepped
         )
         try:
-            self._node.driver.start(setup.config)
+            self._node.driver.start(setup.config(self.self_id))
             for key, value in setup.assignments:
-                self._node.driver.asked(setup.protocol.assign(key, value))
+                self._node.driver.asked(setup.protocol.assign(self._node.driver.state, key, value))
         except ValueError:
             opened.close()
             raise
@@ -102,7 +100,7 @@ class RunningNode:
     def _show(self, *, anyway: bool = False) -> None:
         self._gathering = None
         self._shown_state = self._node.driver.state
-        known = display.knowledge(self._specification, self._shown_state)
+        known = {name: self._specification.QUERIES[name](self._shown_state) for name in self._setup.protocol.shown}
         if known == self._shown and not anyway:
             return
         self._shown = known
@@ -146,17 +144,24 @@ class RunningNode:
         match words:
             case []:
                 pass
-            case ["set", assignment] if "=" in assignment:
-                key, _, value = assignment.partition("=")
-                try:
-                    self._node.ask(self._setup.protocol.assign(key, value))
-                except MalformedMessage as error:
-                    logger.warning("refused: %s", error.detail)
-                except NotEnabled as error:
-                    logger.warning("refused: %s", error)
             case ["view"]:
                 self._show(anyway=True)
             case ["quit"]:
                 self._stop("quit")
-            case _:
-                print(HELP, file=sys.stderr)
+            case [name, *arguments]:
+                self._ask(name, arguments)
+
+    def _ask(self, name: str, arguments: list[str]) -> None:
+        """Has the node carry out a typed command; says what can be typed if it is none."""
+        try:
+            if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
+                key, _, value = arguments[0].partition("=")
+                self._node.ask(self._setup.protocol.assign(self._node.driver.state, key, value))
+            elif name in self._specification.COMMAND.cases:
+                self._node.ask(typed.command(self._specification.COMMAND, name, arguments))
+            else:
+                print(typed.help_of(self._specification.COMMAND), file=sys.stderr)
+        except MalformedMessage as error:
+            logger.warning("refused: %s", error.detail)
+        except NotEnabled as error:
+            logger.warning("refused: %s", error)

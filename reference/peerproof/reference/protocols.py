@@ -6,12 +6,12 @@ The rest they take from the specification, which lies in `peerproof.spec.<name>`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final, cast
 
-from peerproof.spec.core import Specification
+from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.wire import Plain
 
 
@@ -21,17 +21,23 @@ class Protocol:
 
     name: str
     transport: str  #: what carries its messages
-    seeds: str  #: the member of the configuration with the addresses to ask first
     period: str  #: the member of the configuration with the time from one round to the next
-    assignment: str  #: the command that sets a key to a value; its members are `key` and `value`
+    shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first lists what it knows of others
+    placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
+    assigned: Callable[[Any, str, str], Plain]  #: state, key, value -> the command that sets a key to a value
+    restarted: Callable[[Any], Any] = lambda config: config  #: the configuration of a node that comes back with what it keeps
 
     def specification(self) -> Specification:
         """The protocol itself."""
         return cast("Specification", import_module(f"peerproof.spec.{self.name}"))
 
-    def assign(self, key: str, value: str) -> Any:
-        """The command that sets a key to a value. Raises MalformedMessage if there is none."""
-        return self.specification().COMMAND.value({"type": self.assignment, "key": key, "value": value})
+    def configured(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
+        """The configuration of a node at this address that is to ask these first. Raises ValueError as `configuration` does."""
+        return configuration(self, {**self.placed(self_id, seeds), **plain})
+
+    def assign(self, state: Any, key: str, value: str) -> Any:
+        """The command by which a node in this state sets a key to a value. Raises MalformedMessage if there is none."""
+        return self.specification().COMMAND.value(self.assigned(state, key, value))
 
     def capabilities(self) -> list[str]:
         """What a harness can do with it, in the words of the adapter protocol."""
@@ -47,10 +53,53 @@ class Protocol:
         ]
 
 
+def swim_uuid(address: NodeId) -> str:
+    """The name of a SWIM node that was given none: the same address has the same name everywhere."""
+    from uuid import NAMESPACE_URL, uuid5
+
+    return str(uuid5(NAMESPACE_URL, f"swim://{address}"))
+
+
+def _swim_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
+    from peerproof.spec.swim.state import host_and_port
+
+    places = ((seed, *host_and_port(seed)) for seed in seeds)
+    return {
+        "uuid": swim_uuid(self_id),
+        "seeds": [{"uuid": swim_uuid(seed), "host": host, "port": port} for seed, host, port in places],
+    }
+
+
+def _swim_assigned(state: Any, key: str, value: str) -> Plain:
+    import json
+
+    from peerproof.spec.swim.transit import escaped
+
+    return {"type": "set_payload", "uuid": state.uuid, "data": {**json.loads(state.payload), escaped(key): escaped(value)}}
+
+
 #: Protocols by name.
 PROTOCOLS: Final[Mapping[str, Protocol]] = {
     protocol.name: protocol
-    for protocol in (Protocol("scuttlebutt", transport="udp", seeds="seeds", period="interval", assignment="update_local"),)
+    for protocol in (
+        Protocol(
+            "scuttlebutt",
+            transport="udp",
+            period="interval",
+            shown=("view", "status"),
+            placed=lambda _, seeds: {"seeds": list(seeds)},
+            assigned=lambda _, key, value: {"type": "update_local", "key": key, "value": value},
+        ),
+        Protocol(
+            "swim",
+            transport="udp",
+            period="interval",
+            shown=("nodes", "own"),
+            placed=_swim_placed,
+            assigned=_swim_assigned,
+            restarted=lambda config: replace(config, restart_counter=config.restart_counter + 1),
+        ),
+    )
 }
 
 

@@ -87,9 +87,9 @@ class Simulation:
         """A node is gone, with all that it knew; datagrams to it are lost."""
         self._places.pop(node, None)
 
-    def restart(self, node: NodeId) -> None:
-        """A node comes back at its address, with its configuration and nothing else."""
-        self.start(node, self._configs[node])
+    def restart(self, node: NodeId, kept: Callable[[Any], Any] = lambda config: config) -> None:
+        """A node comes back at its address, with what `kept` makes of its configuration and nothing else."""
+        self.start(node, kept(self._configs[node]))
 
     def ask(self, node: NodeId, command: Any) -> None:
         """The application on top of a node wants something, now; on top of a crashed node there is none."""

@@ -64,6 +64,7 @@ QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "node_info": node_info,
     "nodes": nodes,
     "own": own,
+    "state": STATE.plain,
 }
 
 __all__ = [

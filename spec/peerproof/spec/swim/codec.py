@@ -134,7 +134,7 @@ NOTICE: Final = Tagged(
 CONFIG: Final = Record(
     Config,
     uuid=UUID_TEXT,
-    restart=COUNTER,
+    restart_counter=COUNTER,
     seeds=ListOf(Record(Seed, uuid=UUID_TEXT, host=HOST, port=PORT)),
     interval=Whole(1),
     ae_size=Whole(),

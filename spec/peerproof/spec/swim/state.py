@@ -41,7 +41,7 @@ class Config:
     """How a node is configured."""
 
     uuid: Uuid  #: its name
-    restart: int = 0  #: how often it was restarted; whoever runs it counts [SA-48]
+    restart_counter: int = 0  #: how often it was restarted; whoever runs it counts [SA-48]
     seeds: tuple[Seed, ...] = ()
     interval: Duration = PING_INTERVAL_MS  #: from one quantum to the next [S-02, SA-01]
     ae_size: int = 2  #: rows in anti-entropy [SA-28]
@@ -50,8 +50,8 @@ class Config:
     cluster_events: tuple[EventType, ...] = ()  #: subscriptions from the start [S-57]
 
     def __post_init__(self) -> None:
-        if not 0 <= self.restart <= COUNTER_MAX:
-            raise ValueError(f"restart must be from 0 to 2^63-1, not {self.restart}")
+        if not 0 <= self.restart_counter <= COUNTER_MAX:
+            raise ValueError(f"restart_counter must be from 0 to 2^63-1, not {self.restart_counter}")
         if self.interval < 1 or self.ae_size < 0:
             raise ValueError(f"interval must be at least 1 millisecond and ae_size not negative: {self}")
         if not LEAST_DATAGRAM <= self.max_datagram <= MOST_DATAGRAM:

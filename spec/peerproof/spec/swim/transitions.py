@@ -82,7 +82,7 @@ def initial(self_id: NodeId, config: Config) -> Next:
     state = State(
         self_id,
         config,
-        Incarnation(config.restart, 0),
+        Incarnation(config.restart_counter, 0),
         Table(rows),
         cluster_subscriptions=frozenset(config.cluster_events),
     )
