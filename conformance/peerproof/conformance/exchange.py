@@ -150,7 +150,7 @@ class _Script:
 
     def observe(self, observe: Mapping[str, Any]) -> Asking:
         """A query gives what it should."""
-        value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"])
+        value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
         self.trial.story.append(Happening(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
         self.bound = self.judged("observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound)
 
@@ -200,7 +200,8 @@ class _Script:
         matchers = [self.matcher(message, in_plain_form) for message in wanted]
         found = [self.seen(message, in_plain_form) for message in self.stage.messages]
         expected = matchers if order == "ordered" else {"multiset": matchers}
-        after = next(bindings(expected, found, bound), None)
+        literally = not in_plain_form and matchers == found  # addresses and bytes are no matchers
+        after = bound if literally else next(bindings(expected, found, bound), None)
         if after is None:
             difference = first_difference(expected, found, bound, f"{self.where}.messages")
             assert difference is not None, "what does not fit differs"
