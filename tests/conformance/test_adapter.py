@@ -168,7 +168,7 @@ def test_requests_sent_at_once_are_answered_up_to_the_one_that_kills() -> None:
 
 def test_an_adapter_without_batches_is_asked_one_by_one() -> None:
     adapter = started("no-batch")
-    replies = adapter.ask_at_once([decode(number) for number in range(1, 25)])
+    replies = adapter.ask_at_once([decode(number) for number in range(1, 25)], [never] * 24)
     adapter.stop()
 
     assert [reply["value"]["entries"][0]["version"] for reply in replies] == [str(number) for number in range(1, 25)]

@@ -335,7 +335,7 @@ def test_messages_of_a_cluster_arrive_unless_a_cut_lies_between(written: Written
 
 
 def test_a_case_that_needs_what_the_implementation_does_not_offer_is_skipped_with_the_reason(written: Written) -> None:
-    text = STEPS.format(level="must", steps="  needs: [state.load]\n" + RIGHT["ordered"])
+    text = STEPS.format(level="must", steps="  needs: [time.travel]\n" + RIGHT["ordered"])
     (result,) = judged(written(exchange=text))[0].values()
 
-    assert (result.status, result.reason) == ("skipped", "the implementation does not offer state.load")
+    assert (result.status, result.reason) == ("skipped", "the implementation does not offer time.travel")

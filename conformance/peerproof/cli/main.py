@@ -19,6 +19,7 @@ COMMANDS = (
     ("replay", "replay", "run one vector once and show every line"),
     ("smoke", "smoke", "check an adapter before its implementation"),
     ("lint", "lint", "check the vectors themselves"),
+    ("generate", "generate", "make vectors from the state graphs of the models, or check them"),
     ("coverage", "coverage", "the clause matrix: which clause is held by what"),
     ("model-check", "model_check", "check the TLA+ models with TLC: what must hold holds, what must fail fails"),
     ("graph", "graph", "compare the state graphs of TLA+ and Python"),

@@ -11,7 +11,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -77,8 +77,8 @@ class Adapter(Protocol):
         """The replies to requests, none of which depends on another's reply. Raises Trouble."""
         ...
 
-    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
-        """The same as fast as possible, for requests in which there is nothing to choose. Raises Trouble."""
+    def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
+        """The same as fast as possible; who answers the questions of each request stands beside it. Raises Trouble."""
         ...
 
     def stop(self) -> bool:
@@ -175,7 +175,7 @@ class LineAdapter:
         self._channel = self._open_channel()
         self._next_id = 0
         try:
-            (reply,) = self._exchange([introduction(self._suite)], _no_choice, self._patience.hello)
+            (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
             hello = hello_of(reply)
         except Trouble as trouble:
             self.kill()
@@ -191,27 +191,31 @@ class LineAdapter:
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
         """The replies to requests, none of which depends on another's reply. Raises Trouble."""
+        return self._ask(requests, [choose] * len(requests))
+
+    def _ask(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         replies: list[Reply] = []
         for group in self._groups(requests):
             try:
-                replies += self._exchange(group, choose, self._patience.op)
+                replies += self._exchange(group, choosing[len(replies) :][: len(group)], self._patience.op)
             except Trouble as trouble:
                 trouble.answered = [*replies, *trouble.answered]
                 raise
         return replies
 
-    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """
-        The same in batches, for requests in which there is nothing to choose. Raises Trouble.
+        The same in batches. Raises Trouble.
 
-        An adapter that has no batch is asked without. Trouble in a batch says nothing about which request it was.
+        An adapter that has no batch is asked without. Trouble in a batch says nothing about which request it was. The items have
+        ids for the questions of those that ask.
         """
         replies: list[Reply] = []
         while self._batch and len(replies) < len(requests):
             items = requests[len(replies) : len(replies) + self._batch]
             begin = time.monotonic()
             try:
-                (reply,) = self._exchange([{"op": "batch", "items": items}], _no_choice, self._patience.op)
+                reply = self._exchange_batch(items, choosing[len(replies) :][: len(items)])
             except Trouble as trouble:
                 trouble.answered = replies
                 raise
@@ -222,14 +226,14 @@ class LineAdapter:
             replies += results
             well_within = time.monotonic() - begin < self._patience.op * _WELL_WITHIN or not self._patience.op
             self._batch = min(LARGEST_BATCH, self._batch * 2) if well_within else max(1, self._batch // 2)
-        return replies + self.ask(requests[len(replies) :], _no_choice)
+        return replies + self._ask(requests[len(replies) :], choosing[len(replies) :])
 
     def stop(self) -> bool:
         """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
         if self._channel is None:
             return True
         try:
-            self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
+            self._exchange([{"op": "bye"}], [nothing_to_choose], self._patience.bye)
         except Trouble:
             self.kill()
             return False
@@ -260,7 +264,18 @@ class LineAdapter:
                 groups.append([request])
         return groups
 
-    def _exchange(self, requests: Sequence[Request], choose: Choose, seconds: float) -> list[Reply]:
+    def _exchange_batch(self, items: Sequence[Request], choosing: Sequence[Choose]) -> Reply:
+        first = self._next_id
+        self._next_id += len(items)
+        numbered = [{"id": first + index, **item} for index, item in enumerate(items)] if self._oracle else list(items)
+        choose = {first + index: chooser for index, chooser in enumerate(choosing)}
+        (reply,) = self._exchange([{"op": "batch", "items": numbered}], [choose], self._patience.op)
+        return reply
+
+    def _exchange(
+        self, requests: Sequence[Request], choosing: Sequence[Choose | Mapping[int, Choose]], seconds: float
+    ) -> list[Reply]:
+        """The replies to requests. A batch has a chooser for each of its items, by their ids."""
         assert self._channel is not None, "an adapter is started before it is asked"
         first = self._next_id
         self._next_id += len(requests)
@@ -270,15 +285,15 @@ class LineAdapter:
                 self._watch(">", line)
         self._channel.write(("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))
         replies: list[Reply] = []
-        for index in range(len(requests)):
+        for number, choose in enumerate(choosing, start=first):
             try:
-                replies.append(self._reply(first + index, choose, seconds))
+                replies.append(self._reply(number, choose if isinstance(choose, Mapping) else {number: choose}, seconds))
             except Trouble as trouble:
                 trouble.answered = replies
                 raise
         return replies
 
-    def _reply(self, expected_id: int, choose: Choose, seconds: float) -> Reply:
+    def _reply(self, expected_id: int, choosing: Mapping[int, Choose], seconds: float) -> Reply:
         deadline = time.monotonic() + seconds if seconds else None
         while True:
             reply = self._line(deadline, seconds)
@@ -287,13 +302,14 @@ class LineAdapter:
                 if reply.get("id") != expected_id or type(reply["id"]) is not int:
                     raise self._trouble("garbled", f"expected the reply to request {expected_id}, found id {reply.get('id')!r}")
                 return reply
-            if not isinstance(question, dict) or question.get("for") != expected_id:
-                raise self._trouble("garbled", f'a choice is an object with "for": {expected_id}, the open request: {question!r}')
+            if not isinstance(question, dict) or type(asked := question.get("for")) is not int or asked not in choosing:
+                open_ones = expected_id if expected_id in choosing else f"the id of an item of batch {expected_id}"
+                raise self._trouble("garbled", f'a choice is an object with "for": {open_ones}, the open request: {question!r}')
             try:
-                pick = choose(question)
+                pick = choosing[asked](question)
             except WrongQuestion as error:
                 raise self._trouble("garbled", str(error)) from None
-            answer = _encode({"choice": {"for": expected_id, "n": question.get("n"), "pick": pick}})
+            answer = _encode({"choice": {"for": asked, "n": question.get("n"), "pick": pick}})
             if self._watch:
                 self._watch(">", answer)
             assert self._channel is not None
@@ -331,7 +347,8 @@ class LineAdapter:
         return Trouble(kind, detail, errors=self._channel.errors)
 
 
-def _no_choice(question: dict[str, Any]) -> list[int]:
+def nothing_to_choose(question: dict[str, Any]) -> list[int]:
+    """Answers no question. Raises WrongQuestion."""
     raise WrongQuestion(f"asked for a choice where there is nothing to choose: {question!r}")
 
 

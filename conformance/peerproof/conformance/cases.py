@@ -19,6 +19,7 @@ DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "unchanged": hostile_cases.unchanged,
     "serves": hostile_cases.serves,
     "exchange": exchange.exchange,
+    "model": exchange.exchange,
     "cluster": exchange.cluster,
 }
 

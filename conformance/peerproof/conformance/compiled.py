@@ -19,7 +19,7 @@ from peerproof.conformance import sources
 #: So many states of the sources are kept: of some branches, or of some installed versions.
 KEPT: Final = 8
 
-_READERS: Final = ("vectors", "vector_file", "yaml_subset", "schema", "compiled")
+_READERS: Final = ("vectors", "vector_file", "model_table", "model_vectors", "yaml_subset", "schema", "compiled")
 
 
 def folder() -> Path | None:
@@ -36,7 +36,7 @@ def key(digest: str) -> str:
     """Names the compiled form of the sources with this digest, as this code would compile them."""
     hashed = sha256(digest.encode())
     paths = [Path(__file__).with_name(f"{name}.py") for name in _READERS]
-    for path in (*paths, sources.schema("vector"), sources.schema("retired")):
+    for path in (*paths, *map(sources.schema, ("vector", "model", "retired"))):
         hashed.update(path.read_bytes() if path.exists() else b"")
     return hashed.hexdigest()
 

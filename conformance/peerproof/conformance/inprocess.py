@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from peerproof.conformance.adapter import Choose, Patience, Trouble, Unusable, Watch, introduction
+from peerproof.conformance.adapter import Choose, Patience, Trouble, Unusable, Watch, introduction, nothing_to_choose
 from peerproof.conformance.choices import WrongQuestion
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, hello_of
 
@@ -43,7 +43,7 @@ class InProcess:
         self._next_id = 0
         self._worker = _Worker(self._made)
         try:
-            (reply,) = self._exchange([introduction(self._suite)], _no_choice, self._patience.hello)
+            (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
             return hello_of(reply)
         except (Trouble, Misshapen) as error:
             self.kill()
@@ -52,18 +52,18 @@ class InProcess:
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
         """The replies to requests. Raises Trouble."""
-        return self._exchange(requests, choose, self._patience.op)
+        return self._exchange(requests, [choose] * len(requests), self._patience.op)
 
-    def ask_at_once(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """The same: in one process there is nothing to gain by a batch."""
-        return self.ask(requests, _no_choice)
+        return self._exchange(requests, choosing, self._patience.op)
 
     def stop(self) -> bool:
         """Says goodbye; whether that was answered. Never raises."""
         if self._worker is None:
             return True
         try:
-            self._exchange([{"op": "bye"}], _no_choice, self._patience.bye)
+            self._exchange([{"op": "bye"}], [nothing_to_choose], self._patience.bye)
         except Trouble:
             return False
         finally:
@@ -88,11 +88,11 @@ class InProcess:
         handle: Handle = getattr(import_module(module), name)().handle
         return handle
 
-    def _exchange(self, requests: Sequence[Request], choose: Choose, seconds: float) -> list[Reply]:
+    def _exchange(self, requests: Sequence[Request], choosing: Sequence[Choose], seconds: float) -> list[Reply]:
         assert self._worker is not None, "an adapter is started before it is asked"
         first = self._next_id
         self._next_id += len(requests)
-        task = _Task([{"id": first + index, **request} for index, request in enumerate(requests)], choose)
+        task = _Task([{"id": first + index, **request} for index, request in enumerate(requests)], choosing)
         if self._watch:
             for request in task.requests:
                 self._watch(">", _encode(request))
@@ -122,9 +122,9 @@ class InProcess:
 class _Task:
     """Requests on their way to the thread, and replies on their way back."""
 
-    def __init__(self, requests: list[Request], choose: Choose) -> None:
+    def __init__(self, requests: list[Request], choosing: Sequence[Choose]) -> None:
         self.requests: Final = requests
-        self.choose: Final = choose
+        self.choosing: Final = choosing  #: who answers the questions of each
         self.replies: list[Reply] = []
         self.failure: tuple[str, str, str] | None = None  #: kind, detail and traceback
         self.abandoned = False
@@ -143,10 +143,10 @@ class _Worker:
         while (task := self.requests.get()) is not None:
             try:
                 handle = handle or make()
-                for request in task.requests:
+                for request, choose in zip(task.requests, task.choosing, strict=True):
                     if task.abandoned:
                         return
-                    task.replies.append(_reply(request, handle(request, task.choose)))
+                    task.replies.append(_reply(request, handle(request, choose)))
             except WrongQuestion as error:
                 task.failure = ("garbled", str(error), "")
             except _NoReply as error:
@@ -167,7 +167,3 @@ def _reply(request: Request, reply: Any) -> Reply:
     if reply.get("id", request["id"]) != request["id"]:
         raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
     return reply
-
-
-def _no_choice(question: dict[str, Any]) -> list[int]:
-    raise WrongQuestion(f"asked for a choice where there is nothing to choose: {question!r}")

@@ -1,7 +1,8 @@
 """
 A lane: one process of the implementation, and the cases that are tried on it one after the other.
 
-Codec cases are packed together, since nothing in them depends on an earlier answer. When the implementation fails to answer
+Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out
+at once. When the implementation fails to answer
 in the middle of a pack, nobody is blamed yet: each case that is still open is a suspect and is tried by itself. Whoever then
 crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no suspect does it by
 itself, the first of them stands for the pack, unconfirmed.
@@ -11,16 +12,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.conformance.adapter import Adapter, Trouble, Unusable
+from peerproof.conformance.adapter import Adapter, Choose, Trouble, Unusable, nothing_to_choose
 from peerproof.conformance.cases import DIALOGUES
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Case, Happening, Miss, Trial, Verdict
+from peerproof.conformance.trial import Case, Dialogue, Happening, Miss, Trial, Verdict
 
 Emit = Callable[[Result], None]
 
@@ -65,20 +67,33 @@ class Playing:
         self.trial = trial
         self.requests: Sequence[Request] = ()
         self.outcome: Verdict | Miss | None = None  #: None as long as it goes on
-        self._dialogue = DIALOGUES[trial.case.part](trial)
+        self._dialogue = _closing(trial, DIALOGUES[trial.case.part](trial))
         self.feed(None)
 
     def feed(self, replies: list[Reply] | None) -> None:
         """The dialogue goes on with the replies to its requests."""
         try:
-            for request, reply in zip(self.requests, replies or (), strict=True):
-                _check(request, reply)
-            self.requests = next(self._dialogue) if replies is None else self._dialogue.send(replies)
+            if replies is None:
+                self.requests = next(self._dialogue)
+            elif wrong := next(filter(None, map(_misfit, self.requests, replies)), None):
+                self.requests = self._dialogue.throw(wrong)
+            else:
+                self.requests = self._dialogue.send(replies)
         except StopIteration as end:
             self.outcome = end.value
-        except Miss as miss:
-            self.outcome = miss
-            self._dialogue.close()
+
+
+def _closing(trial: Trial, dialogue: Dialogue) -> Generator[Sequence[Request], list[Reply], Verdict | Miss]:
+    """A dialogue that ends with the goodbye to every node that it has opened, however it comes out."""
+    outcome: Verdict | Miss
+    try:
+        outcome = yield from dialogue
+    except Miss as miss:
+        outcome = miss
+    if trial.handles:
+        with suppress(Miss):  # an adapter that cannot say goodbye is no mistake of the implementation
+            yield [{"op": "close", "handle": handle} for handle in trial.handles]
+    return outcome
 
 
 class Lane:
@@ -92,7 +107,7 @@ class Lane:
 
     def run(self, pack: Sequence[Case], emit: Emit) -> None:
         """Tries cases, as long as there is any going on."""
-        if len(pack) > 1 and all(case.codec for case in pack):
+        if len(pack) > 1 and all(case.pack for case in pack):
             self._packed(pack, emit)
             return
         for case in pack:
@@ -123,8 +138,6 @@ class Lane:
         try:
             while playing.outcome is None:
                 playing.feed(self._adapter.ask(playing.requests, trial.choices.answer))
-            if trial.handles:
-                self._adapter.ask([{"op": "close", "handle": handle} for handle in trial.handles], trial.choices.answer)
         except Trouble as trouble:
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
@@ -142,7 +155,10 @@ class Lane:
             begin = time.perf_counter()
             replies: Sequence[Reply]
             try:
-                replies = self._adapter.ask_at_once([request for playing in open_ones for request in playing.requests])
+                asked = [(request, playing) for playing in open_ones for request in playing.requests]
+                replies = self._adapter.ask_at_once(
+                    [request for request, _ in asked], [_chooser(playing) for _, playing in asked]
+                )
             except Trouble as raised:
                 trouble, replies = raised, raised.answered
             position = 0
@@ -190,6 +206,10 @@ class Lane:
             self._control.end(f"the implementation cannot be started again: {error}", unusable=True)
             return False
         return True
+
+
+def _chooser(playing: Playing) -> Choose:
+    return nothing_to_choose if playing.trial.case.codec else playing.trial.choices.answer
 
 
 def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Result:
@@ -249,16 +269,17 @@ def skipped(case: Case, reason: str) -> Result:
     return Result(case.id, "skipped", vector.id, vector.rev, vector.level, vector.clauses, reason=reason)
 
 
-def _check(request: Request, reply: Reply) -> None:
-    """Raises Miss if that is no reply to the request, or the adapter's error."""
+def _misfit(request: Request, reply: Reply) -> Miss | None:
+    """What is wrong if that is no reply to the request, or the adapter's error."""
     op = request["op"]
     try:
         check(request, reply)
     except Misshapen as error:
-        raise Miss("misshapen", Difference(f"reply to {op}", str(error), reply)) from None
+        return Miss("misshapen", Difference(f"reply to {op}", str(error), reply))
     if trouble := reply.get("error"):
         failure = _FAILURE_OF_ERROR.get(trouble["code"], "error")
-        raise Miss(failure, Difference(f"reply to {op}", {"ok": True}, {"error": trouble}))
+        return Miss(failure, Difference(f"reply to {op}", {"ok": True}, {"error": trouble}))
+    return None
 
 
 def _since(begin: float) -> float:

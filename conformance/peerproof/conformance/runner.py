@@ -19,7 +19,7 @@ from peerproof.conformance.protocol import Hello
 from peerproof.conformance.result import Result
 from peerproof.conformance.trial import Case
 
-#: So many codec cases are asked together at most.
+#: So many cases are asked together at most.
 PACK: Final = 128
 
 _TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
@@ -120,10 +120,13 @@ def _judged(result: Result, settings: Settings) -> Result:
 
 
 def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
-    """Codec cases together, enough packs for every lane; each other case by itself."""
-    codec = [case for case in cases if case.codec]
-    size = max(1, min(PACK, -(-len(codec) // jobs)))
-    return [codec[start : start + size] for start in range(0, len(codec), size)] + [[case] for case in cases if not case.codec]
+    """Cases of the codec together, those of a model together, enough packs for every lane; each other case by itself."""
+    packs: list[list[Case]] = []
+    for kind in ("codec", "model"):
+        together = [case for case in cases if case.pack == kind]
+        size = max(1, min(PACK, -(-len(together) // jobs)))
+        packs += [together[start : start + size] for start in range(0, len(together), size)]
+    return packs + [[case] for case in cases if case.pack is None]
 
 
 def _lane(lane: Lane, packs: deque[list[Case]], control: Control, emit: Emit) -> None:

@@ -17,6 +17,8 @@ from peerproof.conformance.yaml_subset import Document, VectorError
 
 _UNKNOWN: Final = "unknown field"
 
+_SHOWN: Final = 200  #: characters of a message that may show a whole document
+
 _IN_WORDS: Final = {
     "object": "a mapping",
     "array": "a list",
@@ -33,6 +35,15 @@ def misfits(document: Document, name: str) -> list[VectorError]:
         found += _explained(document, error)
     unique = {str(error): error for error in found}
     return sorted(unique.values(), key=lambda error: (not error.message.startswith(_UNKNOWN), error.line, error.column))
+
+
+def unfit(data: Any, name: str) -> str | None:
+    """What in data does not fit the schema of this name, in a sentence; the first such part."""
+    error = next(iter(sorted(_validator(name).iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))), None)
+    if error is None:
+        return None
+    where = ".".join(map(str, error.absolute_path))
+    return f"{where}: {error.message[:_SHOWN]}" if where else str(error.message[:_SHOWN])
 
 
 @cache

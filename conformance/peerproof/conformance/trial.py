@@ -98,6 +98,11 @@ class Case:
         """Whether it takes no node, so that it can be asked together with others."""
         return self.part in ("decode", "encode", "reencode", "rejects")
 
+    @property
+    def pack(self) -> str | None:
+        """What it can be asked together with, the requests of all in turn; None if it is asked alone."""
+        return "codec" if self.codec else self.part if self.part == "model" else None
+
 
 @dataclass
 class Trial:

@@ -8,13 +8,13 @@ or having nowhere to write it, costs nothing but time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from peerproof.conformance import compiled, sources
+from peerproof.conformance import compiled, model_table, sources
 from peerproof.conformance.yaml_subset import VectorError
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
@@ -34,7 +34,7 @@ class Vector:
     rev: int  #: grows when what the vector demands changes
     title: str
     protocol: str
-    layer: str  #: codec, exchange or cluster
+    layer: str  #: codec, exchange, cluster, or model for what is made from a state graph
     level: str  #: must, should or may
     clauses: tuple[str, ...]
     flags: tuple[str, ...]
@@ -72,7 +72,7 @@ def load(root: Path | None = None) -> Suite:
         plain = _compile(root, contents)
         compiled.store(key, plain)
     return Suite(
-        vectors=tuple(_vector(*row) for row in plain["vectors"]),
+        vectors=(*(_vector(*row) for row in plain["vectors"]), *_from_tables(plain["tables"])),
         digest=digest,
         version=f"{VERSION}+sha256:{digest[:12]}",
         notes=plain["notes"],
@@ -83,14 +83,15 @@ def load(root: Path | None = None) -> Suite:
 
 
 def _contents(root: Path) -> dict[str, bytes]:
-    """Every source below the root by its path from there."""
+    """Every source below the root by its path from there: YAML, and the tables that are made from models."""
     if not root.is_dir():
         raise VectorError(sources.shown(root), None, "there is no such folder of vectors")
     found: dict[str, bytes] = {}
-    for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file()):
+    for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
-        if relative != RETIRED and (path.suffix != ".yaml" or relative.count("/") != 2):  # noqa: PLR2004  # as the message says
-            raise VectorError(sources.shown(path), None, "expected a path like PROTOCOL/LAYER/TOPIC.yaml below the vectors' root")
+        if relative != RETIRED and not _is_table(relative) and (path.suffix != ".yaml" or relative.count("/") != 2):  # noqa: PLR2004  # as the message says
+            expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
+            raise VectorError(sources.shown(path), None, f"expected a path like {expected} below the vectors' root")
         try:
             found[relative] = path.read_bytes()
         except OSError as error:
@@ -106,7 +107,7 @@ def _digest(contents: Mapping[str, bytes]) -> str:
     return hashed.hexdigest()
 
 
-def _vector(file: str, line: int, needs: list[str], body: dict[str, Any]) -> Vector:
+def _vector(file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
     protocol, layer, _ = body["id"].split("/")
     return Vector(
         id=body["id"],
@@ -124,8 +125,19 @@ def _vector(file: str, line: int, needs: list[str], body: dict[str, Any]) -> Vec
     )
 
 
+def _is_table(relative: str) -> bool:
+    return relative.endswith(".json") and relative.split("/")[1:-1] == [model_table.LAYER]
+
+
+def _from_tables(tables: Iterable[tuple[str, Any, list[Any]]]) -> Iterator[Vector]:
+    for file, plain, rows in tables:
+        table = model_table.table_of(plain)
+        for kind, number, line, needs, labels in rows:
+            yield _vector(file, line, needs, model_table.Expanded(table, kind, number, labels))
+
+
 def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    from peerproof.conformance import vector_file
+    from peerproof.conformance import model_vectors, vector_file
     from peerproof.conformance.schema import misfits
     from peerproof.conformance.yaml_subset import parse
 
@@ -134,6 +146,8 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     retired: dict[str, Any] = {}
     seen: dict[str, str] = {}
     for name, content in contents.items():
+        if _is_table(name):
+            continue
         document = parse(content, sources.shown(root / name))
         if name == RETIRED:
             found, retired = misfits(document, "retired"), document.data
@@ -152,6 +166,11 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     _check_retired(root, retired, seen)
     return {
         "vectors": rows,
+        "tables": [
+            (name, *model_vectors.compiled(content, PurePosixPath(name), sources.shown(root / name)))
+            for name, content in contents.items()
+            if _is_table(name)
+        ],
         "notes": notes,
         "aliases": retired.get("aliases", {}),
         "withdrawn": retired.get("withdrawn", {}),

@@ -1,0 +1,219 @@
+"""
+Tables of vectors from the state graphs of a protocol's model.
+
+Which configurations: those that are called `tiny`, whose paths take every edge of the graph, and those whose names begin with
+`small`, whose paths take every local step. The paths that take every edge of the small ones are too many to keep; their
+number and digest stand in the table, and whoever wants them makes them (`every_edge`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
+from importlib import import_module
+from typing import Any, Final
+
+from peerproof.conformance.clauses import Clauses, load
+from peerproof.conformance.coverage import in_order
+from peerproof.conformance.local_steps import Event, LocalSteps, Progress, local_steps
+from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, table_of, timed
+from peerproof.conformance.model_vectors import kind_of
+from peerproof.conformance.path_cover import covering, state_graph
+from peerproof.spec.core import Asked, Expired, Instant, Received, Send
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.properties import InFlight
+from peerproof.spec.world import NOW
+from peerproof.tla.manifest import Configuration, configurations
+
+#: The configuration of which every edge is in the repository.
+WHOLE: Final = "tiny"
+
+
+def chosen(protocol: str) -> list[Configuration]:
+    """The configurations that tables are made of. Raises BadManifest."""
+    return [one for name, one in configurations(protocol).items() if name == WHOLE or name.startswith("small")]
+
+
+def generated(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
+    """The text of a configuration's table; with `every_edge`, of one whose paths take every edge."""
+    return text(_plain(configuration, every_edge=every_edge, progress=progress))
+
+
+def text(plain: Mapping[str, Any]) -> str:
+    """A table as its file holds it: a line for each row, so that two versions can be compared."""
+    lines = []
+    for name, value in plain.items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join(_line(row) for row in value)
+            lines.append(f"{_line(name)}: [\n{rows}\n]")
+        else:
+            lines.append(f"{_line(name)}: {_line(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress | None) -> dict[str, Any]:
+    module = import_module(f"peerproof.spec.{configuration.protocol}.world")
+    local = local_steps(module.Model(configuration.constants), progress)
+    graph = state_graph(local)
+    whole = every_edge or configuration.name == WHOLE
+    refused = list(_refusals(local, _calls(configuration.protocol)))
+    starts = [local.timers(local.model.spec.initial(state.self_id, state.config).effects) for _, state in local.model.nodes]
+    plain: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": configuration.protocol,
+        "configuration": configuration.name,
+        "about": configuration.about,
+        "clauses": {},
+        "graph": {"worlds": len(graph.edges), "edges": graph.count},
+        "every_edge": {},
+        "nodes": [_node(local, place) | {"timers": starts[place]} for place in range(len(local.places))],
+        "states": [[place, state] for place, state in zip(local.place_of, local.plain_states, strict=True)],
+        "events": [[event.kind, *(event.plain if event.kind == "send" else [event.plain])] for event in local.events],
+        "messages": list(zip(local.receivers, local.datagrams, strict=True)),
+        "steps": local.steps,
+        "refusals": refused,
+        "paths": list(covering(graph, every_edge=whole)),
+        "walks": [],
+    }
+    table = table_of(json.loads(json.dumps(plain)))
+    plain["clauses"] = _clauses(table)
+    plain["walks"] = list(_walks(local, table, whole=whole))
+    if not whole:
+        plain["every_edge"] = fingerprint(covering(graph, every_edge=True))
+    return plain
+
+
+def _node(local: LocalSteps, place: int) -> dict[str, Any]:
+    """How a node is configured, as far as it is not the default."""
+    _, state = local.model.nodes[place]
+    form = local.model.spec.CONFIG
+    usual = form.plain(form.kind())
+    config = {name: value for name, value in form.plain(state.config).items() if value != usual[name]}
+    return {"addr": local.places[place], "config": config}
+
+
+def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
+    """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
+    count, edges, hashed = 0, 0, sha256()
+    for path in paths:
+        count, edges = count + 1, edges + len(path)
+        hashed.update(f"{' '.join(map(str, path))}\n".encode())
+    return {"paths": count, "edges": edges, "sha256": hashed.hexdigest()}
+
+
+def _calls(protocol: str) -> list[Any]:
+    """The finite domain of calls: what the application may ask of any fresh node of any configuration."""
+    module = import_module(f"peerproof.spec.{protocol}.world")
+    found: dict[Any, None] = {}
+    for configuration in configurations(protocol).values():
+        model = module.Model(configuration.constants)
+        for _, state in model.nodes:
+            found.update((event.command, None) for _, event in model.offers(state) if isinstance(event, Asked))
+    return list(found)
+
+
+def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, int]]:
+    """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
+    commands = list(calls)
+    for number, state in enumerate(local.states):
+        for command in commands:
+            try:
+                local.model.spec.step(state, Asked(NOW, command), _first)
+            except NotEnabled:
+                yield number, local.event(Event("call", local.model.spec.COMMAND.plain(command)))
+
+
+def _first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # a refusal is one whatever is drawn
+    return tuple(sorted(among)[:some])
+
+
+def _clauses(table: Table) -> dict[str, list[str]]:
+    """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
+    clauses = load(table.protocol)
+    kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
+    return {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}") for kind in kinds}
+
+
+def _cited(clauses: Clauses, function: str) -> list[str]:
+    cited = [clause for clause, places in clauses.code.items() if any(place.within.endswith(f".{function}") for place in places)]
+    found = sorted((clause for clause in cited if clause in clauses.items and clauses.items[clause].level), key=in_order)
+    if not found:
+        raise ValueError(f"the specification of {clauses.protocol} has no {function} that cites a clause")
+    return found
+
+
+def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
+    """
+    Which node under test is to walk which path, and how far.
+
+    If all edges are to be walked: every walk that is not the beginning of another. If all local steps: the walks with a step
+    that none before them has.
+    """
+    places = [place for place in range(len(table.nodes)) if begins_fresh(local, place)]
+    walks = [(place, path) for path in range(len(table.paths)) for place in places]
+    steps = {walk: tuple(in_time(local, table, *walk)) for walk in walks}
+    if whole:
+        first = {(place, *taken): (place, path) for (place, path), taken in reversed(steps.items()) if taken}
+        ordered = sorted(first.items())
+        following = [one for one, _ in ordered[1:]]
+        longest = [walk for (one, walk), other in zip(ordered, [*following, ()], strict=True) if other[: len(one)] != one]
+        yield from ((place, path, len(steps[place, path])) for path, place in sorted((path, place) for place, path in longest))
+        return
+    seen: set[int] = set()
+    for place, path in walks:
+        if not seen.issuperset(taken := steps[place, path]):
+            seen.update(taken)
+            yield place, path, len(taken)
+
+
+def begins_fresh(local: LocalSteps, place: int) -> bool:
+    """Whether a node of the model begins as one that has just started, so that nothing need be loaded."""
+    _, state = local.model.nodes[place]
+    return bool(local.model.spec.initial(state.self_id, state.config).state == state)
+
+
+def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[int]:
+    """
+    The steps of one node in a path, as far as they are the same when time passes.
+
+    In a model it does not: there, any timer may run out at any moment. A node under test has a clock.
+    """
+    steps = table.projection(place, path)
+    state = local.model.nodes[place][1]
+    clock = timed(table, place, steps)
+    for number in steps:
+        try:
+            at, row = next(clock)
+        except OutOfTime:
+            return
+        state, sent, timers = _taken(local, state, row, Instant(at))
+        if (sent, timers) != ([local.messages[message] for message in row.sent], tuple(map(tuple, row.timers))):
+            return
+        yield number
+
+
+def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Any]:
+    """The state, the messages and the timers after a step at this time."""
+    spec, (kind, plain) = local.model.spec, local.events[row.event]
+    match kind:
+        case "restart":
+            return local.model.restarted(state), [], local.timers(spec.initial(state.self_id, state.config).effects)
+        case "send":
+            event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))
+        case "call":
+            event = Asked(now, spec.COMMAND.value(plain))
+        case _:
+            event = Expired(now, spec.TIMER.value(plain))
+    answers = iter(row.picks)
+
+    def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # the answers are in order
+        return tuple(next(answers)[1]) if len(among) > 1 else tuple(among)[:some]
+
+    after, effects = spec.step(state, event, pick)
+    sent = [InFlight(state.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send)]
+    return after, sent, local.timers(effects)
