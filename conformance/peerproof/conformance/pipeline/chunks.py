@@ -1,7 +1,7 @@
 """
 From rows in the order in which files hold them to rows in the order of `traces`, without all of them in memory.
 
-Whoever reads a part of a file cuts its rows into chunks: sorted, about a thousand rows each, every chunk in the bucket of its
+Whoever reads a part of a file cuts its rows into chunks: sorted, some thousand rows each, every chunk in the bucket of its
 nodes. A bucket has whole nodes. Whoever writes a bucket reads the first keys of its chunks, then the chunks in their order,
 and gives a row out once no later chunk can hold a smaller one. So it holds no more than the chunks that overlap: one or two
 if the logs are in order, and one of every part that was read if they are not.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -27,35 +28,46 @@ from peerproof.conformance.pipeline.events import Event
 from peerproof.conformance.pipeline.tables import TRACES, Column, Table, Type
 
 #: Rows of a chunk, at most.
-CHUNK: Final = 1024
+CHUNK: Final = 4096
 
 #: A chunk of at least so many rows ends with its node, so that few chunks of large nodes overlap.
-SHORT_CHUNK: Final = 128
+SHORT_CHUNK: Final = 512
 
 #: Rows that are sorted at once while reading.
-WINDOW: Final = 32 * CHUNK
+WINDOW: Final = 8 * CHUNK
 
 #: Rows that are given out at once, about.
-GIVEN: Final = 8 * CHUNK
+GIVEN: Final = 2 * CHUNK
 
 #: Files of chunks that are open at once.
 OPEN_FILES: Final = 256
 
 _KEY: Final = ("run_id", "node", "order", "file", "place")
 
-#: In the batch's folder until it is committed; a row, and a row group, per chunk. It begins with the chunk's first key.
+#: In the batch's folder until it is committed, as the next: a row, and a row group, per chunk.
 CHUNKS: Final = Table(
     "chunks",
     "some consecutive events of a bucket",
+    ("number",),
+    (
+        Column("number", Type.WHOLE, "counts the chunks of a file"),
+        Column("rows", Type.OCTETS, "the events, as an Arrow stream"),
+    ),
+)
+
+#: A row per chunk, with the key of its first event.
+INDEX: Final = Table(
+    "index",
+    "one chunk",
     _KEY,
     (
         Column("bucket", Type.WHOLE, "the bucket"),
-        Column("run_id", Type.TEXT, "the first run"),
+        Column("number", Type.WHOLE, "the chunk"),
+        Column("run_id", Type.TEXT, "its first run"),
         Column("node", Type.TEXT, "its first node"),
-        Column("order", Type.WHOLE, "number or time of the first event"),
+        Column("order", Type.WHOLE, "number or time of its first event"),
         Column("file", Type.WHOLE, "the number of its file"),
         Column("place", Type.WHOLE, "its place there"),
-        Column("rows", Type.OCTETS, "the events, as an Arrow stream"),
     ),
 )
 
@@ -70,50 +82,65 @@ def bucket_of(run: str, node: str, buckets: int) -> int:
 
 
 class Chunker:
-    """Takes rows and writes chunks."""
+    """Takes the rows of a part of one file, and writes chunks."""
 
-    def __init__(self, output: Output, buckets: int) -> None:
+    def __init__(self, output: Output, buckets: int, file: int) -> None:
         self._output = output
         self._buckets = buckets
-        self._rows: dict[int, list[tuple[Any, ...]]] = {}
-        self._of_node: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-        self._count = 0
+        self._file = file
+        self._events: list[Event] = []
+        self._orders: list[int] = []
+        self._places: list[int] = []
+        self._index: list[tuple[Any, ...]] = []
 
-    def add(self, event: Event, order: int, file: int, place: int) -> None:
+    def add(self, event: Event, order: int, place: int) -> None:
         """One more row."""
-        key = event[0], event[3]  # by number, because by name takes longer: run and node
-        rows = self._of_node.get(key)
-        if rows is None:
-            rows = self._of_node[key] = self._rows.setdefault(bucket_of(*key, self._buckets), [])
-        rows.append((order, file, place, *event))
-        self._count += 1
-        if self._count >= WINDOW:
+        self._events.append(event)
+        self._orders.append(order)
+        self._places.append(place)
+        if len(self._events) >= WINDOW:
             self.flush()
+
+    def end(self) -> None:
+        """Write what is kept, and what there is."""
+        self.flush()
+        self._output.write(INDEX, INDEX.batch(self._index))
 
     def flush(self) -> None:
         """Write what is kept."""
-        for bucket, rows in sorted(self._rows.items()):
-            self._write(bucket, rows)
-        self._rows, self._of_node, self._count = {}, {}, 0
+        if self._events:
+            columns = zip(*self._events, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, TRACES.schema, strict=True)]
+            self.write(arrays, self._orders, self._places)
+        self._events, self._orders, self._places = [], [], []
 
-    def _write(self, bucket: int, rows: list[tuple[Any, ...]]) -> None:
-        arrays = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), _TYPES, strict=True)]
-        table = _sorted(pa.Table.from_arrays(arrays, schema=_SCHEMA))
-        for begin, end in _cuts(_group_starts(table), table.num_rows):
-            chunk = table.slice(begin, end - begin)
-            self._output.write(CHUNKS, CHUNKS.batch([(bucket, *_key(chunk, 0), _packed(chunk))]))
+    def write(self, columns: Sequence[Any], orders: Any, places: Any) -> None:
+        """Write rows that somebody else has kept: the columns of `traces`, and by which integers they are sorted."""
+        files = np.full(len(orders), self._file)
+        keys = [pa.array(column, pa.int64()) for column in (orders, files, places)]
+        table = _sorted(pa.Table.from_arrays([*keys, *columns], schema=_SCHEMA))
+        of_bucket: dict[int, list[Group]] = {}
+        for group in groups(table):
+            of_bucket.setdefault(bucket_of(group.run_id, group.node, self._buckets), []).append(group)
+        for bucket, found in sorted(of_bucket.items()):
+            rows = pa.concat_tables([table.slice(group.begin, group.end - group.begin) for group in found])
+            for begin, end in _cuts([group.end - group.begin for group in found]):
+                chunk = rows.slice(begin, end - begin)
+                self._output.write(CHUNKS, CHUNKS.batch([(len(self._index), _packed(chunk))]))
+                self._index.append((bucket, len(self._index), *_key(chunk, 0)))
 
 
-def _cuts(starts: Sequence[int], rows: int) -> Iterator[tuple[int, int]]:
-    """Where chunks begin and end, of rows of groups that begin at `starts`."""
-    begin = 0
-    for start in [*starts[1:], rows]:
-        while start - begin > CHUNK:
+def _cuts(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where chunks begin and end, of rows of groups of these lengths."""
+    begin, end, rows = 0, 0, sum(lengths)
+    for length in lengths:
+        end += length
+        while end - begin > CHUNK:
             yield begin, begin + CHUNK
             begin += CHUNK
-        if start - begin >= SHORT_CHUNK or start == rows:
-            yield begin, start
-            begin = start
+        if end - begin >= SHORT_CHUNK or end == rows:
+            yield begin, end
+            begin = end
 
 
 def _group_starts(table: Any) -> list[int]:
@@ -142,13 +169,26 @@ def _key(table: Any, row: int) -> tuple[Any, ...]:
 
 
 def _sorted(table: Any) -> Any:
-    return table.take(pc.sort_indices(table, sort_keys=[(name, "ascending") for name in _KEY]))
+    """Rows with equal keys stay in their order."""
+    ranks = [_ranks(table.column(name)) for name in _KEY]
+    return table.take(np.lexsort(ranks[::-1]))
+
+
+def _ranks(column: Any) -> Any:
+    """Numbers that are in the order of a column's values: texts are compared once each."""
+    if not pa.types.is_string(column.type):
+        return column.to_numpy()
+    encoded = column.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    rank_of = np.empty(len(encoded.dictionary), np.int64)
+    rank_of[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(rank_of))
+    return rank_of[encoded.indices.to_numpy()]
 
 
 class _Chunk(NamedTuple):
     key: tuple[Any, ...]  #: its first
     file: Path
-    row_group: int
+    number: int
 
 
 class Group(NamedTuple):
@@ -160,15 +200,15 @@ class Group(NamedTuple):
     end: int
 
 
-def merged(files: Sequence[Path], bucket: int) -> Iterator[Any]:
-    """The rows of a bucket in the order of `traces`, as `pyarrow.Table`s of its columns."""
-    chunks = sorted(chunk for file in files for chunk in _chunks(file, bucket))
+def merged(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
+    """The rows of a bucket in the order of `traces`, as `pyarrow.Table`s of its columns; of chunks in files of these names."""
+    chunks = sorted(chunk for name in names for chunk in _chunks(folder, name, bucket))
     opened = lru_cache(OPEN_FILES)(pq.ParquetFile)
     pending: list[Any] = []
     wanted = GIVEN
     for number, chunk in enumerate(chunks):
-        packed = opened(chunk.file).read_row_group(chunk.row_group, columns=["rows"]).column("rows")[0].as_buffer()
-        pending.append(pa.ipc.open_stream(packed).read_all())
+        packed = opened(chunk.file).read_row_group(chunk.number, columns=["rows"], use_threads=False).column("rows")[0]
+        pending.append(pa.ipc.open_stream(packed.as_buffer()).read_all())
         last = number + 1 == len(chunks)
         if last or sum(table.num_rows for table in pending) >= wanted:
             whole = _joined(pending)
@@ -179,17 +219,18 @@ def merged(files: Sequence[Path], bucket: int) -> Iterator[Any]:
             wanted = max(GIVEN, 2 * pending[0].num_rows)  # or chunks that all overlap would be sorted again for each
 
 
-def _chunks(file: Path, bucket: int) -> Iterator[_Chunk]:
-    table = pq.read_table(file, columns=["bucket", *_KEY], partitioning=None)
-    for number, (of, *key) in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True)):
-        if of == bucket:
-            yield _Chunk(tuple(key), file, number)
+def _chunks(folder: Path, name: str, bucket: int) -> Iterator[_Chunk]:
+    if (folder / INDEX.name / name).exists():  # a part without a row has none
+        table = pq.read_table(folder / INDEX.name / name, filters=[("bucket", "=", bucket)], partitioning=None)
+        keys = zip(*(table.column(column).to_pylist() for column in _KEY), strict=True)
+        for key, number in zip(keys, table.column("number").to_pylist(), strict=True):
+            yield _Chunk(key, folder / CHUNKS.name / name, number)
 
 
 def _joined(tables: list[Any]) -> Any:
     whole = pa.concat_tables(tables)
     filled = [table for table in tables if table.num_rows]
-    in_order = all(_key(a, a.num_rows - 1) <= _key(b, 0) for a, b in zip(filled, filled[1:], strict=False))
+    in_order = all(_key(a, a.num_rows - 1) <= _key(b, 0) for a, b in pairwise(filled))
     return whole if in_order else _sorted(whole)
 
 

@@ -32,8 +32,8 @@ class ForeignLines:
         self._run = run
         self._protocol = mapping.specification.NAME
 
-    def __call__(self, data: bytes) -> Event | None:
-        """The row of a line, or None if it is to be ignored. Raises Unreadable."""
+    def __call__(self, data: bytes, file: str, offset: int) -> Event | None:
+        """The row of a line at this byte of a file, or None if it is to be ignored. Raises Unreadable."""
         line = _decode(data)
         if type(line) is not dict:
             raise Unreadable("not_json", "expected a JSON object")
@@ -60,6 +60,8 @@ class ForeignLines:
             None,
             column_text(rule.state(line)) if rule.state else None,
             column_text(rule.refused(line)) if rule.refused else None,
+            file,
+            offset,
         )
 
     def _rule(self, line: Any) -> EventRule:

@@ -7,6 +7,7 @@ the members of a trace line, of their types.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -43,44 +44,50 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 _decode: Final = msgspec.json.Decoder(_Line).decode
 
+#: Runs, implementations and nodes are few.
+_text: Final = lru_cache(2**16)(column_text)
+
 #: Is in every line with a text that is not UTF-8, which is an object; and in few others.
 _HEX: Final = b'"hex"'
 
 
-def event(data: bytes) -> Event:
-    """The row of a line. Raises Unreadable."""
+def event(data: bytes, file: str, offset: int) -> Event:
+    """The row of a line at this byte of a file. Raises Unreadable."""
     if _HEX in data:
-        return _event_of_any(data)
+        return _event_of_any(data, file, offset)
     try:
         line = _decode(data)
     except msgspec.ValidationError as error:
         raise Unreadable("not_a_trace_line", str(error)) from None
     if line.protocol not in PROTOCOLS:
         raise _unknown(line.protocol)
+    state, refused = line.state, line.refused
     return Event(
-        column_text(line.run),
+        _text(line.run),
         line.protocol,
-        column_text(line.impl),
-        column_text(line.node),
+        _text(line.impl),
+        _text(line.node),
         line.seq,
         line.t_us,
         line.kind,
-        None if line.peer is None else column_text(line.peer),
+        None if line.peer is None else _text(line.peer),
         message_type(line.kind, line.args),
         None,
         None,
         canonical_json(line.args),
-        canonical_json(line.picks),
-        canonical_json(line.effects),
-        None if line.state is None else column_text(line.state),
-        None if line.refused is None else column_text(line.refused),
+        canonical_json(line.picks) if line.picks else "[]",
+        canonical_json(line.effects) if line.effects else "[]",
+        None if state is None else column_text(state),
+        None if refused is None else column_text(refused),
+        file,
+        offset,
     )
 
 
-def _event_of_any(data: bytes) -> Event:
+def _event_of_any(data: bytes, file: str, offset: int) -> Event:
     try:
         line = parse(data.decode())
-        row = event_of(line)
+        row = event_of(line, None, file, offset)
     except (MalformedMessage, UnicodeEncodeError) as error:
         raise Unreadable("not_a_trace_line", str(error)) from None
     if line.kind not in ("start", "recv", "timer", "api"):

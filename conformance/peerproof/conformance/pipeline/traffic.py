@@ -48,15 +48,19 @@ class Traffic:
         self, specification: Specification, ports: Iterable[int], set_aside: SetAside, framing: Framing | None = None
     ) -> None:
         """Without `ports`, all traffic; without `framing`, no TCP."""
-        self.segments = 0  #: of TCP, the empty ones too
+        self.packets = 0
+        self.refused = 0  #: packets that were set aside
         self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
+        self.segments = 0  #: packets of TCP, the empty ones too
+        self.framed = 0  #: messages in TCP
+        self.pieces = 0  #: parts of TCP streams that were set aside
         self._decode = specification.MESSAGE.decode
         self._names = specification.MESSAGE.form.names
         self._protocol = specification.NAME
         self._ports = frozenset(ports)
         self._set_aside = set_aside
         self._framing = framing
-        self._streams = Streams(framing, set_aside) if framing else None
+        self._streams = Streams(framing, self._piece) if framing else None
         self._flows: dict[bytes, Flow | None] = {}
 
     def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
@@ -65,6 +69,7 @@ class Traffic:
         frame = None
         for frame in frames:
             offset, _, t_us, link, data, wire_length = frame
+            self.packets += 1
             try:
                 packet = dissect(link, data, wire_length)
             except (BadPacket, OtherProtocol) as error:
@@ -79,7 +84,7 @@ class Traffic:
                 try:
                     name = names[type(decode(payload))]
                 except MalformedMessage as error:
-                    self._no_message(frame, flow, payload, error)
+                    self._refuse(frame, "not_a_message", _no_message(flow, payload, error), payload)
                 else:
                     yield Message(t_us, flow[0], flow[1], name, payload, offset)
             elif self._streams:
@@ -113,8 +118,10 @@ class Traffic:
         try:
             name = self._names[type(self._decode(data))]
         except MalformedMessage as error:
-            self._no_message(frame, flow, data, error)
+            detail = _no_message(flow, data, error)
+            self._piece(Refusal(frame.offset, frame.number, "not_a_message", detail, data[:RAW]))
         else:
+            self.framed += 1
             yield Message(frame.t_us, flow.source, flow.target, name, data, frame.offset)
 
     def _not_ours(self, frame: Frame, error: BadPacket | OtherProtocol) -> None:
@@ -125,12 +132,17 @@ class Traffic:
         else:
             self._refuse(frame, "other_protocol", str(error))
 
-    def _no_message(self, frame: Frame, flow: Flow, payload: bytes, error: MalformedMessage) -> None:
-        detail = f"{error.reason} at byte {error.offset}: {error.detail}; {len(payload)} bytes {_between(flow)}"
-        self._set_aside(Refusal(frame.offset, frame.number, "not_a_message", detail, payload[:RAW]))
+    def _refuse(self, frame: Frame, reason: str, detail: str, raw: bytes | None = None) -> None:
+        self.refused += 1
+        self._set_aside(Refusal(frame.offset, frame.number, reason, detail, (frame.data if raw is None else raw)[:RAW]))
 
-    def _refuse(self, frame: Frame, reason: str, detail: str) -> None:
-        self._set_aside(Refusal(frame.offset, frame.number, reason, detail, frame.data[:RAW]))
+    def _piece(self, refusal: Refusal) -> None:
+        self.pieces += 1
+        self._set_aside(refusal)
+
+
+def _no_message(flow: Flow, data: bytes, error: MalformedMessage) -> str:
+    return f"{error.reason} at byte {error.offset}: {error.detail}; {len(data)} bytes {_between(flow)}"
 
 
 def _between(flow: Flow) -> str:

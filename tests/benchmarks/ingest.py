@@ -1,0 +1,196 @@
+"""
+How fast logs and captures are read: lines and packets a second of CPU, beside the least that any program must do for them.
+
+    python tests/benchmarks/ingest.py
+
+Everything from the file to the committed tables, in this process and without Spark: reading, decoding by the codec, sorting
+by node, Parquet, digests. The baselines only read: `json.loads` of every line, and the headers of every packet by `struct`.
+Both sides of a comparison run in turn in this process; the medians of several rounds are printed, and no result fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import process_time
+from typing import Any
+
+from peerproof.conformance.pipeline.execution import Engine
+from peerproof.conformance.pipeline.ingest import Reading, execute
+from peerproof.conformance.pipeline.inputs import Format, inputs
+from peerproof.conformance.pipeline.session import Settings
+from peerproof.reference.campaign import run as simulated
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.scuttlebutt import MESSAGE
+
+ROUNDS = 3
+LINES, PACKETS = 100_000, 200_000
+LINES_TARGET, PACKETS_TARGET = 60_000, 100_000
+
+#: A log as a program in Go might write it, with datagrams in Base64.
+MAPPING = """\
+format: 1
+protocol: scuttlebutt
+impl: gossipd
+node: {field: node.addr}
+time: {field: ts, format: iso8601}
+ignore:
+- {field: level, is: debug}
+events:
+- when: {field: msg, is: datagram received}
+  kind: recv
+  peer: {field: peer}
+  bytes: {field: datagram, encoding: base64}
+- when: {field: msg, is: datagram sent}
+  kind: send
+  peer: {field: peer}
+  bytes: {field: datagram, encoding: base64}
+- when: {field: msg, is: round}
+  kind: timer
+  args: {type: round}
+"""
+
+_HEADERS = struct.Struct(">12xHBxHxxHxBxx4s4sHHHxx").unpack_from
+
+
+def simulated_lines() -> list[dict[str, Any]]:
+    """What five nodes do in some hundred rounds."""
+    from peerproof.reference.campaign import Campaign
+
+    plan = Campaign(
+        protocol=PROTOCOLS["scuttlebutt"],
+        config={"interval": 1000, "max_payload": 1400, "detector": None},
+        nodes=5,
+        rounds=300,
+        seed="benchmark",
+    )
+    lines: list[str] = []
+    simulated(plan, lines.append)
+    return [json.loads(line) for line in lines]
+
+
+def write_trace(path: Path, events: list[dict[str, Any]]) -> None:
+    """Trace lines: the run again and again, each time under another name."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(LINES):
+            event = events[number % len(events)]
+            line = json.dumps({**event, "run": f"r{number // len(events)}"}, separators=(",", ":"))
+            file.write(f"{line}\n")
+
+
+def write_log(path: Path, events: list[dict[str, Any]]) -> None:
+    """The same in other words."""
+    random = Random(0)
+    lines: list[dict[str, Any]] = []
+    while len(lines) < LINES:
+        for event in events:
+            shown = f"2024-05-01T{len(lines) // 36_000 % 24:02}:{random.randrange(60):02}:{random.randrange(60):02}.123456Z"
+            line: dict[str, Any] = {"level": "info", "ts": shown, "node": {"addr": event["node"], "zone": "a"}}
+            if event["kind"] == "recv":
+                data = base64.b64encode(MESSAGE.encode(MESSAGE.value(event["args"]))).decode()
+                lines.append({**line, "msg": "datagram received", "peer": event["peer"], "datagram": data, "caller": "udp.go:88"})
+            elif event["kind"] == "timer":
+                lines.append({**line, "msg": "round", "caller": "gossip.go:41"})
+            else:
+                lines.append({**line, "level": "debug", "msg": "something else", "caller": "main.go:12"})
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines[:LINES]), "utf-8")
+
+
+def write_capture(path: Path, events: list[dict[str, Any]]) -> None:
+    """The datagrams that the nodes received, on Ethernet."""
+    frames: list[bytes] = []
+    for event in events:
+        if event["kind"] == "recv":
+            data = MESSAGE.encode(MESSAGE.value(event["args"]))
+            source, target = (struct.pack(">BBBB", 10, 0, 0, int(event[end][1])) for end in ("peer", "node"))
+            ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(data), 0, 0, 64, 17, 0, source, target)
+            frames.append(bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHH", 8119, 8119, 8 + len(data), 0) + data)
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 2**18, 1))
+        for number in range(PACKETS):
+            frame = frames[number % len(frames)]
+            file.write(struct.pack("<IIII", number // 1000, number % 1000 * 1000, len(frame), len(frame)) + frame)
+
+
+def loads_lines(path: Path) -> int:
+    """The least for lines: each is read and parsed."""
+    with path.open("rb") as file:
+        return sum(1 for line in file if json.loads(line))
+
+
+def unpack_packets(path: Path) -> int:
+    """The least for packets: each is read, its headers are unpacked, its payload is cut out."""
+    count = 0
+    record = struct.Struct("<IIII").unpack
+    with path.open("rb", buffering=2**20) as file:
+        file.read(24)
+        while header := file.read(16):
+            _, _, size, _ = record(header)
+            frame = file.read(size)
+            _HEADERS(frame)
+            count += bool(frame[42:])
+    return count
+
+
+def ingested(files: list[str], form: Format, mapping: str | None) -> int:
+    """How many records were read into tables."""
+    protocol = None if form == "jsonl" else "scuttlebutt"
+    reading = Reading(inputs(files, form), form, protocol=protocol, mapping=("mapping.yaml", mapping) if mapping else None)
+    with tempfile.TemporaryDirectory() as folder, Engine(Settings(master="none")) as engine:
+        counts = execute(engine, Path(folder), reading, lambda _: None).counts
+    assert counts["quarantine"] == 0
+    return counts["records"]
+
+
+def rate(work: Callable[[], int]) -> float:
+    """Records a second of CPU."""
+    begun = process_time()
+    count = work()
+    return count / (process_time() - begun)
+
+
+def compare(what: str, target: int, baseline: str, ours: Callable[[], int], theirs: Callable[[], int]) -> None:
+    """Prints a line."""
+    ours()  # imports, and pools of memory
+    rounds = [(rate(ours), rate(theirs)) for _ in range(ROUNDS)]
+    found, least = (median(values) for values in zip(*rounds, strict=True))
+    verdict = "ok" if found >= target else "MISSED"
+    print(f"{what:32} {found:9,.0f}/CPU-s (target {target:,}: {verdict}); {baseline} {least:11,.0f}; ratio {found / least:.2f}")
+
+
+def main() -> None:
+    """Prints a line per comparison."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace, log, capture = (Path(folder, name) for name in ("trace.jsonl", "gossipd.jsonl", "capture.pcap"))
+        events = simulated_lines()
+        for write, path in ((write_trace, trace), (write_log, log), (write_capture, capture)):
+            write(path, events)
+            print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB", file=sys.stderr)
+        compare(
+            "trace lines", LINES_TARGET, "json.loads", lambda: ingested([str(trace)], "jsonl", None), lambda: loads_lines(trace)
+        )
+        compare(
+            "a foreign log, by a mapping",
+            LINES_TARGET,
+            "json.loads",
+            lambda: ingested([str(log)], "jsonl", MAPPING),
+            lambda: loads_lines(log),
+        )
+        compare(
+            "packets, decoded by our codec",
+            PACKETS_TARGET,
+            "struct    ",
+            lambda: ingested([str(capture)], "pcap", None),
+            lambda: unpack_packets(capture),
+        )
+
+
+if __name__ == "__main__":
+    main()
