@@ -1,0 +1,242 @@
+"""
+One run: nodes, the network between them, virtual time; every step is judged, told and counted.
+
+A datagram that was sent stays under way until it is delivered, perhaps more than once, or lost. It is lost, too, if a cut lies
+before its receiver or its receiver is down when it would arrive; what is sent to nobody's address is gone. All nodes have the
+same clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.choices import Choices
+from peerproof.conformance.fuzz.findings import Fed, Finding, Found, Told
+from peerproof.conformance.fuzz.inputs import FORGERY, RESTART, Inputs
+from peerproof.conformance.fuzz.players import Place, Player, Seen
+from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Started, Stimulus
+from peerproof.spec.core import Instant, NodeId
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.properties import Cluster, InFlight, violated
+
+#: When more is under way, the oldest is lost.
+MOST_UNDER_WAY: Final = 30
+
+#: More timers than these do not run out while time passes once.
+MOST_EXPIRIES: Final = 2_000
+
+
+class Datagram(NamedTuple):
+    """A message under way."""
+
+    sender: NodeId
+    to: NodeId
+    data: bytes
+
+
+class Action(NamedTuple):
+    """Something that happens in a run: what, and what it takes."""
+
+    what: str  #: time, call, deliver, repeat, lose, inject, crash, restart, cut or heal
+    addr: NodeId | None = None
+    dice: int = 0  #: what is drawn by lot during it follows from this
+    span: int = 0  #: milliseconds
+    command: Any = None
+    datagram: Datagram | None = None
+    groups: tuple[frozenset[NodeId], ...] = ()
+
+
+class Arena:
+    """The run as it goes on."""
+
+    def __init__(self, inputs: Inputs, player: Player, configs: Mapping[NodeId, Any], counts: Counter[str]) -> None:
+        self.inputs = inputs
+        self.spec = inputs.spec
+        self.player = player
+        self.counts = counts
+        self.now = Instant(0)
+        self.places = {addr: Place(Birth(self.spec, addr, player.fitted(config))) for addr, config in configs.items()}
+        self.under_way: list[Datagram] = []
+        self.groups: tuple[frozenset[NodeId], ...] = ()
+        self.script: list[Action] = []
+        self._faults: frozenset[str] = frozenset()
+        self._story: list[Told] = []
+        self._always = [p for p in self.spec.PROPERTIES if p.when == "always"]
+        self._sometimes = [p for p in self.spec.PROPERTIES if p.when == "sometimes"]
+
+    @property
+    def up(self) -> list[NodeId]:
+        """The nodes that run."""
+        return [addr for addr, place in self.places.items() if place.up]
+
+    def open(self, dice: int) -> None:
+        """All nodes start."""
+        for addr in self.places:
+            self._feed(addr, Started(), Choices(f"{dice}/{addr!a}"))
+
+    def perform(self, action: Action) -> None:
+        """Something happens, if it can happen now: an action of a longer run may be of no use in a shorter one."""
+        self.script.append(action)
+        place = self.places.get(action.addr) if action.addr is not None else None
+        match action.what:
+            case "time":
+                self._pass_time(action.span, action.dice)
+            case "call" if place and place.up:
+                self._feed(place.addr, Called(action.command), Choices(str(action.dice)))
+            case "deliver" | "repeat" | "lose" if action.datagram in self.under_way:
+                self._move(action, self.under_way.index(action.datagram))
+            case "inject" if place and place.up and action.datagram:
+                self._inject(place.addr, action.datagram, action.dice)
+            case "crash" if place and place.up:
+                self._crash(place)
+            case "restart" if place and not place.up:
+                self._faults |= {RESTART}
+                self._feed(place.addr, Started(), Choices(str(action.dice)))
+            case "cut":
+                self.groups = action.groups
+                self._tell("cut " + " | ".join(", ".join(sorted(group)) for group in action.groups))
+            case "heal" if self.groups:
+                self.groups = ()
+                self._tell("heal")
+            case _:
+                return
+        self.counts[action.what] += 1
+
+    def end(self) -> None:
+        """The run is over."""
+        self.player.end(self.places.values())
+
+    def _move(self, action: Action, index: int) -> None:
+        """A message under way arrives, if it can, or is lost."""
+        datagram = self.under_way[index]
+        if action.what != "repeat":
+            del self.under_way[index]
+        if action.what == "lose":
+            self._lost(datagram, "")
+        elif self._parted(datagram.sender, datagram.to):
+            self._lost(datagram, "cut off")
+        elif not self.places[datagram.to].up:
+            self._lost(datagram, "receiver down")
+        else:
+            self.counts["overtaken"] += bool(index)
+            self._arrive(datagram, "and will again" if action.what == "repeat" else "", action.dice)
+
+    def _inject(self, addr: NodeId, datagram: Datagram, dice: int) -> None:
+        """A datagram arrives that no node of the run has sent."""
+        try:
+            self.spec.MESSAGE.decode(datagram.data)
+        except MalformedMessage:
+            self.counts["malformed"] += 1
+        else:
+            self.counts["forged"] += 1
+            self._faults |= {FORGERY}
+        self._arrive(datagram._replace(to=addr), "forged", dice)
+
+    def _pass_time(self, span: int, dice: int) -> None:
+        """What is due until then happens at its time, of several at the same time first that of the first node."""
+        until = Instant(self.now + span)
+        for _ in range(MOST_EXPIRIES):
+            due = [(place.due, addr) for addr, place in self.places.items() if place.due is not None and place.due <= until]
+            if not due:
+                self.now = until
+                return
+            at, addr = min(due)
+            self.now = max(self.now, at)
+            self.counts["expiry"] += 1
+            self._feed(addr, Passed(), Choices(f"{dice}/{self.now}/{addr!a}"))
+        raise self._completed(Found(Finding("clock", f"more than {MOST_EXPIRIES} timers until {until} ms")), None)
+
+    def _crash(self, place: Place) -> None:
+        self._tell("crash", place.addr)
+        place.fed.append(Fed(self.now, None))
+        try:
+            self.player.crash(place)
+        except Found as wrong:
+            raise self._completed(wrong, place) from None
+        place.possible, place.complete, place.next_timer = (), True, None
+
+    def _arrive(self, datagram: Datagram, remark: str, dice: int) -> None:
+        self._story.append(Told(self.now, remark, datagram.to, datagram.sender, datagram.data))
+        self._feed(datagram.to, Came(datagram.sender, datagram.data), Choices(str(dice)))
+
+    def _feed(self, addr: NodeId, stimulus: Stimulus, choices: Choices) -> None:
+        """A stimulus, its judgement, and everything that must hold afterwards."""
+        place = self.places[addr]
+        if not isinstance(stimulus, Came):
+            self._tell(stimulus, addr)
+        before = place.possible
+        place.fed.append(Fed(self.now, stimulus, choices.asked))
+        try:
+            self._take(place, self.player.feed(place, stimulus, self.now, choices))
+        except Found as wrong:
+            raise self._completed(wrong, place, self._cited(stimulus, before)) from None
+
+    def _take(self, place: Place, seen: Seen) -> None:
+        place.possible = tuple(dict.fromkeys(reaction.node for reaction in seen.reactions))
+        place.complete = seen.complete
+        self.under_way += [Datagram(place.addr, to, data) for to, data in seen.sent if to in self.places]
+        while len(self.under_way) > MOST_UNDER_WAY:
+            self.counts["overflow"] += 1
+            self._lost(self.under_way.pop(0), "too much is under way")
+        if len(seen.reactions) == 1:
+            self._check(seen.reactions[0])
+
+    def _check(self, reaction: Reaction) -> None:
+        """The properties of the node, of the steps it took, and of all nodes, as far as they are known for certain."""
+        subjects: list[tuple[str, Any]] = [("node", reaction.node.state), *(("step", taken) for taken in reaction.taken)]
+        self.counts["step"] += len(reaction.taken)
+        up = [other for other in self.places.values() if other.up]
+        if all(len(other.possible) == 1 for other in up):
+            nodes = {other.addr: other.possible[0].state for other in up}
+            in_flight = tuple(InFlight(one.sender, one.to, self.spec.MESSAGE.decode(one.data)) for one in self.under_way)
+            subjects.append(("cluster", Cluster(nodes, in_flight)))
+        for of, subject in subjects:
+            promised = [p for p in self._always if p.of == of and self.inputs.promised(p, self._faults)]
+            for broken in violated(promised, of, subject):
+                raise Found(Finding("property", f"{broken.name}: {broken.about}", name=broken.name, cited=broken.clauses))
+            for seen in self._sometimes:
+                if seen.of == of and seen.holds(subject):
+                    self.counts[seen.name] += 1
+
+    def _completed(self, wrong: Found, place: Place | None, cited: tuple[str, ...] = ()) -> Found:
+        finding = wrong.finding
+        finding.cited = finding.cited or cited
+        finding.story = tuple(self._story)
+        finding.nodes = tuple(self.places)
+        if place is not None:
+            finding.node = place.addr
+            finding.fed = tuple(place.fed)
+            finding.config = place.birth.config
+        return wrong
+
+    def _cited(self, stimulus: Stimulus, before: tuple[Any, ...]) -> tuple[str, ...]:
+        """Where the specification says what to do about this: the functions for it, or clauses."""
+        match stimulus:
+            case Started():
+                words = ["initial"]
+            case Called(command):
+                words = [f"on_{self.spec.COMMAND.names[type(command)]}"]
+            case Passed():
+                timers = chain.from_iterable(node.timers for node in before)
+                words = [f"on_{self.spec.TIMER.names[type(timer)]}" for timer, due in timers if due <= self.now]
+            case Came(_, data):
+                try:
+                    words = [f"on_{self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]}"]
+                except MalformedMessage:
+                    return self.inputs.malformed
+        return tuple(f"transitions.{word}" for word in words)
+
+    def _parted(self, one: NodeId, other: NodeId) -> bool:
+        sides = [next((index for index, group in enumerate(self.groups) if addr in group), None) for addr in (one, other)]
+        return None not in sides and sides[0] != sides[1]
+
+    def _lost(self, datagram: Datagram, why: str) -> None:
+        if why:
+            self.counts[f"lost, {why}"] += 1
+        self._story.append(Told(self.now, why, datagram.to, datagram.sender, datagram.data, lost=True))
+
+    def _tell(self, what: str | Stimulus, addr: NodeId | None = None) -> None:
+        self._story.append(Told(self.now, what, addr))

@@ -1,0 +1,156 @@
+"""What the fuzzer finds: a finding, the exceptions that carry it out of a run, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance import clauses, message_graph
+from peerproof.conformance.clauses import Clause
+from peerproof.conformance.coverage import in_order
+from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Started, Stimulus
+from peerproof.conformance.matching import Difference
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note
+from peerproof.spec.core import Instant, NodeId, Specification
+from peerproof.spec.errors import MalformedMessage
+
+#: What can be found, in a sentence.
+KINDS: Final[Mapping[str, str]] = {
+    "property": "a property does not hold",
+    "raised": "the specification raised an error",
+    "crashed": "the implementation ended",
+    "hung": "the implementation did not answer in time",
+    "garbled": "the adapter wrote what is no line of the protocol",
+    "misshapen": "the adapter's reply has not the members that it must have",
+    "error": "the adapter says that it has a problem",
+    "unreadable": "what was sent is no message",
+    "messages": "no choice of the specification leads to what was sent",
+    "events": "no choice of the specification leads to what was told",
+    "refused": "a call was refused that must be carried out, or the other way round",
+    "observed": "a query gave what no choice of the specification leads to",
+    "clock": "timers stand still, or lie in the past",
+}
+
+
+class Fed(NamedTuple):
+    """Something that happened to one node; None: it crashed."""
+
+    now: Instant
+    stimulus: Stimulus | None
+    asked: Sequence[tuple[str, list[Any]]] = ()  #: the sites at which it asked for a choice, and the answers in plain form
+
+
+class Told(NamedTuple):
+    """One step of a run, to be drawn: at a node, between two (then with data), or to all."""
+
+    now: Instant
+    what: str | Stimulus
+    node: NodeId | None = None
+    sender: NodeId | None = None
+    data: bytes | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one stimulus should have led to: for the vector that a finding can become."""
+
+    expected: Reaction
+    query: str | None = None  #: what was asked, if that is where the difference is
+
+
+@dataclass
+class Finding:
+    """What is wrong, and the run that shows it."""
+
+    kind: str  #: one of `KINDS`
+    detail: str
+    node: NodeId | None = None
+    cited: tuple[str, ...] = ()  #: clauses, or what cites them: `transitions.on_round`
+    name: str = ""  #: of the property
+    difference: Difference | None = None
+    errors: str = ""  #: the last that the implementation wrote on standard error, or a traceback
+    judged: Judged | None = None
+    fed: tuple[Fed, ...] = ()  #: everything that happened to the node, the last of which shows it
+    config: Any = None  #: of the node
+    story: tuple[Told, ...] = ()
+    nodes: tuple[NodeId, ...] = ()
+    again: bool = True  #: whether it was found again when the same was done again
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """Two findings of which this is the same are the same, however they come about."""
+        return self.kind, self.name
+
+    def graph(self, spec: Specification) -> MessageGraph:
+        """The run as a message graph."""
+        happenings = tuple(_drawn(spec, part) for part in self.story)
+        ends = (end for part in self.story for end in (part.sender, part.node) if end is not None)
+        return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(_shown, ends)])), happenings)
+
+
+class Found(Exception):
+    """Something was found; raised where it shows."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.detail)
+        assert finding.kind in KINDS, finding.kind
+        self.finding = finding
+
+
+class GivenUp(Exception):
+    """There are too many ways in which the specification could have gone: what follows cannot be judged."""
+
+
+class Over(BaseException):
+    """The campaign ends here; no ordinary exception, which Hypothesis would take for a failure and try again."""
+
+    def __init__(self, because: str, *, unusable: Exception | None = None) -> None:
+        super().__init__(because)
+        self.because = because
+        self.unusable = unusable
+
+
+def _drawn(spec: Specification, part: Told) -> Arrow | Note:
+    at = f"{part.now} ms: "
+    what = part.what if isinstance(part.what, str) else stimulus_text(spec, part.what)
+    if part.data is None:
+        return Note(_shown(part.node) if part.node is not None else "", at + what)
+    remark = f" ({what})" if what else ""
+    return Arrow(_shown(part.sender), _shown(part.node), f"{at}{reading(spec, part.data)}{remark}", lost=part.lost)
+
+
+def _shown(node: NodeId | None) -> str:
+    return (node or "(empty)").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def reading(spec: Specification, data: bytes) -> str:
+    """A datagram on one line."""
+    try:
+        return message_graph.shortened(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
+    except MalformedMessage as error:
+        return f"{data.hex() or 'nothing'} ({error.reason})"
+
+
+def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
+    """What happens to a node, in a few words."""
+    match stimulus:
+        case Started():
+            return "start"
+        case Called(command):
+            plain = spec.COMMAND.plain(command)
+            arguments = ", ".join(f"{k}={message_graph.plain_text(v)}" for k, v in plain.items() if k != "type")
+            return f"{plain['type']}({arguments})"
+        case Passed():
+            return "time passes"
+        case Came(sender, data):
+            return f"{reading(spec, data)} from {_shown(sender)}"
+
+
+def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
+    """The clauses among these, and those that the functions among these cite."""
+    prose = clauses.load(protocol)
+    at = {clause for clause, places in prose.code.items() if any(place.within in cited for place in places)}
+    found = [item for name, item in prose.items.items() if name in cited or (name in at and item.level)]
+    return sorted(found, key=lambda item: in_order(item.id))

@@ -1,0 +1,66 @@
+"""What a protocol brings so that it can be fuzzed; the rest comes from its declared forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, cast
+
+from hypothesis.strategies import SearchStrategy
+
+from peerproof.conformance.stage import DATAGRAMS
+from peerproof.conformance.strategies import Named
+from peerproof.spec.core import NodeId, Specification
+from peerproof.spec.properties import Property
+
+#: The faults that can break a promise for the rest of a run: an amnesiac restart, and a legal message that nobody sent.
+RESTART, FORGERY = "restart", "forgery"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the inputs of a run are drawn from. Nodes are called by their addresses."""
+
+    spec: Specification
+    configs: Callable[[tuple[NodeId, ...]], SearchStrategy[tuple[Any, ...]]]  #: a configuration for each of the nodes
+    named: Callable[[tuple[NodeId, ...]], Named]  #: for fields of forged messages, by name
+    commands: Callable[[tuple[NodeId, ...]], SearchStrategy[Any]]  #: what an application may ask for, also what is refused
+    spans: tuple[int, ...]  #: milliseconds that may pass at once; first the usual period of a node
+    malformed: tuple[str, ...]  #: the clauses about what is no message
+    survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that it is promised despite
+    telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
+    via: str = DATAGRAMS  #: what carries the messages, in the words of the adapter protocol
+
+    def promised(self, promise: Property, faults: frozenset[str]) -> bool:
+        """
+        Whether a property must hold in a run in which these faults have happened.
+
+        What is said of one node, or of one step, must hold whatever others do; what is said of a cluster, while all its
+        members are what they say they are, unless the protocol says more.
+        """
+        return promise.of != "cluster" or faults <= self.survives.get(promise.name, frozenset())
+
+
+class NoInputs(Exception):
+    """There is nothing to draw from for a protocol of this name; the message says for which there is."""
+
+
+def inputs_of(protocol: str) -> Inputs:
+    """What a protocol has brought. Raises NoInputs."""
+    if protocol not in protocols():
+        raise NoInputs(f"no protocol {protocol!r} can be fuzzed; there are {', '.join(protocols())}")
+    return cast("Inputs", import_module(f"{__package__}.{protocol}").INPUTS)
+
+
+def protocols() -> list[str]:
+    """The protocols that can be fuzzed."""
+    beside = (path.stem for path in Path(__file__).parent.glob("*.py"))
+    return sorted(name for name in beside if _is_package(f"peerproof.spec.{name}"))
+
+
+def _is_package(name: str) -> bool:
+    found = find_spec(name)
+    return found is not None and found.submodule_search_locations is not None

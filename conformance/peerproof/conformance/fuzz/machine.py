@@ -1,0 +1,258 @@
+"""
+The machine that Hypothesis drives: one rule, which draws from what can happen now.
+
+Which faults there are is drawn for each run first, so that some runs have only losses and others only restarts. A campaign is
+so many runs; its finding is the smallest that Hypothesis can shrink it to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.strategies import SearchStrategy
+
+from peerproof.conformance.fuzz.arena import MOST_UNDER_WAY, Action, Arena, Datagram
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
+from peerproof.conformance.fuzz.inputs import Inputs, inputs_of
+from peerproof.conformance.fuzz.players import Player
+from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.shrinking import Run, Shrinking
+from peerproof.conformance.strategies import datagrams, values
+from peerproof.spec.core import NodeId
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+#: Members of an action; none: this cannot happen after all.
+Members: TypeAlias = dict[str, Any]
+
+MOST_NODES: Final = 5
+NAMES: Final = tuple(NodeId(f"{letter}:1") for letter in "abcde")
+
+#: What a run may have; which of them is drawn for each run.
+FAULTS: Final = ("loss", "duplication", "reordering", "partition", "crash", "malformed", "forgery")
+
+_DICE: Final = st.integers(0, 2**16)
+
+
+@dataclass
+class Campaign:
+    """Runs of one player, and what came of them."""
+
+    inputs: Inputs
+    player: Player
+    nodes: int = MOST_NODES  #: at most
+    faults: frozenset[str] = frozenset(FAULTS)
+    commands: frozenset[str] | None = None  #: the calls that the player has; None: all
+    until: float | None = None  #: on the monotonic clock
+    counts: Counter[str] = field(default_factory=Counter)
+    progress: Callable[[Counter[str]], None] | None = None
+    run: Run | None = None  #: the one that goes on
+    finding: Finding | None = None
+
+    def search(self, profile: Profile, number: int) -> None:
+        """
+        So many runs, drawn from this seed, or fewer if something is found: then it is `finding`, as small as it gets.
+
+        Raises Over if the campaign has to end: the time is over, or the implementation cannot be used any more.
+        """
+
+        @seed(number)
+        class Machine(_Machine):
+            campaign = self
+
+        try:
+            run_state_machine_as_test(Machine, settings=_settings(profile))
+        except _Stop:
+            assert self.run is not None, "what is found is found in a run"
+            shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding))
+            try:
+                shrinking.shrink()
+            finally:
+                self.finding = shrinking.finding
+
+
+class _Stop(BaseException):
+    """Something was found."""
+
+
+def _settings(profile: Profile) -> settings:
+    return settings(
+        max_examples=profile.runs,
+        stateful_step_count=profile.steps,
+        phases=[Phase.generate],  # `shrinking` knows what a run is made of, and takes a tenth of the time
+        deadline=None,
+        database=None,
+        derandomize=False,
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+    )
+
+
+class _Draws(NamedTuple):
+    """What is drawn from in a run of these nodes."""
+
+    configs: SearchStrategy[tuple[Any, ...]]
+    commands: SearchStrategy[Any]
+    messages: SearchStrategy[Any]
+    datagrams: SearchStrategy[bytes]
+    senders: SearchStrategy[NodeId]
+
+
+@cache  # to make strategies takes longer than to draw from them
+def _draws(protocol: str, names: tuple[NodeId, ...]) -> _Draws:
+    inputs = inputs_of(protocol)
+    named, codec = inputs.named(names), inputs.spec.MESSAGE
+    senders = st.sampled_from(names) | named.get("addr", st.nothing())
+    return _Draws(inputs.configs(names), inputs.commands(names), values(codec.form, named), datagrams(codec, named), senders)
+
+
+class _Machine(RuleBasedStateMachine):
+    """One run."""
+
+    campaign: Campaign
+
+    def __init__(self) -> None:
+        super().__init__()
+        campaign = self.campaign
+        if campaign.until is not None and time.monotonic() > campaign.until:
+            raise Over("the time is over")
+        self.arena: Arena | None = None
+        self.given_up = False
+
+    @initialize(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        """How many nodes, how they are configured, and what can go wrong."""
+        campaign = self.campaign
+        campaign.counts["run"] += 1
+        if campaign.progress:
+            campaign.progress(campaign.counts)
+        names = NAMES[: data.draw(st.integers(1, campaign.nodes), "nodes")]
+        self.draws = _draws(campaign.inputs.spec.NAME, names)
+        configs = data.draw(self.draws.configs, "configurations")
+        self.faults = {fault for fault in FAULTS if data.draw(st.booleans(), fault) and fault in campaign.faults}
+        dice = data.draw(_DICE, "dice")
+        campaign.player.begin(str(dice))
+        campaign.run = Run(dict(zip(names, configs, strict=True)), dice)
+        self.arena = Arena(campaign.inputs, campaign.player, campaign.run.configs, campaign.counts)
+        campaign.run.script = self.arena.script
+        self._judged(partial(self.arena.open, dice))
+
+    @rule(data=st.data())
+    def happen(self, data: st.DataObject) -> None:
+        """Something that can happen now."""
+        arena = self.arena
+        if arena is None or self.given_up:
+            return
+        what = data.draw(st.sampled_from(list(self._enabled(arena))), "what")
+        if what == "calm":
+            for _ in range(MOST_UNDER_WAY):
+                if arena.under_way and not self.given_up:
+                    self._perform(data, "deliver", datagram=arena.under_way[0])
+            return
+        if members := getattr(self, f"_{what}")(arena, data):
+            self._perform(data, what, **members)
+
+    def teardown(self) -> None:
+        """The nodes are closed."""
+        if self.arena is not None:
+            self.arena.end()
+
+    def _perform(self, data: st.DataObject, what: str, **members: Any) -> None:
+        assert self.arena is not None, "the run has started"
+        what = "inject" if what in ("malformed", "forge") else what
+        self._judged(partial(self.arena.perform, Action(what, dice=data.draw(_DICE, "dice"), **members)))
+
+    def _judged(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Found as wrong:
+            self.campaign.finding = wrong.finding
+            raise _Stop from None
+        except GivenUp:
+            self.given_up = True
+            self.campaign.counts["given up"] += 1
+
+    def _enabled(self, arena: Arena) -> Iterator[str]:
+        """What can happen, the frequent more than once."""
+        faults = self.faults
+        yield from ("time", "time")
+        if arena.up:
+            yield from ("call", "call", "call")
+            yield from ("malformed" for _ in range("malformed" in faults))
+            yield from ("forge" for _ in range(2 * ("forgery" in faults)))
+            yield from ("crash" for _ in range("crash" in faults))
+        if len(arena.up) < len(arena.places):
+            yield from ("restart", "restart")
+        if arena.under_way:
+            yield from ("deliver", "deliver", "deliver", "calm", "calm", "calm")
+            yield from ("repeat" for _ in range("duplication" in faults))
+            yield from ("lose" for _ in range("loss" in faults))
+        if arena.groups:
+            yield "heal"
+        elif "partition" in faults and len(arena.places) > 1:
+            yield "cut"
+
+    def _time(self, _: Arena, data: st.DataObject) -> Members:
+        usual = self.campaign.inputs.spans
+        return {"span": data.draw(st.sampled_from(usual) | st.integers(0, 2 * usual[0]), "milliseconds")}
+
+    def _call(self, arena: Arena, data: st.DataObject) -> Members:
+        command = data.draw(self.draws.commands, "command")
+        form, allowed = self.campaign.inputs.spec.COMMAND, self.campaign.commands
+        if allowed is not None and form.names[type(command)] not in allowed:
+            return {}
+        return {"addr": self._node(data, arena.up), "command": command}
+
+    def _deliver(self, arena: Arena, data: st.DataObject) -> Members:
+        last = len(arena.under_way) - 1 if "reordering" in self.faults else 0
+        return {"datagram": arena.under_way[data.draw(st.integers(0, last), "which")]}
+
+    _repeat = _deliver
+
+    def _lose(self, arena: Arena, data: st.DataObject) -> Members:
+        return {"datagram": arena.under_way[data.draw(st.integers(0, len(arena.under_way) - 1), "which")]}
+
+    def _malformed(self, arena: Arena, data: st.DataObject) -> Members:
+        datagram = data.draw(self.draws.datagrams, "bytes")
+        try:
+            self.campaign.inputs.spec.MESSAGE.decode(datagram)
+        except MalformedMessage:
+            return self._injected(arena, data, datagram)
+        return {}
+
+    def _forge(self, arena: Arena, data: st.DataObject) -> Members:
+        message = data.draw(self.draws.messages, "message")
+        try:
+            return self._injected(arena, data, self.campaign.inputs.spec.MESSAGE.encode(message))
+        except NotEnabled:
+            return {}
+
+    def _injected(self, arena: Arena, data: st.DataObject, datagram: bytes) -> Members:
+        addr, sender = self._node(data, arena.up), data.draw(self.draws.senders, "sender")
+        return {"addr": addr, "datagram": Datagram(sender, addr, datagram)}
+
+    def _crash(self, arena: Arena, data: st.DataObject) -> Members:
+        return {"addr": self._node(data, arena.up)}
+
+    def _restart(self, arena: Arena, data: st.DataObject) -> Members:
+        return {"addr": self._node(data, [addr for addr, place in arena.places.items() if not place.up])}
+
+    def _cut(self, arena: Arena, data: st.DataObject) -> Members:
+        nodes = list(arena.places)
+        side = data.draw(st.integers(1, 2 ** len(nodes) - 2), "side")
+        one = frozenset(addr for place, addr in enumerate(nodes) if side >> place & 1)
+        return {"groups": (one, frozenset(nodes) - one)}
+
+    def _heal(self, _: Arena, __: st.DataObject) -> Members:
+        return {"groups": ()}
+
+    def _node(self, data: st.DataObject, among: list[Any]) -> NodeId:
+        node: NodeId = data.draw(st.sampled_from(among), "node")
+        return node

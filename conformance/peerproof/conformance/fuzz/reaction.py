@@ -1,0 +1,215 @@
+"""
+What the specification makes of something that happens to a node: the one outcome of given choices, or all that there can be.
+
+A node here is its state and its timers, a value: several that are possible can be carried side by side. A restarted node has
+nothing but its address and its configuration.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, permutations
+from typing import Any, NamedTuple, TypeAlias
+
+from peerproof.spec.core import (
+    Asked,
+    CancelTimer,
+    Expired,
+    Instant,
+    NodeId,
+    Notify,
+    Option,
+    Pick,
+    Received,
+    Send,
+    SetTimer,
+    Specification,
+    Step,
+)
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.properties import Taken
+
+
+class Node(NamedTuple):
+    """A running node: its state, and its timers with the instants at which they are due, in the order of their setting."""
+
+    state: Any
+    timers: tuple[tuple[Any, Instant], ...] = ()
+
+    @property
+    def due(self) -> Instant | None:
+        """When its next timer runs out."""
+        return min((due for _, due in self.timers), default=None)
+
+
+@dataclass(frozen=True)
+class Started:
+    """It starts, for the first time or again."""
+
+
+@dataclass(frozen=True)
+class Came:
+    """A datagram comes in, a message or not."""
+
+    sender: NodeId
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Called:
+    """The application asks for something."""
+
+    command: Any
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Time has passed: timers that are due run out."""
+
+
+Stimulus: TypeAlias = Started | Came | Called | Passed
+
+#: A question of chance that was answered: its site, and the options taken.
+Answer: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+class Reaction(NamedTuple):
+    """What a node becomes and does."""
+
+    node: Node
+    effects: tuple[Send[Any] | Notify[Any], ...] = ()
+    taken: tuple[Taken, ...] = ()
+    refused: str | None = None  #: why a call was refused
+
+
+@dataclass(frozen=True)
+class Birth:
+    """What a node is made of."""
+
+    spec: Specification
+    self_id: NodeId
+    config: Any
+
+
+def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pick: Pick) -> Reaction:
+    """What the specification does; a node that has not started yet is None."""
+    spec = birth.spec
+    if isinstance(stimulus, Started):
+        return _after(spec.initial(birth.self_id, birth.config), Node(None), now)
+    assert node is not None, "only a running node notices anything"
+    match stimulus:
+        case Came(sender, data):
+            try:
+                message = spec.MESSAGE.decode(data)
+            except MalformedMessage:
+                return Reaction(node)
+            return _stepped(spec, node, Received(now, sender, message), now, pick)
+        case Called(command):
+            try:
+                return _stepped(spec, node, Asked(now, command), now, pick)
+            except NotEnabled as refusal:
+                return Reaction(node, refused=refusal.reason)
+        case Passed():
+            return _expired(spec, node, now, pick)
+
+
+def _expired(spec: Specification, node: Node, now: Instant, pick: Pick) -> Reaction:
+    """All timers that are due; of several that are due together, the one that was set first is first."""
+    effects: tuple[Any, ...] = ()
+    taken: tuple[Taken, ...] = ()
+    while (due := node.due) is not None and due <= now:
+        index = next(index for index, (_, at) in enumerate(node.timers) if at == due)
+        timer = node.timers[index][0]
+        node = node._replace(timers=node.timers[:index] + node.timers[index + 1 :])
+        reaction = _stepped(spec, node, Expired(due, timer), due, pick)
+        node, effects, taken = reaction.node, effects + reaction.effects, taken + reaction.taken
+    return Reaction(node, effects, taken)
+
+
+def _stepped(spec: Specification, node: Node, event: Any, now: Instant, pick: Pick) -> Reaction:
+    step = spec.step(node.state, event, pick)
+    reaction = _after(step, node, now)
+    return reaction._replace(taken=(Taken(node.state, event, step.state, step.effects),))
+
+
+def _after(step: Step[Any, Any], node: Node, now: Instant) -> Reaction:
+    timers = dict(node.timers)
+    effects = []
+    for effect in step.effects:
+        match effect:
+            case SetTimer(timer, after):
+                timers.pop(timer, None)
+                timers[timer] = Instant(now + after)
+            case CancelTimer(timer):
+                timers.pop(timer, None)
+            case _:
+                effects.append(effect)
+    return Reaction(Node(step.state, tuple(timers.items())), tuple(effects))
+
+
+def reactions(
+    reacting: Callable[[Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Sequence[Any]] = ()
+) -> Iterator[Reaction]:
+    """
+    Everything that the specification can do, the likeliest first.
+
+    `answers` are what an implementation was told when it asked: where the specification asks at the same site, and this can be
+    the answer, it is. `told` is what was seen to go out, a sequence of texts and numbers for each message: options are taken
+    first in the order in which they appear there.
+    """
+    script: list[tuple[int, ...]] = []
+    others: list[Iterator[tuple[int, ...]]] = []  # the answers not yet tried, for each question of the script
+    while True:
+        yield reacting(_guided(_scripted(script, others), answers, told))
+        while others and (answer := next(others[-1], None)) is None:
+            script.pop()
+            others.pop()
+        if not others:
+            return
+        assert answer is not None, "the loop has ended at one"
+        script[-1] = answer
+
+
+def _scripted(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:
+    """Answers the questions of one attempt with places among so many options; what the script does not answer extends it."""
+    asked = 0
+
+    def branch(options: int, some: int) -> tuple[int, ...]:
+        nonlocal asked
+        if asked == len(script):
+            others.append(permutations(range(options), some))  # lazily: ten options have millions of orders
+            script.append(next(others[-1]))
+        asked += 1
+        return script[asked - 1]
+
+    return branch
+
+
+def _guided(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Sequence[Any]]) -> Pick:
+    left: dict[str, deque[tuple[Any, ...]]] = {}
+    for site, answer in answers:
+        left.setdefault(site, deque()).append(answer)
+    asked: Counter[str] = Counter()
+
+    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        options = sorted(among)
+        some = min(some, len(options))
+        if len(options) <= 1:
+            return tuple(options[:some])  # there is nothing to choose
+        if given := left.get(why):
+            answer = given.popleft()
+            if len(answer) == some and set(answer) <= set(options):
+                return answer
+        likely = _by_appearance(options, told[asked[why] :])
+        asked[why] += 1
+        return tuple(likely[place] for place in branch(len(likely), some))
+
+    return pick
+
+
+def _by_appearance(options: list[Option], told: Sequence[Sequence[Any]]) -> list[Option]:
+    wanted = set(options)
+    seen = dict.fromkeys(part for part in chain.from_iterable(told) if part in wanted)
+    return [*seen, *(option for option in options if option not in seen)]

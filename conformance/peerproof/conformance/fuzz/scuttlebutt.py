@@ -1,0 +1,61 @@
+"""
+What Scuttlebutt brings to be fuzzed.
+
+Few addresses, keys and versions, so that what comes often concerns what is there; limits that leave room for one entry, for
+some, for all; and failure detectors that lose patience within a round.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from peerproof.conformance.fuzz.inputs import Inputs
+from peerproof.conformance.strategies import Named, values
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.scuttlebutt import Config, Detector
+from peerproof.spec.wire import U64_MAX
+
+STRANGER: Final = NodeId("x:1")
+
+_LIMITS: Final = st.sampled_from([1400, 1400, 60, 33, 24, 17, 1])
+_DETECTORS: Final = st.sampled_from([Detector(), None, Detector(window=2, bootstrap=Duration(100), critical=500, down=800)])
+_WORDS: Final = st.sampled_from(["k", "l", "", "é", "\udcff", "m" * 30, "x" * 255])
+_TOO_LONG: Final = st.just("x" * 256)
+
+
+def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
+    """Each node has the one before it as its seed, so that all can come to know each other; or any others."""
+    before = [nodes[place - 1 : place] for place in range(len(nodes))]
+    others = st.lists(st.sampled_from([*nodes, STRANGER]), max_size=3).map(tuple)
+    return st.tuples(
+        *(st.builds(Config, seeds=st.just(seed) | others, max_payload=_LIMITS, detector=_DETECTORS) for seed in before)
+    )
+
+
+def _named(nodes: tuple[NodeId, ...]) -> Named:
+    return {
+        "addr": st.sampled_from([*nodes, STRANGER, NodeId(""), NodeId("\udcff")]),
+        "key": _WORDS,
+        "value": _WORDS,
+        "version": st.integers(0, 9) | st.sampled_from([U64_MAX - 1, U64_MAX]),
+    }
+
+
+def _commands(_: tuple[NodeId, ...]) -> SearchStrategy[Any]:
+    words = _WORDS | _TOO_LONG
+    return values(scuttlebutt.COMMAND, {"key": words, "value": words})
+
+
+INPUTS: Final = Inputs(
+    spec=scuttlebutt,
+    configs=_configs,
+    named=_named,
+    commands=_commands,
+    spans=(1000, 1, 100, 3000, 10_000),
+    malformed=("BA-20",),
+    telling=True,
+)
