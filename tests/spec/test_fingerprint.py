@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerproof.spec.core import Table
-from peerproof.spec.trace import canonical, fingerprint
+from peerproof.spec.fingerprint import canonical, fingerprint
 
 
 class Colour(Enum):

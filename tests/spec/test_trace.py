@@ -26,6 +26,7 @@ from peerproof.spec.core import (
     Step,
 )
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.fingerprint import fingerprint
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
 from peerproof.spec.trace import (
     Line,
@@ -33,7 +34,6 @@ from peerproof.spec.trace import (
     described,
     effect_plain,
     event_of,
-    fingerprint,
     parse,
     recording,
     replay,

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.spec.core import Instant, NodeId, Specification, Step
-from peerproof.spec.trace import Kind, Line, described, effect_plain, fingerprint
+from peerproof.spec.fingerprint import fingerprint
+from peerproof.spec.trace import Kind, Line, described, effect_plain
 from peerproof.spec.wire import Plain
 
 IMPLEMENTATION: Final = "peerproof-reference"

@@ -82,11 +82,17 @@ def size(form: Form) -> Size:
     if isinstance(form, Text):
         return lambda value: 1 + (len(value) if value.isascii() else len(octets(value)))
     if isinstance(form, Record):
-        parts = [(name, size(part)) for name, part in form.forms.items()]
+        texts = [name for name, part in form.forms.items() if isinstance(part, Text)]
+        integers = sum(isinstance(part, U64) for part in form.forms.values())
+        records = [(name, size(part)) for name, part in form.forms.items() if not isinstance(part, (Text, U64))]
+        fixed = len(texts) + _u64.size * integers
 
         def record_size(value: Any) -> int:
-            total = 0
-            for name, part in parts:  # a loop, because sum() of a generator takes twice as long
+            total = fixed
+            for name in texts:  # not by a function of each part: this is asked of every entry of every message
+                string = getattr(value, name)
+                total += len(string) if string.isascii() else len(octets(string))
+            for name, part in records:
                 total += part(getattr(value, name))
             return total
 

@@ -14,10 +14,9 @@ Texts are plain everywhere (`wire`): a peer may name an address that is not UTF-
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
-from hashlib import blake2b
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from peerproof.spec.core import (
@@ -36,6 +35,7 @@ from peerproof.spec.core import (
     Step,
 )
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.fingerprint import fingerprint
 from peerproof.spec.wire import Form, ListOf, Maybe, Plain, Record, Text, Whole, misfit
 
 Picks: TypeAlias = tuple[tuple[str, tuple[str | int, ...]], ...]
@@ -174,28 +174,6 @@ def effect_plain(spec: Specification, effect: Any) -> Plain:
     raise TypeError(f"{effect!r} is no effect")
 
 
-def canonical(value: Any) -> Plain:
-    """Any value of a specification as JSON data, the same for equal values in every process; for fingerprints only."""
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return [[canonical(key), canonical(value[key])] for key in sorted(value)]
-    if isinstance(value, (frozenset, set)):
-        return sorted(canonical(item) for item in value)
-    if isinstance(value, (tuple, list)):
-        return [canonical(item) for item in value]
-    if is_dataclass(value):
-        return [type(value).__name__, *(canonical(getattr(value, field.name)) for field in fields(value))]
-    raise TypeError(f"{value!r} has no canonical form")
-
-
-def fingerprint(state: Any) -> str:
-    """64 bits of a state, as 16 hexadecimal digits."""
-    return blake2b(json.dumps(canonical(state), separators=(",", ":")).encode(), digest_size=8).hexdigest()
-
-
 def recording(pick: Pick) -> tuple[Pick, list[tuple[str, tuple[Any, ...]]]]:
     """A pick that asks another one and keeps the answers, and the list that it keeps them in."""
     answers: list[tuple[str, tuple[Any, ...]]] = []
@@ -217,72 +195,96 @@ class WrongAnswer(Exception):
         self.actual = actual
 
 
+class Script:
+    """A pick that gives recorded answers. It, and `finish` when answers are left over, raise WrongAnswer."""
+
+    __slots__ = ("_answers", "_asked")
+
+    def __init__(self, answers: Picks) -> None:
+        self._answers = answers
+        self._asked = 0
+
+    def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        """The next answer, if it answers this question."""
+        count = min(some, len(among))
+        if self._asked == len(self._answers):
+            raise WrongAnswer(self._question(why, among, count), "no more answers")
+        place, answer = self._answers[self._asked]
+        self._asked += 1
+        if place != why or len(answer) != count or len(set(answer)) < count or not set(answer).issubset(among):
+            raise WrongAnswer(self._question(why, among, count), f"{list(answer)} for {place}")
+        return answer  # type: ignore[return-value]  # options of this kind, as they are some of `among`
+
+    def finish(self) -> None:
+        """All answers should have been asked for."""
+        if self._asked < len(self._answers):
+            left = len(self._answers) - self._asked
+            raise WrongAnswer("no further question", f"{left} more answers, the next for {self._answers[self._asked][0]}")
+
+    def _question(self, why: str, among: Collection[Option], count: int) -> str:
+        return f"{count} of {sorted(among)} for {why}"
+
+
 def scripted(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
     """A pick that gives recorded answers, and a check that all were asked for. Both raise WrongAnswer."""
-    answers = list(picks)
-    asked = 0
+    script = Script(tuple(picks))
+    return script, script.finish
 
-    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
-        nonlocal asked
-        options = sorted(among)
-        question = f"{min(some, len(options))} of {options} for {why}"
-        if asked == len(answers):
-            raise WrongAnswer(question, "no more answers")
-        place, answer = answers[asked]
-        asked += 1
-        if (
-            place != why
-            or len(answer) != min(some, len(options))
-            or len(set(answer)) < len(answer)
-            or not set(answer) <= set(options)
-        ):
-            raise WrongAnswer(question, f"{list(answer)} for {place}")
-        return answer
 
-    def finish() -> None:
-        if asked < len(answers):
-            raise WrongAnswer("no further question", f"{len(answers) - asked} more answers, the next for {answers[asked][0]}")
+class Course:
+    """
+    One node's way through its lines.
 
-    return pick, finish
+    After its first divergence a node's lines are passed over, up to its next `start`: what follows from a wrong state says
+    nothing.
+    """
+
+    __slots__ = ("is_lost", "seq", "state")
+
+    def __init__(self) -> None:
+        self.state: Any = None
+        self.seq: int | None = None  #: the number of the next line; None before the first
+        self.is_lost = False
+
+    def follow(self, spec: Specification, line: Line) -> Divergence | None:
+        """Replays the node's next line."""
+        if line.kind == "start" and (self.is_lost or self.seq is None):
+            self.is_lost, self.seq = False, line.seq
+        if self.is_lost:
+            return None
+        expected = self.seq or 0
+        divergence = None
+        if line.seq != expected:
+            divergence = Divergence(line, "seq", expected, line.seq)
+        else:
+            try:
+                self.state, divergence = _replayed(spec, self.state, line)
+            except MalformedMessage as error:
+                divergence = Divergence(line, "args", "plain data of the protocol", str(error))
+        self.seq = line.seq + 1
+        self.is_lost = divergence is not None
+        return divergence
 
 
 def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
     """
     The first divergence of each node's lines from the specification; nothing if they all agree.
 
-    Lines of several nodes and runs may be mixed, each node's own must be in order. After its first divergence a node's lines are
-    passed over, up to its next `start`: what follows from a wrong state says nothing.
+    Lines of several nodes and runs may be mixed, each node's own must be in order. What is kept is a state for each node.
+    `replay.Replay` does the same to the text of lines, several times as fast.
     """
-    states: dict[tuple[str, str], Any] = {}
-    expected_seq: dict[tuple[str, str], int] = {}
-    lost: set[tuple[str, str]] = set()
+    courses: defaultdict[tuple[str, str], Course] = defaultdict(Course)
     for line in lines:
-        node = (line.run, line.node)
-        if line.kind == "start" and (node in lost or node not in expected_seq):
-            lost.discard(node)
-            expected_seq[node] = line.seq
-        if node in lost:
-            continue
-        divergence = None
-        if line.seq != expected_seq.get(node, 0):
-            divergence = Divergence(line, "seq", expected_seq.get(node, 0), line.seq)
-        else:
-            try:
-                states[node], divergence = _replayed(spec, states.get(node), line)
-            except MalformedMessage as error:
-                divergence = Divergence(line, "args", "plain data of the protocol", str(error))
-        expected_seq[node] = line.seq + 1
-        if divergence:
-            lost.add(node)
+        if divergence := courses[line.run, line.node].follow(spec, line):
             yield divergence
 
 
 def _replayed(spec: Specification, state: Any, line: Line) -> tuple[Any, Divergence | None]:
-    pick, finish = scripted(line.picks)
+    pick = Script(line.picks)
     refused = None
     try:
         step = _step(spec, state, line, pick)
-        finish()
+        pick.finish()
     except WrongAnswer as error:
         return state, Divergence(line, "picks", error.expected, error.actual)
     except NotEnabled as error:

@@ -80,6 +80,8 @@ class U64(Form):
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From an integer, a decimal string, or `{"u64": "…"}`."""
+        if type(plain) is str and plain.isascii() and plain.isdigit() and len(plain) < 20:  # noqa: PLR2004  # surely below 2^64
+            return int(plain)
         if isinstance(plain, Mapping) and set(plain) == {"u64"}:
             plain = plain["u64"]
         if isinstance(plain, str) and plain.isascii() and plain.isdigit():
@@ -124,6 +126,8 @@ class Text(Form):
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From a string or `{"hex": …}`."""
+        if type(plain) is str and plain.isascii() and len(plain) <= self.most:
+            return plain
         try:
             raw = bytes.fromhex(plain["hex"]) if isinstance(plain, Mapping) and set(plain) == {"hex"} else plain.encode()
         except (AttributeError, TypeError, ValueError):  # no str, or no hex, or a lone surrogate
@@ -195,7 +199,10 @@ class ListOf(Form):
         """From a list."""
         if not isinstance(plain, list):
             raise misfit(where, "a list", plain)
-        return tuple(self.form.value(item, f"{where}[{index}]") for index, item in enumerate(plain))
+        try:
+            return tuple([self.form.value(item) for item in plain])
+        except MalformedMessage:  # once more, to name the place
+            return tuple(self.form.value(item, f"{where}[{index}]") for index, item in enumerate(plain))
 
 
 class Record(Form):
@@ -218,6 +225,11 @@ class Record(Form):
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From an object with no other members than the fields."""
+        if type(plain) is dict and plain.keys() == self.forms.keys():
+            try:
+                return self.kind(*[form.value(plain[name]) for name, form in self.forms.items()])
+            except MalformedMessage:  # once more, to name the place
+                pass
         if not isinstance(plain, Mapping):
             raise misfit(where, f"an object with {', '.join(self.forms) or 'no members'}", plain)
         for name in plain:
@@ -250,7 +262,9 @@ class Tagged(Form):
         kind = plain.get("type") if isinstance(plain, Mapping) else None
         if not isinstance(kind, str) or kind not in self.cases:
             raise misfit(_at(where, "type"), f"one of {', '.join(self.cases)}", kind if isinstance(plain, Mapping) else plain)
-        return self.cases[kind].value({name: member for name, member in plain.items() if name != "type"}, where)
+        members = dict(plain)
+        del members["type"]
+        return self.cases[kind].value(members, where)
 
 
 def misfit(where: str, expected: str, found: Plain) -> MalformedMessage:

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from peerproof.conformance.strategies import datagrams, values
 from peerproof.spec.core import Asked, Duration, Expired, Instant, NodeId, Option, Pick, Received, Send, Table
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.fingerprint import fingerprint
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 from peerproof.spec.scuttlebutt import (
     MESSAGE,
@@ -35,7 +36,6 @@ from peerproof.spec.scuttlebutt import (
     step,
     transitions,
 )
-from peerproof.spec.trace import fingerprint
 from peerproof.spec.wire import U64_MAX
 
 A, B, C = NodeId("a:1"), NodeId("b:1"), NodeId("c:1")

@@ -11,7 +11,7 @@ Phi is compared in integers, so that a state holds no floats and every machine a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from peerproof.spec.core import Duration, Instant
@@ -55,7 +55,7 @@ def opened(now: Instant, detector: Detector) -> ArrivalWindow:
 def heard(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
     """The window after a sign of life. One that comes with a clock set back counts as an interval of nothing."""
     interval = Duration(max(0, now - window.last))
-    return replace(window, last=now, intervals=(*window.intervals, interval)[-detector.window :])
+    return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
 
 
 def phi_exceeds(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:

@@ -7,8 +7,7 @@ you lack"), and, if the other lacks something too, a digest response that is ans
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TypeAlias, assert_never
 
@@ -84,7 +83,7 @@ def on_update_local(state: State, key: str, value: str) -> Next:
     if (needed := TYPE_SIZE + delta_entry_size(pair)) > state.config.max_payload:
         raise NotEnabled("too_large", f"the pair needs {needed} bytes, max_payload is {state.config.max_payload}")
     updated = Peer(own.pairs.put({key: Versioned(value, pair.version)}), pair.version)
-    return Step(replace(state, store=state.store.put({state.self_id: updated})))
+    return Step(State(state.self_id, state.config, state.store.put({state.self_id: updated}), state.liveness))
 
 
 def on_round(state: State, now: Instant, pick: Pick) -> Next:
@@ -157,7 +156,9 @@ def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEnt
             continue
         changed[addr], news = merged(known, pairs)
         updates += [Notify(Update(pair.addr, pair.key, pair.value, pair.version)) for pair in news]
-    return Step(replace(state, store=state.store.put(changed)), (heartbeat, *updates))
+    if updates:
+        state = State(state.self_id, state.config, state.store.put(changed), state.liveness)
+    return Step(state, (heartbeat, *updates))
 
 
 def learned(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
@@ -167,17 +168,19 @@ def learned(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple
     At version 0 and not at the digest's: that would claim pairs that are not here, and nobody would ever send them. [B-11]
     """
     unknown = dict.fromkeys(entry.addr for entry in entries if entry.addr not in state.store)
+    if not unknown:
+        return state, ()
     store = state.store.put(dict.fromkeys(unknown, Peer()))
     liveness = state.liveness
     if detector := state.config.detector:
         liveness = liveness.put(dict.fromkeys(unknown, Liveness(opened(now, detector))))  # [BA-29]
-    return replace(state, store=store, liveness=liveness), tuple(Notify(Join(addr)) for addr in unknown)
+    return State(state.self_id, state.config, store, liveness), tuple(Notify(Join(addr)) for addr in unknown)
 
 
 def digests_sent(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
     """The node after sending digests, remembering when, for the round-trip times. [B-33, BA-23]"""
-    sent = {addr: replace(state.liveness[addr], digest_sent=now) for addr in targets if addr in state.liveness}
-    return replace(state, liveness=state.liveness.put(sent))
+    known = {addr: state.liveness[addr] for addr in targets if addr in state.liveness}
+    return with_liveness(state, {addr: Liveness(peer.window, peer.status, now) for addr, peer in known.items()})
 
 
 def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, Effect]:
@@ -186,8 +189,8 @@ def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, E
     if detector is None or known is None:
         return state, Notify(Heartbeat(sender, None))
     round_trip = None if known.digest_sent is None else Duration(max(0, now - known.digest_sent))
-    alive = replace(known, window=heard(known.window, now, detector), digest_sent=None)
-    return replace(state, liveness=state.liveness.put({sender: alive})), Notify(Heartbeat(sender, round_trip))
+    alive = Liveness(heard(known.window, now, detector), known.status, None)
+    return with_liveness(state, {sender: alive}), Notify(Heartbeat(sender, round_trip))
 
 
 def is_critical(state: State, addr: NodeId, now: Instant) -> bool:
@@ -209,6 +212,11 @@ def with_statuses(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]
     for addr, known in state.liveness.items():
         status = Status.UP if is_up(state, addr, now) else Status.DOWN
         if status != known.status:
-            changed[addr] = replace(known, status=status)
+            changed[addr] = Liveness(known.window, status, known.digest_sent)
             notices.append(Notify(Up(addr) if status is Status.UP else Down(addr)))
-    return replace(state, liveness=state.liveness.put(changed)), tuple(notices)
+    return with_liveness(state, changed), tuple(notices)
+
+
+def with_liveness(state: State, changed: Mapping[NodeId, Liveness]) -> State:
+    """The node with what its failure detector keeps of these peers."""
+    return State(state.self_id, state.config, state.store, state.liveness.put(changed)) if changed else state
