@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.pipeline.disturbed import GRID, RUNS_IN_ALL
+from tests.pipeline.victim import steady
 
+from peerproof.conformance.pipeline import simulate as stage
 from peerproof.conformance.pipeline.batches import Output, Plan, Unit
+from peerproof.conformance.pipeline.execution import Engine, execute
+from peerproof.conformance.pipeline.grid import read
 from peerproof.conformance.pipeline.session import Settings, session
-from peerproof.conformance.pipeline.tables import METRICS
+from peerproof.conformance.pipeline.tables import METRICS, RUNS, TRACES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,3 +65,12 @@ def ran(
         timeout=timeout,
         env=os.environ | dict(environment or {}),
     )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The digests that every execution must have."""
+    place = tmp_path_factory.mktemp("undisturbed") / "out"
+    with steady(), Engine(Settings(master="none")) as engine:
+        success = execute(engine, place, stage.simulation("scuttlebutt", read(GRID), RUNS_IN_ALL, "0")).success
+    return success.digest(TRACES), success.digest(RUNS)

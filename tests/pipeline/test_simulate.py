@@ -153,7 +153,7 @@ def row_groups(place: Path) -> list[int]:
 
 def test_what_was_spilled_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    event = Event("r", "p", "i", "n", 0, 0, "start", *[None] * 9)  # type: ignore[arg-type]  # nine columns without a value
+    event = Event("r", "p", "i", "n", 0, 0, "start", *[None] * 9)
 
     with ByNode(kept=2) as by_node:
         for number in range(5):
@@ -169,7 +169,7 @@ def test_the_hash_seed_changes_no_byte(tmp_path: Path) -> None:
     written = []
     for seed in ("1", "2"):
         out = tmp_path / seed
-        options = ["--runs", "4", "--grid", tmp_path / "grid.yaml", "--out", out, "--master", "none"]
+        options: list[str | Path] = ["--runs", "4", "--grid", tmp_path / "grid.yaml", "--out", out, "--master", "none"]
         done = ran(["simulate", "scuttlebutt", *options], {"PYTHONHASHSEED": seed})
         assert done.returncode == 0, done.stderr
         written.append({path.name: path.read_bytes() for path in committed(out, TRACES) + committed(out, RUNS)})

@@ -27,6 +27,7 @@ from types import FrameType
 #: Stage, its module in `peerproof.cli.stages`, and what it does.
 STAGES = (
     ("simulate", "simulate", "seeded runs over a grid of parameters"),
+    ("ingest", "ingest", "logs and captures of any program"),
     ("status", "status", "the batches of a folder, and whether they are complete"),
     ("gc", "gc", "remove what killed processes have left behind"),
     ("warm", "warm", "make Spark start faster on this machine, once"),

@@ -29,8 +29,8 @@ def add_format(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="of what is printed (default text)")
 
 
-def add_spark(parser: ArgumentParser) -> None:
-    """What says where and how Spark runs, and `--quiet` and `--format`."""
+def add_spark(parser: ArgumentParser, *, printed: bool = True) -> None:
+    """What says where and how Spark runs, and `--quiet`; and `--format` of what is `printed`, unless that word is taken."""
     group = parser.add_argument_group("Spark")
     add = group.add_argument
     add("--master", default=LOCAL, metavar="URL", help=f"local[2,4], spark://…, or none: no Spark, one process ({LOCAL})")
@@ -39,7 +39,8 @@ def add_spark(parser: ArgumentParser) -> None:
     add("--log", type=Path, metavar="FILE", help="keep what Java and Spark say; else it is not shown")
     add("--full-java", action="store_true", help="a Java that compiles to the full: slower to start, for long shuffles")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    add_format(parser)
+    if printed:
+        add_format(parser)
 
 
 def engine(args: Namespace) -> Engine:

@@ -25,6 +25,10 @@ _USUAL: Final = tuple(
             "the disk is full: make room, or name another for Spark's own files: --conf spark.local.dir=/path",
         ),
         (
+            r"Failed to create (?:any local|a temp|)\s*dir(?:ectory)?\b[^\n]{0,80}",
+            "Spark cannot write its own files: name a folder for them: --conf spark.local.dir=/path",
+        ),
+        (
             r"Address already in use|BindException|Service '\w+' failed after \d+ retries",
             "a port is taken: leave out --conf spark.ui.port and the like, or name a free one",
         ),
@@ -43,12 +47,16 @@ _USUAL: Final = tuple(
         ),
         (r"Cannot run program \"([^\"]*)\"", "the executors have no such Python; set PYSPARK_PYTHON to one that they have"),
         (r"ModuleNotFoundError: (No module named '[\w.]+')", "the executors lack a package; install peerproof[pipeline] there"),
-        (r"All masters are unresponsive|Could not parse Master URL", "there is no such master: correct --master"),
+        (
+            r"All masters are unresponsive|Could not parse Master URL|Master must either be",
+            "there is no such master: correct --master",
+        ),
         (r"Python worker exited unexpectedly", "a Python worker died, perhaps for lack of memory: --master 'local[1,4]'"),
-        (r"JAVA_GATEWAY_EXITED", f"Java ended as soon as it was started: {INSTALL_JAVA}; --log FILE keeps what it says"),
     )
 )
 
+#: The line of a log that says why Java ended, or the last error that it went on after.
+_JAVA_SAID: Final = re.compile(r"^Exception in thread \"main\" (.*)$|^\S+ \S+ ERROR (.*)$", re.MULTILINE)
 _LAST_OF_TRACEBACK: Final = re.compile(r"^((?:[\w.]+\.)?[A-Za-z_]\w*: .*)$", re.MULTILINE)
 
 
@@ -56,15 +64,18 @@ def explained(error: BaseException, log: str) -> str:
     """What to tell about an error of Spark's; `log` is the end of what Java has said."""
     if isinstance(error, SparkUnusable):
         return str(error)
-    for said in (str(error), log):
+    said = str(error).strip()
+    for text in (said, log):
         for pattern, meaning in _USUAL:
-            if found := pattern.search(said):
+            if found := pattern.search(text):
                 return f"{meaning} ({found[0].strip()})"
-    return f"Spark: {_last_of_python(str(error)) or str(error).strip().splitlines()[0][:400]}"
+    of_java = ["".join(groups) for groups in _JAVA_SAID.findall(log)]
+    what = _last_of_python(said) or (of_java[-1] if of_java else said.splitlines()[0] if said else type(error).__name__)
+    return f"Spark failed: {what.strip()[:400]}; --log FILE keeps all that it says"
 
 
 def _last_of_python(said: str) -> str | None:
     """The line of a Python traceback that says what it was."""
     _, traceback, rest = said.partition("Traceback (most recent call last):")
     found = _LAST_OF_TRACEBACK.findall(rest.partition("\n\tat ")[0]) if traceback else []
-    return found[-1].strip()[:400] if found else None
+    return found[-1] if found else None

@@ -54,6 +54,7 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
         return
     if find_spec("pyspark") is None:
         raise SparkUnusable("pyspark is not installed: pip install 'peerproof[pipeline]'")
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
     from pyspark.errors import PySparkException
 
     with tempfile.TemporaryDirectory(prefix="peerproof-") as folder, _log(settings.log) as log:
@@ -65,7 +66,7 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
             raise SparkUnusable(explained(error, _end_of(log))) from error
         try:
             yield spark
-        except PySparkException as error:
+        except (PySparkException, Py4JError, ConnectionError) as error:
             raise SparkUnusable(explained(error, _end_of(log))) from error
         except KeyboardInterrupt:
             with suppress(Exception):
