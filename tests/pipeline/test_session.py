@@ -40,6 +40,13 @@ def test_a_session_on_a_cluster_sends_the_package(tmp_path: Path) -> None:
     assert "peerproof/__init__.py" not in names
 
 
+def test_the_package_is_found_in_the_zip(tmp_path: Path) -> None:
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import peerproof.spec.core as core; print(core.__file__)"
+    found = subprocess.run([sys.executable, "-c", code, pack(tmp_path / "a.zip")], capture_output=True, text=True, check=True)
+
+    assert found.stdout.strip() == str(tmp_path / "a.zip" / "peerproof" / "spec" / "core.py")
+
+
 def test_the_package_has_the_same_bytes_every_time(tmp_path: Path) -> None:
     assert pack(tmp_path / "a.zip").read_bytes() == pack(tmp_path / "b.zip").read_bytes()
 
@@ -85,7 +92,7 @@ def test_java_starts_fast_unless_it_is_to_compile_to_the_full(tmp_path: Path, mo
         ("x", "SparkException: Master must either be yarn or start with spark, k8s, or local", "there is no such master"),
         ("Python worker exited unexpectedly (crashed)", "", "a Python worker died"),
         (
-            "Job aborted … Traceback (most recent call last):\n  File\nValueError: boom: 3\n\n\tat org.apache.spark.X\nCaused by: y",
+            "Job aborted … Traceback (most recent call last):\n  File\nValueError: boom: 3\n\n\tat org.apache.spark.X\nb: y",
             "",
             "Spark failed: ValueError: boom: 3; --log FILE",
         ),
@@ -181,7 +188,16 @@ def test_a_start_that_fails_is_told_in_one_line(conf: str, said: str, tmp_path: 
 def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole foreground process group, Java too."""
     (tmp_path / "grid.yaml").write_text("nodes: 20\nrounds: 100\n", encoding="utf-8")
-    options = ["--grid", tmp_path / "grid.yaml", "--runs", "500", "--out", tmp_path / "out", "--master", "local[1,4]"]
+    options: list[str | Path] = [
+        "--grid",
+        tmp_path / "grid.yaml",
+        "--runs",
+        "500",
+        "--out",
+        tmp_path / "out",
+        "--master",
+        "local[1,4]",
+    ]
     process = subprocess.Popen(
         command("simulate", "scuttlebutt", *options, "--quiet", "--conf", "spark.ui.enabled=true"),
         stderr=subprocess.PIPE,
@@ -214,12 +230,8 @@ def of_group(group: int) -> list[str]:
 
 
 def test_help_of_stages_needs_no_package_of_the_extra() -> None:
-    said = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "peerproof.cli.main", "pipeline", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    arguments = [sys.executable, "-X", "importtime", "-m", "peerproof.cli.main", "pipeline", "--help"]
+    said = subprocess.run(arguments, capture_output=True, text=True, check=True)
 
     assert "simulate" in said.stdout
     assert not re.search(r"\| +(pyarrow|pyspark|pandas|msgspec)\b", said.stderr)

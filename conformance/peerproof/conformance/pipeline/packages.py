@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import peerproof
@@ -14,11 +14,14 @@ PARTS: Final = ("spec", "tla", "reference", "conformance", "cli")
 
 def pack(path: Path) -> Path:
     """Write the zip; the same sources give the same bytes."""
+    modules = _modules()
+    # `peerproof` has no __init__.py, and Python 3.11 finds such a package in a zip only if its folder is listed.
+    folders = {f"{folder.as_posix()}/" for name in modules for folder in PurePosixPath(name).parents if folder.name}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, source in sorted(_modules().items()):
+        for name in sorted({*folders, *modules}):
             entry = zipfile.ZipInfo(name)  # of 1980, whenever it is made
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, source.read_bytes())
+            archive.writestr(entry, b"" if name in folders else modules[name].read_bytes())
     return path
 
 
