@@ -2,12 +2,15 @@
 The clause matrix: for every clause and decision the code that does it, the vectors that demand it, the properties that watch
 over it and the models that cover it.
 
-  peerproof coverage                                all protocols
+  peerproof coverage                                all protocols, and the edges of their state graphs
   peerproof coverage --protocol scuttlebutt
   peerproof coverage --format markdown              for the documentation
   peerproof coverage --format json                  for programs
 
 A clause without code or without a vector is a hole, unless its text says why nothing can test it. Holes: exit 1.
+
+As text, the state graphs follow: how many edges there are in each, and how many of them the vectors made from it take. They are
+walked for this. An edge in which a node moves and that no vector takes: exit 1.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from peerproof.cli import options
 from peerproof.conformance import clauses as prose
 from peerproof.conformance import coverage
-from peerproof.conformance.vectors import VectorError
+from peerproof.conformance.vectors import Suite, VectorError
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -40,4 +43,15 @@ def run(args: Namespace) -> int:
     else:
         as_table, heading = (coverage.as_text, "{}\n") if args.format == "text" else (coverage.as_markdown, "## {}\n")
         print("\n\n".join(f"{heading.format(protocol)}\n{as_table(rows)}" for protocol, rows in matrices.items()))
-    return int(any(row.holes for rows in matrices.values() for row in rows))
+    holes = any(row.holes for rows in matrices.values() for row in rows)
+    return int(holes | (args.format == "text" and not all(_edges(suite, protocol) for protocol in matrices)))
+
+
+def _edges(suite: Suite, protocol: str) -> bool:
+    """Prints what the vectors take of the state graphs. False if it is not all that they must."""
+    from peerproof.conformance import edge_coverage
+
+    found = list(edge_coverage.coverage(protocol, suite.vectors))
+    if found:
+        print(f"\n\n{protocol}: the state graphs\n\n{edge_coverage.as_text(found)}")
+    return all(one.complete for one in found)

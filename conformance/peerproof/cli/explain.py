@@ -13,6 +13,7 @@ from textwrap import fill, indent
 
 from peerproof.cli import options
 from peerproof.conformance import clauses as prose
+from peerproof.conformance.model_table import LAYER
 from peerproof.conformance.sources import shown
 from peerproof.conformance.vectors import Suite, VectorError
 
@@ -48,11 +49,14 @@ def explained(clauses: prose.Clauses, name: str, suite: Suite) -> str:
     clause = clauses.items[name]
     level = f", {clause.level}" if clause.level else ""
     code = [f"{where.within}  {shown(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
-    vectors = [
-        f"{vector.id}  {vector.title}"
+    citing = [
+        vector
         for vector in suite.vectors
         if vector.protocol == clauses.protocol and (name in vector.clauses or name.lower() in vector.flags)
     ]
+    vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
+    if made := len(citing) - len(vectors):
+        vectors.append(f"{made} made from state graphs: peerproof list -k 'layer:{LAYER} clause:{name}'")
     beside = [f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in prose.cited(other.text)]
     lists = (
         ("code", code),

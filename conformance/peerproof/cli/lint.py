@@ -17,7 +17,8 @@ from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
 from peerproof.conformance import lint, sources
-from peerproof.conformance.vectors import VectorError
+from peerproof.conformance.model_table import LAYER
+from peerproof.conformance.vectors import Suite, Vector, VectorError
 
 UNUSABLE = 3
 
@@ -38,25 +39,26 @@ def run(args: Namespace) -> int:
     try:
         readable, errors = lint.read(args.vectors or sources.vectors_root())
         found = lint.findings(readable)
-        if not args.static and not errors:
-            found = sorted({*found, *_behaviour(args, readable)})
+        tables: list[Vector] = []
+        if not errors:
+            suite = options.suite(args)
+            objections = {} if args.static else _objections(args, suite)
+            found = sorted({*found, *lint.behaviour(readable, objections), *lint.of_tables(suite, objections)})
+            tables = [vector for vector in suite.vectors if vector.layer == LAYER]
     except VectorError as error:
         raise options.refusal(str(error)) from None
     for line in (*errors, *found):
         print(line)
-    counted = sum(len(source.document.data["vectors"]) for source in readable)
-    totals = (
-        f"{_counted(counted, 'vector')} in {_counted(len(readable), 'file')}, {_counted(len(errors) + len(found), 'finding')}"
-    )
-    print(totals, file=sys.stderr)
+    counted = sum(len(source.document.data["vectors"]) for source in readable) + len(tables)
+    files = len(readable) + len({vector.file for vector in tables})
+    findings = len(errors) + len(found)
+    print(f"{_counted(counted, 'vector')} in {_counted(files, 'file')}, {_counted(findings, 'finding')}", file=sys.stderr)
     return options.USAGE if errors else int(bool(found))
 
 
-def _behaviour(args: Namespace, readable: list[lint.Source]) -> list[lint.Finding]:
+def _objections(args: Namespace, suite: Suite) -> dict[str, str]:
     from peerproof.conformance.adapter import Adapter, Patience, Unusable, program, reach
     from peerproof.conformance.behaviour import objections
-
-    suite = options.suite(args)
 
     def specification() -> Adapter:
         if args.impl:
@@ -64,7 +66,7 @@ def _behaviour(args: Namespace, readable: list[lint.Source]) -> list[lint.Findin
         return program([sys.executable, "-m", "peerproof.reference.harness"], Patience(), suite.version)
 
     try:
-        return lint.behaviour(readable, objections(suite, specification))
+        return objections(suite, specification)
     except Unusable as error:
         print(f"peerproof: {error}", file=sys.stderr)
         raise SystemExit(UNUSABLE) from None

@@ -9,9 +9,12 @@ Shows a vector: as it is written, or as a message graph.
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 
 from peerproof.cli import options
+from peerproof.conformance.model_table import LAYER
 from peerproof.conformance.sources import shown
 from peerproof.conformance.vectors import Suite, Vector
 
@@ -58,9 +61,31 @@ def find(suite: Suite, name: str) -> Vector:
     raise options.refusal(f"peerproof: no vector {name!r}{hint}")
 
 
+def _flow(vector: Vector) -> Iterator[str]:
+    """The body of a vector as YAML: its members, and a line for each node and step."""
+    for number, (name, value) in enumerate(vector.body.items()):
+        indent = "- " if number == 0 else "  "
+        match value:
+            case {"config": configuration}:
+                path = f", path: [{', '.join(value['path'])}]" if "path" in value else ""
+                yield f"{indent}model: {{config: {configuration}{path}}}"
+            case dict() if name == "nodes":
+                yield f"{indent}nodes:"
+                yield from (f"    {node}: {json.dumps(about, ensure_ascii=False)}" for node, about in value.items())
+            case list() if name == "steps":
+                yield f"{indent}steps:"
+                yield from (f"  - {json.dumps(step, ensure_ascii=False)}" for step in value)
+            case list():
+                yield f"{indent}{name}: [{', '.join(value)}]"
+            case _:
+                yield f"{indent}{name}: {json.dumps(value, ensure_ascii=False) if name == 'title' else value}"
+
+
 def as_written(suite: Suite, vector: Vector) -> str:
-    """The vector's lines in its file, with comments that say what is not in them."""
+    """The vector's lines in its file, with comments that say what is not in them; a row of a table as it would be written."""
     path = suite.path(vector)
+    if vector.layer == LAYER:
+        return "\n".join([f"# {shown(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *_flow(vector)])
     lines = path.read_text(encoding="utf-8").splitlines()
     after = [other.line for other in suite.vectors if other.file == vector.file and other.line > vector.line]
     body = lines[vector.line - 1 : min(after, default=len(lines) + 1) - 1]

@@ -37,10 +37,10 @@ class Row:
 
 
 def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
-    """The rows of a protocol, in the order of kinds and numbers."""
+    """The rows of a protocol, by kinds and numbers. A vector made from a model holds no clause: it repeats the code."""
     by_clause: dict[str, list[str]] = {}
     for vector in vectors:
-        for clause in vector.clauses if vector.protocol == clauses.protocol else ():
+        for clause in vector.clauses if vector.protocol == clauses.protocol and vector.layer != "model" else ():
             by_clause.setdefault(clause, []).append(vector.id)
     return [
         Row(

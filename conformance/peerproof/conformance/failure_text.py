@@ -16,6 +16,7 @@ from peerproof.conformance.yaml_subset import VectorError
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
+MOST_CLAUSES: Final = 10  #: with their texts
 MOST_SHOWN: Final = 400  #: characters of a value
 MOST_ERRORS: Final = 20  #: lines of standard error
 
@@ -45,6 +46,9 @@ def _clauses(result: Result) -> Iterator[str]:
         items = clauses.load(protocol).items
     except VectorError:
         items = {}
+    if len(result.clauses) > MOST_CLAUSES:
+        yield f"{' '.join(result.clauses)} (peerproof explain CLAUSE)"
+        return
     for clause in result.clauses:
         item = items.get(clause)
         yield f"{clause} {item.level}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses import Clauses, load
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.local_steps import Event, LocalSteps, Progress, local_steps
+from peerproof.conformance.local_steps import Event, LocalSteps, Progress, first_drawn, local_steps
 from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, table_of, timed
 from peerproof.conformance.model_vectors import kind_of
 from peerproof.conformance.path_cover import covering, state_graph
@@ -74,7 +74,7 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "nodes": [_node(local, place) | {"timers": starts[place]} for place in range(len(local.places))],
         "states": [[place, state] for place, state in zip(local.place_of, local.plain_states, strict=True)],
         "events": [[event.kind, *(event.plain if event.kind == "send" else [event.plain])] for event in local.events],
-        "messages": list(zip(local.receivers, local.datagrams, strict=True)),
+        "messages": list(zip(local.senders, local.receivers, local.datagrams, strict=True)),
         "steps": local.steps,
         "refusals": refused,
         "paths": list(covering(graph, every_edge=whole)),
@@ -123,13 +123,9 @@ def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, in
     for number, state in enumerate(local.states):
         for command in commands:
             try:
-                local.model.spec.step(state, Asked(NOW, command), _first)
+                local.model.spec.step(state, Asked(NOW, command), first_drawn)
             except NotEnabled:
                 yield number, local.event(Event("call", local.model.spec.COMMAND.plain(command)))
-
-
-def _first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # a refusal is one whatever is drawn
-    return tuple(sorted(among)[:some])
 
 
 def _clauses(table: Table) -> dict[str, list[str]]:

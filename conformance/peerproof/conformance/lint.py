@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance import clauses as prose
 from peerproof.conformance import plain_forms, sources, vector_file, vectors
 from peerproof.conformance.coverage import in_order
+from peerproof.conformance.model_table import LAYER
 from peerproof.conformance.schema import did_you_mean
 from peerproof.conformance.yaml_subset import Document, VectorError, parse
 from peerproof.conformance.yaml_subset import Path as Where
@@ -291,3 +292,19 @@ def behaviour(readable: Sequence[Source], objections: Mapping[str, str]) -> list
         for where, vector in _each(source)
         if vector["id"] in objections
     ]
+
+
+def of_tables(suite: vectors.Suite, objections: Mapping[str, str]) -> list[Finding]:
+    """What is wrong with vectors that are rows of tables: their clauses, and what running the specification has against them."""
+    found: list[Finding] = []
+    for vector in suite.vectors:
+        if vector.layer == LAYER:
+            wrong = [
+                ("clause", _unknown(name, known))
+                for known in [_clauses_of(vector.protocol)]
+                for name in vector.clauses
+                if name not in known.items
+            ]
+            wrong += [("specification", objections[vector.id])] if vector.id in objections else []
+            found += [Finding(sources.shown(suite.path(vector)), vector.line, 1, rule, message) for rule, message in wrong]
+    return found

@@ -83,6 +83,7 @@ class LocalSteps:
     def __post_init__(self) -> None:
         self.places = tuple(node for node, _ in self.model.nodes)
         self.place_of = [self.places.index(state.self_id) for state in self.states]  #: of a state
+        self.senders = [self.places.index(message.sender) for message in self.messages]
         self.receivers = [self.places.index(message.to) for message in self.messages]
         self._state_numbers = {state: number for number, state in enumerate(self.states)}
         self._message_numbers = {message: number for number, message in enumerate(self.messages)}
@@ -208,6 +209,11 @@ def open_picks(
 
     step(pick)
     return tuple(asked)
+
+
+def first_drawn(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
+    """A pick for where it does not matter what is drawn."""
+    return tuple(sorted(among)[:some])
 
 
 def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:

@@ -50,7 +50,7 @@ class Table:
     nodes: list[Body]  #: `addr`, `config` and, in `timers`, what runs in a fresh node: events and milliseconds
     states: list[tuple[int, Body]]  #: node and plain form
     events: list[list[Any]]  #: kind, then sender and bytes, or a plain form
-    messages: list[tuple[int, str]]  #: receiver and bytes
+    messages: list[tuple[int, int, str]]  #: sender, receiver and bytes
     steps: list[Row]
     refusals: list[tuple[int, int]]  #: state and event
     paths: list[list[int]]  #: tokens, see `local_steps`
@@ -94,17 +94,17 @@ class Expanded(Mapping[str, Any]):
     """The body of a row, made when it is asked for."""
 
     def __init__(self, table: Table, kind: str, number: int, labels: Mapping[str, Any]) -> None:
-        self._table = table
-        self._kind = kind
-        self._number = number
+        self.table = table
+        self.kind = kind
+        self.number = number
         self._labels = labels
 
     def __getitem__(self, name: str) -> Any:
         if name in self._labels:
             return self._labels[name]
         if name == "nodes":
-            return nodes(self._table, self._kind, self._number)
-        return _made(self._table, self._kind, self._number)[name]
+            return nodes(self.table, self.kind, self.number)
+        return _made(self.table, self.kind, self.number)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """What a body has, without making the whole of it to find that it has not."""
@@ -261,7 +261,7 @@ def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
     """Messages to different receivers have no order that anybody could see."""
     place = table.states[row.state][0]
     sent = [table.messages[number] for number in row.sent]
-    order = "ordered" if len({receiver for receiver, _ in sent}) < max(len(sent), 2) else "unordered"
-    messages = [{"to": _name(place, receiver), "bytes": digits} for receiver, digits in sent]
+    order = "ordered" if len({receiver for _, receiver, _ in sent}) < max(len(sent), 2) else "unordered"
+    messages = [{"to": _name(place, receiver), "bytes": digits} for _, receiver, digits in sent]
     state = {"state": table.states[row.after][1]} if with_state else {}
     return {"messages": {order: messages}} | state

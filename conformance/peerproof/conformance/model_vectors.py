@@ -126,8 +126,9 @@ def _title(table: Table, kind: str, number: int) -> str:
         return f"{who} on a path of {count} edges, in {len(table.steps_of(number))} of which it moves"
     assert event is not None
     picks = table.steps[number].picks if kind == "step" else []
-    draws = "".join(f", drawing {plain_text(answer)}" for _, answer in picks)
-    return f"{who} in state {state} {'refuses ' if kind == 'refusal' else ''}{_what(table, event)}{draws}"
+    draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
+    what = f"{'refuses ' if kind == 'refusal' else ''}{_what(table, event)}"
+    return f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
 
 
 def _what(table: Table, event: int) -> str:
@@ -135,6 +136,8 @@ def _what(table: Table, event: int) -> str:
     match kind:
         case "send":
             return f"gets {shortened(read(table.protocol, what[1]))} from {what[0]}"
-        case "call" | "timer":
-            return f"{kind} {shortened(what[0])}"
-    return str(kind)
+        case "call":
+            return shortened(what[0])
+        case "timer":
+            return f"at its timer {shortened(what[0])}"
+    return "restarts"

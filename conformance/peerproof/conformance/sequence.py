@@ -76,8 +76,13 @@ class _Graph:
                 yield from self.expected(how)
 
     def expected(self, expect: Mapping[str, Any]) -> Iterator[Arrow | Note]:
+        picked = expect.get("picked")
         for branch in expect.get("any_of", ()):
-            yield Note("", f"either {branch['branch']} ({branch['verdict']})")
+            if picked not in (None, branch["branch"]):
+                continue
+            yield Note(
+                "", f"{'as drawn: ' + branch['because'] if picked else 'either '} {branch['branch']} ({branch['verdict']})"
+            )
             yield from self.expected(branch)
         for kind, messages in expect.get("messages", {}).items():
             if kind == "unordered" and len(messages) > 1:
