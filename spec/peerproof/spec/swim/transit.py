@@ -109,13 +109,15 @@ class Reader:
         return self._cache[index]
 
     def _array(self, raw: list[Any], depth: int) -> Any:
-        if len(raw) == 2 and type(raw[0]) is str:  # noqa: PLR2004  # a tag and what it tags
-            tag = self.value(raw[0])
-            if tag == UUID_TAG:
-                return _uuid(self.value(raw[1], depth))
-            value = self.value(raw[1], depth)
-            return value if tag == LIST_TAG and type(value) is list else [tag, value]
-        return [self.value(item, depth) for item in raw]
+        value = self.value
+        if len(raw) != 2 or type(raw[0]) is not str:  # noqa: PLR2004  # a tag and what it tags
+            return [value(item, depth) for item in raw]
+        tag, tagged = raw
+        if tag == UUID_TAG:
+            return _uuid(tagged)
+        tag = value(tag)
+        tagged = value(tagged, depth)
+        return tagged if tag == LIST_TAG and type(tagged) is list else [tag, tagged]
 
     def _map(self, raw: Pairs, depth: int) -> Any:
         entries = Pairs()
@@ -150,11 +152,11 @@ def _ground(text: str) -> Any:
 
 def _uuid(halves: Any) -> str:
     """The text of a uuid, from its two halves, signed or not. [SA-63]"""
-    match halves:
-        case [int(high), int(low)] if type(high) is int and type(low) is int and min(halves) >= -(U64 // 2) and max(halves) < U64:
-            return f"~u{UUID(int=(high % U64) << 64 | low % U64)}"
-        case str() if halves.startswith("~u"):
-            return halves
+    if type(halves) is list and len(halves) == 2:  # noqa: PLR2004
+        high, low = halves
+        if type(high) is int and type(low) is int and -(U64 // 2) <= high < U64 and -(U64 // 2) <= low < U64:
+            digits = f"{(high % U64) << 64 | low % U64:032x}"
+            return f"~u{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
     raise MalformedMessage("bad_value", 0, f"{halves!r} are not the two halves of a uuid")
 
 
@@ -211,10 +213,15 @@ class Writer:
 
     def uuid(self, uuid: str) -> None:
         """A uuid as an element."""
-        whole = UUID(uuid).int
+        raw = bytes.fromhex(uuid.replace("-", ""))
         self.out += b"\x92\xa3~#u\x92"
-        for half in (whole >> 64, whole % U64):
-            self.integer(half - U64 if half >= U64 // 2 else half)
+        for half in (raw[:8], raw[8:]):
+            if _LARGE <= half < _NEGATIVE:  # both forms of 64 bits, the common case, are the bytes themselves
+                self.out += b"\xcf" + half
+            elif _NEGATIVE <= half < _SMALL_NEGATIVE:
+                self.out += b"\xd3" + half
+            else:
+                self.integer(int.from_bytes(half, signed=True))
 
     def integer(self, value: int) -> None:
         """An integer in its shortest form; one of more than 64 bits as `~n`."""
@@ -248,6 +255,9 @@ class Writer:
         else:
             self.out += two + _u16.pack(length) if length < 2**16 else four + _u32.pack(length)
 
+
+#: Halves of uuids whose shortest integer takes eight bytes: from the first to the second, and from the second to the third.
+_LARGE, _NEGATIVE, _SMALL_NEGATIVE = bytes.fromhex("0000000100000000"), b"\x80" + bytes(7), bytes.fromhex("ffffffff80000000")
 
 _u16, _u32, _double = struct.Struct(">H"), struct.Struct(">I"), struct.Struct(">d")
 
