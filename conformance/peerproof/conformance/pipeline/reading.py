@@ -61,6 +61,7 @@ def read_part(unit: Unit, output: Output) -> None:
         raise InputChanged(message) from None
     chunker.end()
     refused.flush()
+    counts.update({f"quarantined: {reason}": count for reason, count in refused.reasons.items()})
     output.write(COUNTS, COUNTS.batch(sorted(counts.items())))
 
 
@@ -69,12 +70,14 @@ class _Refused:
 
     def __init__(self, output: Output, file: str) -> None:
         self.count = 0
+        self.reasons: Counter[str] = Counter()
         self._output = output
         self._file = file
         self._rows: list[tuple[Any, ...]] = []
 
     def __call__(self, refusal: Refusal) -> None:
         self.count += 1
+        self.reasons[refusal.reason] += 1
         self._rows.append((self._file, *refusal, self._output.batch_id))
         if len(self._rows) >= LOT:
             self.flush()
@@ -92,7 +95,7 @@ def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused)
     for line in lines(source, Part(*task["part"]), refused):
         data = line.data if line.offset or not line.data.startswith(_MARK) else line.data[len(_MARK) :]
         if not data or data.isspace():
-            counts["blank"] += 1
+            counts["left out: blank"] += 1
             continue
         try:
             event = make(data, file, line.offset)
@@ -102,11 +105,11 @@ def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused)
             refused(_explained(line, data))
         else:
             if event is None:
-                counts["ignored"] += 1
+                counts["left out: ignored by the mapping"] += 1
             else:
                 counts["events"] += 1
                 chunker.add(event, order_of(event), line.offset)
-    counts["left_out"] = counts["blank"] + counts["ignored"]
+    counts["left_out"] = sum(count for what, count in counts.items() if what.startswith("left out: "))
     counts["records"] = counts["events"] + counts["left_out"] + refused.count
     return counts
 
@@ -141,7 +144,7 @@ def _explained(line: Line, data: bytes) -> Refusal:
         except UnicodeDecodeError as error:
             reason, detail = "not_utf8", f"byte {data[error.start]:02x} at {error.start} is not UTF-8"
         except json.JSONDecodeError as error:
-            detail = f"{error.msg} at character {error.pos}"
+            detail = f"{error.msg} (character {error.pos})"
         except (ValueError, RecursionError) as error:
             detail = "nested too deeply" if isinstance(error, RecursionError) else str(error)
     return Refusal(line.offset, line.number, reason, detail, line.data[:RAW])

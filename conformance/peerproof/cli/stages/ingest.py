@@ -1,0 +1,185 @@
+"""
+Logs and captures of any program, into the tables `traces` and `runs`; what cannot be read, into `quarantine`.
+
+  peerproof pipeline ingest node*.jsonl --out out                               trace lines, as our nodes write them
+  peerproof pipeline ingest node*.log.gz --mapping mapping.yaml --out out       JSON lines of any other program
+  peerproof pipeline ingest cluster.pcap --format pcap --protocol scuttlebutt --port 8119 --out out
+
+A mapping says which field of a foreign log is what; docs/how-to/ingest-logs.md shows one, and how to capture. Of a capture,
+each message is two rows, one of its sender and one of its receiver. Files may be compressed with gzip.
+
+Nothing is lost: in the end the command prints how many lines or packets there were, and what became of them; if that does
+not add up it ends with 5. What could not be read is in `quarantine`, with its place, the reason and its first bytes.
+Ends with 4 if there was nothing to read, or nothing of it could be.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peerproof.cli.stages.options import add_out, add_spark
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.ingest import Ingested, Reading
+    from peerproof.conformance.pipeline.work import Show
+
+OK, USAGE, NOTHING, OWN_FAULT = 0, 2, 4, 5
+
+MAX_PORT = 65_535
+
+#: Rows of quarantine that are shown.
+EXAMPLES = 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="logs, or captures")
+    add("--format", choices=("jsonl", "pcap", "pcapng"), default="jsonl", help="of the files (default jsonl)")
+    add("--mapping", type=Path, metavar="FILE", help="which field of a log is what; without it, lines are trace lines")
+    add("--protocol", metavar="NAME", help="of a capture: whose messages these are")
+    add("--port", type=_port, action="append", metavar="N", help="of a capture: leave out the packets of all other ports")
+    add("--impl", metavar="NAME", help="of a capture: the implementation (default unknown)")
+    add("--run", metavar="NAME", help="of a capture, or a log that does not say: the run (default log or capture)")
+    add_out(parser)
+    add_spark(parser, printed=False)
+    add("--json", action="store_true", help="print what was done as JSON")
+
+
+def run(args: Namespace) -> int:
+    """Reads the files."""
+    from peerproof.cli.stages.options import engine
+    from peerproof.conformance.pipeline.ingest import WrongSum, execute
+    from peerproof.conformance.pipeline.inputs import BadInput
+    from peerproof.conformance.pipeline.source import InputChanged
+    from peerproof.conformance.yaml_subset import VectorError
+
+    if problem := _contradiction(args):
+        return _complain(problem, USAGE)
+    try:
+        reading = _reading(args)
+    except (BadInput, VectorError) as error:
+        return _complain(str(error), USAGE)
+    empty = [file.name for file in reading.files if not file.size]
+    for name in empty:
+        _complain(f"{name} is empty", OK)
+    if len(empty) == len(reading.files):
+        return _complain("there is nothing to read", NOTHING)
+    try:
+        with engine(args) as spark:
+            result = execute(spark, args.out, reading, _shows(args))
+    except InputChanged as error:
+        return _complain(str(error), USAGE)
+    except WrongSum as error:
+        return _complain(f"{error}; nothing was committed, and this is the pipeline's own fault", OWN_FAULT)
+    print(json.dumps(_plain(result)) if args.json else _text(result, reading), flush=True)
+    if not result.counts["traces"]:
+        hint = "is the mapping right?" if args.format == "jsonl" else "are protocol and ports right?"
+        return _complain(f"no event could be read: {hint}", NOTHING)
+    return OK
+
+
+def _contradiction(args: Namespace) -> str | None:
+    from peerproof.reference.protocols import PROTOCOLS
+
+    if args.format == "jsonl":
+        for option in ("protocol", "port", "impl"):
+            if getattr(args, option):
+                return f"--{option} is for captures; a log, or its mapping, says that itself"
+    else:
+        if args.mapping:
+            return "--mapping is for logs; what is in a capture, --protocol and --port say"
+        if args.protocol not in PROTOCOLS:
+            found = "nothing" if args.protocol is None else repr(args.protocol)
+            return f"--protocol: expected whose messages the capture holds, one of {', '.join(PROTOCOLS)}; found {found}"
+    return None
+
+
+def _reading(args: Namespace) -> Reading:
+    from peerproof.conformance.pipeline.ingest import Reading
+    from peerproof.conformance.pipeline.inputs import BadInput, inputs
+    from peerproof.conformance.pipeline.mapping import load
+
+    mapping = None
+    if args.mapping:
+        try:
+            source = args.mapping.read_bytes()
+        except OSError as error:
+            raise BadInput(f"cannot read the mapping {args.mapping}: {error.strerror}") from None
+        load(source, str(args.mapping))
+        mapping = str(args.mapping), source.decode()
+    return Reading(
+        inputs(args.files, args.format),
+        args.format,
+        protocol=args.protocol,
+        impl=args.impl or "unknown",
+        run=args.run,
+        ports=tuple(sorted(set(args.port or ()))),
+        mapping=mapping,
+    )
+
+
+class _shows:  # noqa: N801  # a function with a memory
+    """Gives each step its line of progress, and removes that of the one before."""
+
+    def __init__(self, args: Namespace) -> None:
+        self._quiet = args.quiet
+
+    def __call__(self, step: str) -> Show:
+        from peerproof.conformance.pipeline.progress import Progress
+
+        return Progress(f"ingest, {step}", quiet=self._quiet)
+
+
+def _plain(result: Ingested) -> dict[str, object]:
+    return {"folder": str(result.success.folder), **result.success.told, "already_committed": not result.done}
+
+
+def _text(result: Ingested, reading: Reading) -> str:
+    counts = result.counts
+    whats = ("lines", "events") if reading.form == "jsonl" else ("packets", "messages")
+    events = counts["traces"] if reading.form == "jsonl" else counts["messages"]
+    left_out = counts.get("left_out", 0)
+    aside = f"{counts['quarantine']:,} quarantined + {left_out:,} left out"
+    lines = [f"{counts['records']:,} {whats[0]} in = {events:,} {whats[1]} + {aside}"]
+    if counts.get("segments"):
+        lines[0] += f"; a TCP stream counts by its messages, in {counts['segments']:,} packets"
+    parts = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("left out: ")]
+    if parts:
+        lines.append(f"left out: {', '.join(parts)}")
+    if counts["quarantine"]:
+        reasons = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("quarantined: ")]
+        lines += [f"quarantined: {', '.join(reasons)}; for example", *_examples(result)]
+    if result.done:
+        took = sum(done.wall_s for done in result.done)
+        lines.append(f"{took:.1f} s; a worker took at most {max(done.peak_mib for done in result.done):.0f} MiB")
+    lines.append(f"{'committed' if result.done else 'committed before, nothing to do'}: {result.success.folder}")
+    return "\n".join(lines)
+
+
+def _examples(result: Ingested) -> list[str]:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+    from peerproof.conformance.pipeline.tables import QUARANTINE
+
+    shown: list[str] = []
+    for file in result.success.files(QUARANTINE):
+        for row in pq.ParquetFile(file).read_row_group(0).slice(0, EXAMPLES - len(shown)).to_pylist():
+            number = f":{row['line_no']}" if row["line_no"] else ""
+            shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
+    return shown
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MAX_PORT:
+        raise ArgumentTypeError(f"{text!r}: expected a port, from 1 to {MAX_PORT}")
+    return int(text)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"peerproof pipeline ingest: {message}", file=sys.stderr)
+    return code
