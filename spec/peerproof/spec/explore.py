@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
+from peerproof.spec import shards
+from peerproof.spec.checkpoint import Checkpoint
+from peerproof.spec.graph_digest import GraphDigest, WorldKeys
 from peerproof.spec.properties import Property
 from peerproof.spec.world import Model, System, World
 
@@ -38,6 +43,7 @@ class Exploration:
     parents: dict[World, World] = field(default_factory=dict)
     edges: Counter[str] = field(default_factory=Counter)  #: how many, by label
     counterexample: Counterexample | None = None
+    digest: GraphDigest | None = None  #: of the whole graph, if it was asked for
 
     def path(self, world: World) -> tuple[Edge, ...]:
         """A shortest way to a world."""
@@ -48,58 +54,117 @@ class Exploration:
         return tuple(reversed(backwards))
 
 
+#: Called now and then with worlds seen, worlds waiting, and depth.
+Progress: TypeAlias = Callable[[int, int, int], None]
+
+
 def explore(
     model: Model,
     properties: Iterable[Property] = (),
     *,
     visit: Callable[[World, list[Edge]], None] | None = None,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Progress | None = None,
+    processes: int = 1,
+    checkpoint: Path | None = None,
+    digest: bool = False,
 ) -> Exploration:
     """
     Every world that can be reached, nearest first; stops at the first that violates an `always` property.
 
     `visit` is called for every world with all its edges, in breadth-first order: a state graph need not be kept to be
-    compared or written. `progress` is called now and then with worlds seen, worlds waiting and depth.
+    compared or written. The result is the same whatever the number of `processes`; where a property is violated, several
+    finish the level.
+
+    `checkpoint` is a folder: what has been explored is written there level by level, and what is there already is not
+    explored again. Raises `checkpoint.BadCheckpoint` for what is broken, or of another model. Neither several processes
+    nor a checkpoint go with `visit`.
     """
+    if visit and (processes > 1 or checkpoint):
+        raise ValueError("visit sees every world only in one process that starts at the beginning")
     chosen = tuple(p for p in properties if p.when == "always")
     of_clusters = tuple(p for p in chosen if p.of == "cluster")
-    exploration = Exploration(System(model, chosen))
-    system, depths, parents = exploration.system, exploration.depths, exploration.parents
-    first = system.initial()
-    depths[first] = 0
-    for world in _breadth_first(first, depths, progress):
-        edges = [Edge(label, target) for label, target in system.moves(world)]
-        exploration.edges.update(label for label, _ in edges)
-        if visit:
-            visit(world, edges)
-        for _, target in edges:
-            if target not in depths:
-                depths[target] = depths[world] + 1
-                parents[target] = world
-                if broken := next((p for p in of_clusters if not p.holds(system.cluster(target))), None):
-                    exploration.counterexample = Counterexample(broken, exploration.path(target))
-                    return exploration
-        if system.violations:
-            exploration.counterexample = Counterexample(system.violations[0].property, exploration.path(world))
-            return exploration
+    exploration = Exploration(System(model, chosen), digest=GraphDigest() if digest else None)
+    level = [exploration.system.initial()]
+    exploration.depths[level[0]] = 0
+    if exploration.digest:
+        exploration.digest.begin(WorldKeys(exploration.system)(level[0]))
+    kept = Checkpoint(checkpoint, exploration, chosen) if checkpoint else None
+    if kept:
+        level = kept.restore(level)
+    others: shards.Shards | None = None
+    with ExitStack() as stack:
+        while level:
+            if processes > 1 and others is None and len(level) >= WORTH_SHARING:
+                others = stack.enter_context(shards.started(exploration, level, of_clusters, processes))
+            before = level
+            if others:
+                level = _expand_there(exploration, level, of_clusters, others)
+            else:
+                level = _expand_here(exploration, level, of_clusters, visit, progress)
+            if exploration.counterexample:
+                return exploration
+            if kept:
+                kept.save(before, level)
+            if progress:
+                progress(len(exploration.depths), len(level), exploration.depths[before[0]] + 1)
     return exploration
 
 
 PROGRESS_EVERY = 10_000
 
-
-def _breadth_first(first: World, depths: dict[World, int], progress: Callable[[int, int, int], None] | None) -> Iterator[World]:
-    level, count = [first], 0
-    while level:
-        seen = len(depths)
-        for world in level:
-            count += 1
-            if progress and count % PROGRESS_EVERY == 0:
-                progress(len(depths), len(depths) - count, depths[world])
-            yield world
-        level = list(_newest(depths, seen))
+#: So many worlds on a level, and several processes are started.
+WORTH_SHARING = 500
 
 
-def _newest(depths: dict[World, int], after: int) -> Iterator[World]:
-    worlds = reversed(depths)
-    return reversed([next(worlds) for _ in range(len(depths) - after)])
+def _expand_here(
+    exploration: Exploration,
+    level: list[World],
+    of_clusters: tuple[Property, ...],
+    visit: Callable[[World, list[Edge]], None] | None,
+    progress: Progress | None,
+) -> list[World]:
+    system, depths, parents, counted = exploration.system, exploration.depths, exploration.parents, exploration.edges
+    keys, found = WorldKeys(system), list[World]()
+    depth = depths[level[0]] + 1
+    for number, world in enumerate(level):
+        edges = list(system.moves(world))
+        counted.update([label for label, _ in edges])
+        if visit:
+            visit(world, [Edge(label, target) for label, target in edges])
+        if exploration.digest:
+            exploration.digest.add(keys(world), [(label, keys(target)) for label, target in edges])
+        for _, target in edges:
+            if target not in depths:
+                depths[target] = depth
+                parents[target] = world
+                found.append(target)
+                if broken := next((p for p in of_clusters if not p.holds(system.cluster(target))), None):
+                    exploration.counterexample = Counterexample(broken, exploration.path(target))
+                    return found
+        if system.violations:
+            exploration.counterexample = Counterexample(system.violations[0].property, exploration.path(world))
+            return found
+        if progress and number % PROGRESS_EVERY == PROGRESS_EVERY - 1:
+            progress(len(depths), len(level) - number + len(found), depth - 1)
+    return found
+
+
+def _expand_there(
+    exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], others: shards.Shards
+) -> list[World]:
+    system, depths = exploration.system, exploration.depths
+    first, violating = len(depths) - len(level), None
+    for rank, question in others.questions():
+        system.answer(question)
+        if system.violations and violating is None:
+            violating = rank
+    found = others.expand()
+    depths.update(dict.fromkeys(found.worlds, depths[level[0]] + 1))
+    exploration.parents.update(zip(found.worlds, (level[shards.place_of(p) - first] for p in found.places), strict=True))
+    if found.broken and (violating is None or shards.place_of(found.broken[0]) <= violating):
+        place, number = found.broken
+        path = exploration.path(found.worlds[found.places.index(place)])
+        exploration.counterexample = Counterexample(of_clusters[number], path)
+    elif violating is not None:
+        exploration.counterexample = Counterexample(system.violations[0].property, exploration.path(level[violating - first]))
+    return found.worlds

@@ -64,6 +64,12 @@ class Model(Protocol):
         ...
 
 
+#: What is asked of the protocol about one node: (LOCAL, state), (RESTARTED, state) or (RECEIVED, state, message), by number.
+Question: TypeAlias = tuple[int, ...]
+
+LOCAL, RESTARTED, RECEIVED = 0, 1, 2
+
+
 class Branch(NamedTuple):
     """What one event can make of one node: its next state and the messages it sends, by number."""
 
@@ -78,6 +84,10 @@ class Violation(NamedTuple):
     subject: Any
 
 
+class Unanswered(Exception):
+    """A question that somebody else has to ask first, so that all give the same numbers."""
+
+
 class System:
     """A model whose states and messages have numbers; the numbers are given in the order of first sight."""
 
@@ -89,6 +99,8 @@ class System:
         self.messages: list[InFlight] = []
         self.receivers: list[int] = []  #: message -> place of the node that it goes to
         self.violations: list[Violation] = []  #: of nodes and steps, as they come up
+        self.asked: list[Question] = []  #: in order: who answers the same ones in this order has the same numbers
+        self.may_ask = True  #: else what is asked for the first time raises `Unanswered`, except through `answer`
         self._state_numbers: dict[Any, int] = {}
         self._message_numbers: dict[InFlight, int] = {}
         self._local: dict[int, tuple[tuple[str, Branch], ...]] = {}
@@ -125,33 +137,62 @@ class System:
     def local(self, state: int) -> tuple[tuple[str, Branch], ...]:
         """What can happen to a node in this state by itself."""
         known = self._local.get(state)
-        if known is None:
-            offers = self.model.offers(self.states[state])
-            known = tuple((label, branch) for label, event in offers for branch in self._branches(state, event))
-            self._local[state] = known
-        return known
+        return self._first_time((LOCAL, state)) if known is None else known
 
     def received(self, state: int, message: int) -> tuple[Branch, ...]:
         """What a message can make of a node in this state."""
         known = self._received.get((state, message))
-        if known is None:
-            sender, _, content = self.messages[message]
-            known = self._branches(state, Received(NOW, sender, content))
-            self._received[state, message] = known
-        return known
+        return self._first_time((RECEIVED, state, message)) if known is None else known
 
     def restarted(self, state: int) -> int:
         """What a node in this state is after a restart."""
         known = self._restarted.get(state)
-        if known is None:
-            known = self._restarted[state] = self._state(self.model.restarted(self.states[state]))
-        return known
+        return self._first_time((RESTARTED, state)) if known is None else known
+
+    def answer(self, question: Question) -> Any:
+        """What `local`, `restarted` or `received` say; what is new in it is numbered."""
+        match question:
+            case (kind, state) if kind == LOCAL:
+                if state not in self._local:
+                    self.asked.append(question)
+                    offers = self.model.offers(self.states[state])
+                    self._local[state] = tuple((label, b) for label, event in offers for b in self._branches(state, event))
+                return self._local[state]
+            case (kind, state) if kind == RESTARTED:
+                if state not in self._restarted:
+                    self.asked.append(question)
+                    self._restarted[state] = self._state(self.model.restarted(self.states[state]))
+                return self._restarted[state]
+            case (kind, state, message) if kind == RECEIVED:
+                if (state, message) not in self._received:
+                    self.asked.append(question)
+                    sender, _, content = self.messages[message]
+                    self._received[state, message] = self._branches(state, Received(NOW, sender, content))
+                return self._received[state, message]
+        raise ValueError(f"no question: {question!r}")
+
+    def unanswered(self, world: World) -> Iterator[tuple[int, Question]]:
+        """What `moves` would ask about a world for the first time, each with its place in the order of asking."""
+        count = len(self.fresh)
+        for place, state in enumerate(world[:count]):
+            if state not in self._local:
+                yield 2 * place, (LOCAL, state)
+            if world[count] and state not in self._restarted and self.places[place] in self.model.faults.restarting:
+                yield 2 * place + 1, (RESTARTED, state)
+        for index, message in enumerate(world[count + 1 :], 2 * count):
+            if (pair := (world[self.receivers[message]], message)) not in self._received:
+                yield index, (RECEIVED, *pair)
 
     def cluster(self, world: World) -> Cluster:
         """A world as properties see it."""
         count = len(self.fresh)
         nodes = dict(zip(self.places, (self.states[number] for number in world[:count]), strict=True))
         return Cluster(nodes, tuple(self.messages[number] for number in world[count + 1 :]))
+
+    def _first_time(self, question: Question) -> Any:
+        if not self.may_ask:
+            raise Unanswered(question)
+        return self.answer(question)
 
     def _branches(self, state: int, event: Any) -> tuple[Branch, ...]:
         before = self.states[state]
