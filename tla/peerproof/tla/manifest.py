@@ -1,9 +1,10 @@
 """
 What models there are: the question each asks, with which constants, and what must come out.
 
-`manifest.json` lists the models of all protocols. The constants are in `PROTOCOL/constants.json`, by configuration, with
-the size of the state graph that they make; whoever else explores the same graph reads the same file. TLC's `.cfg` files
-are made from the two.
+`manifest.json` lists the models of all protocols. Most are for TLC, and many of these for the explorer of the Python
+specification as well; those whose `by` is "explorer" ask what happens in the end of graphs that are too large for TLC to say.
+The constants are in `PROTOCOL/constants.json`, by configuration, with the size of the state graph that they make; whoever
+else explores the same graph reads the same file. TLC's `.cfg` files are made from the two.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class Configuration:
     name: str
     about: str
     constants: Mapping[str, Any]  #: plain data; a list is a set
-    expected: Mapping[str, Any]  #: `COUNTS` and, by action, how many edges; empty where that graph is not explored
+    expected: Mapping[str, Any]  #: `COUNTS`, edges by action, digest; empty where that graph is not explored
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One question to TLC."""
+    """One question to TLC, or to the explorer."""
 
     name: str
     protocol: str
@@ -53,8 +54,11 @@ class Model:
     replace: Mapping[str, str] = field(default_factory=dict)  #: definitions of the protocol -> what stands for them here
     verdict: str = "success"
     violated: str | None = None
-    steps: int | None = None  #: of the shortest counterexample
+    steps: int | None = None  #: of the counterexample; the shortest there is, except of what happens in the end
     counts: Mapping[str, int] = field(default_factory=dict)
+    specification: str | None = None  #: in place of `init` and `next`, where fairness matters
+    by: str = "tlc"  #: or "explorer"
+    trap: int | None = None  #: steps to the nearest world that a fair run does not leave for the better
 
     @property
     def module_path(self) -> Path:
@@ -68,24 +72,36 @@ class Model:
 
     @property
     def counterexample_path(self) -> Path | None:
-        """The behaviour that breaks the property, if one must be broken."""
-        return root() / self.protocol / "counterexamples" / f"{self.name}.itf.json" if self.violated else None
+        """The behaviour that breaks the property, as TLC found it, if one must be broken."""
+        if self.verdict == "success" or self.by != "tlc":
+            return None
+        return root() / self.protocol / "counterexamples" / f"{self.name}.itf.json"
+
+    @property
+    def behaviour(self) -> str:
+        """The name of what it explores: its specification, or else its next-state relation."""
+        return self.specification or self.next
 
     @property
     def is_whole_graph(self) -> bool:
-        """Whether it explores exactly the graph of its configuration."""
-        return not self.replace and (self.init, self.next) == ("Init", "Next") and self.verdict == "success"
+        """Whether TLC explores exactly the graph of its configuration."""
+        return self._is_plain and self.by == "tlc"
+
+    @property
+    def _is_plain(self) -> bool:
+        plain = not self.replace and self.behaviour == "Next" and self.init == "Init"
+        return plain and self.verdict == "success"
 
     @property
     def expected_counts(self) -> Mapping[str, int]:
         """How large the graph must be; nothing for a model that ends at a violation."""
         if self.verdict != "success":
             return {}
-        known = self.configuration.expected if self.is_whole_graph else self.counts
+        known = self.configuration.expected if self._is_plain else self.counts
         return {count: known[count] for count in COUNTS if count in known}
 
-    def cfg(self) -> str:
-        """The text of TLC's configuration."""
+    def cfg(self, *, checks: bool = True) -> str:
+        """The text of TLC's configuration; without checks, for a run that only explores."""
         lines = [
             f"\\* {self.question}",
             "\\* Made from manifest.json and constants.json by: peerproof model-check --rewrite",
@@ -93,9 +109,10 @@ class Model:
         ]
         lines += [f"    {name} = {tla(value)}" for name, value in self.configuration.constants.items()]
         lines += [f"    {name} <- {other}" for name, other in self.replace.items()]
-        lines += [f"INIT {self.init}", f"NEXT {self.next}"]
-        lines += [f"INVARIANT {name}" for name in self.invariants]
-        lines += [f"PROPERTY {name}" for name in self.properties]
+        lines += [f"SPECIFICATION {self.specification}"] if self.specification else [f"INIT {self.init}", f"NEXT {self.next}"]
+        if checks:
+            lines += [f"INVARIANT {name}" for name in self.invariants]
+            lines += [f"PROPERTY {name}" for name in self.properties]
         return "\n".join(lines) + "\n"
 
 
@@ -161,6 +178,8 @@ def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
             model = _model(entry, by_name[entry["configuration"]])
         except (KeyError, TypeError) as problem:
             raise BadManifest(f"{path}: {entry.get('name', entry)}: {problem!r} is missing or not what it must be") from problem
+        if (model.by, bool(model.module)) not in (("tlc", True), ("explorer", False)):
+            raise BadManifest(f"{path}: {name}: what is by tlc has a module, what is by explorer has none")
         if model.size not in SIZES:
             raise BadManifest(f"{path}: {name}: size is {model.size!r}, not one of {', '.join(SIZES)}")
         yield model
@@ -173,7 +192,7 @@ def _model(entry: Mapping[str, Any], configuration: Configuration) -> Model:
         entry["protocol"],
         entry["question"],
         entry["size"],
-        entry["module"],
+        entry.get("module", ""),
         configuration,
         tuple(entry.get("clauses", ())),
         entry.get("init", "Init"),
@@ -185,6 +204,9 @@ def _model(entry: Mapping[str, Any], configuration: Configuration) -> Model:
         expected.get("violated"),
         expected.get("steps"),
         {count: expected[count] for count in COUNTS if count in expected},
+        entry.get("specification"),
+        entry.get("by", "tlc"),
+        expected.get("trap"),
     )
 
 

@@ -29,29 +29,43 @@ class Run:
     module: Path  #: the root module
     configuration: str  #: the text of its .cfg
     library: tuple[Path, ...] = ()  #: folders with further modules
+    classes: tuple[Path, ...] = ()  #: folders with classes that define operators, and what these read
     workers: int = 1  #: with more than one, neither the order of a dump nor the length of a counterexample is certain
     heap_megabytes: int = 2048
     stack_megabytes: int = 16
+    brief: bool = False  #: over in seconds: it is not worth while that Java compiles well and collects in parallel
     coverage: bool = False  #: count what each action does
     dump: Path | None = None  #: write the state graph here, if the run succeeds; the name must end in .dot
     seconds: float | None = None  #: give up after this long
 
 
-def run(tools: Tools, what: Run, on_progress: Callable[[Progress], None] = lambda _: None) -> Result:
-    """Runs TLC to its end. Whatever ends this function ends the Java machine first."""
+def run(
+    tools: Tools,
+    what: Run,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_line: Callable[[str], None] = lambda _: None,
+) -> Result:
+    """Runs TLC to its end; `on_line` gets what the model itself prints. Whatever ends this function ends the Java machine first."""
     if what.dump is not None and what.dump.suffix != ".dot":
         raise ValueError(f"TLC would add .dot to {what.dump}")
     folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
     try:
         (folder / "model.cfg").write_text(what.configuration, encoding="utf-8")
         (folder / "tmp").mkdir()
-        report = _watch(command(tools, what, folder), folder, what.seconds, on_progress)
+        report = _watch(command(tools, what, folder), folder, what.seconds, on_progress, on_line)
         result = report.result()
         if what.dump is not None:
-            shutil.move(folder / "graph.dot", what.dump)
+            _moved(folder / "graph.dot", what.dump)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def _moved(written: Path, dump: Path) -> None:
+    try:
+        shutil.move(written, dump)
+    except OSError as problem:
+        raise RunFailed(f"the state graph cannot be kept at {dump}: {problem.strerror or problem}") from problem
 
 
 def command(tools: Tools, what: Run, folder: Path) -> list[str]:
@@ -59,7 +73,7 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
     library = (what.module.parent.resolve(), *(path.resolve() for path in what.library))
     java = [
         tools.java,
-        "-XX:+UseParallelGC",
+        *(("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC") if what.brief else ("-XX:+UseParallelGC",)),
         f"-Xmx{what.heap_megabytes}m",
         f"-Xss{what.stack_megabytes}m",
         f"-Djava.io.tmpdir={folder / 'tmp'}",  # where the standard modules are unpacked, under the same names in every run
@@ -70,10 +84,16 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
         tlc += ["-coverage", "60"]
     if what.dump is not None:
         tlc += ["-dump", "dot,actionlabels", "graph.dot"]
-    return [*java, "-cp", str(tools.jar), "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
+    return [*java, "-cp", ":".join(map(str, (*what.classes, tools.jar))), "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
 
 
-def _watch(line: list[str], folder: Path, seconds: float | None, on_progress: Callable[[Progress], None]) -> Report:
+def _watch(
+    line: list[str],
+    folder: Path,
+    seconds: float | None,
+    on_progress: Callable[[Progress], None],
+    on_line: Callable[[str], None],
+) -> Report:
     said: list[messages.Message] = []
     with _started(line, folder) as process, _deadline(process, seconds) as expired:
         assert process.stdout is not None
@@ -81,6 +101,8 @@ def _watch(line: list[str], folder: Path, seconds: float | None, on_progress: Ca
             said.append(message)
             if message.code == messages.PROGRESS:
                 on_progress(progress(message.text))
+            if message.code == 0:
+                on_line(message.text)
         exit_code = process.wait()
     if expired():
         raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")
