@@ -1,0 +1,41 @@
+----------------------------- MODULE TraceData -----------------------------
+(***************************************************************************)
+(* The events of recorded traces, one after the other, read from a file    *)
+(* while TLC runs.                                                         *)
+(*                                                                         *)
+(* What stands here has no value; TLC takes the definitions from the class *)
+(* TraceData (tla/java/TraceData.java), which must be in its class path    *)
+(* together with the files `events` and `strings`.                         *)
+(*                                                                         *)
+(* A string of a trace is any bytes, and TLA+ has neither their order nor  *)
+(* their number. So a string is a positive number here: its rank among all *)
+(* strings of the traces, in the order of their bytes. Nothing else is     *)
+(* asked of a string than whether it equals another, comes before another, *)
+(* and how many bytes it has.                                              *)
+(*                                                                         *)
+(* An event is a record:                                                   *)
+(*     trace    the number of the trace: one node's lines, in their order  *)
+(*     node     the node's address                                         *)
+(*     seq      the line's number                                          *)
+(*     kind     "start", "recv", "timer" or "api"                          *)
+(*     readable "yes", or "no" if the line holds what is no event of the   *)
+(*              protocol; then its other members from here on are <<>>     *)
+(*     peer     who sent what was received                                 *)
+(*     args     the configuration, the message, the timer or the command   *)
+(*     picks    pairs of a place and the sequence of the options taken     *)
+(*     effects  what the node did, in its order                            *)
+(*     refused  the reason why the node refused a command, or ""           *)
+(* Messages, timers, commands, notices and the configuration are records   *)
+(* with the members of their plain data, entries of messages are tuples,   *)
+(* and what may be absent is <<>> or <<value>>. An option that is a number *)
+(* k is -k - 1, so that it is no string.                                   *)
+(***************************************************************************)
+EXTENDS Integers
+
+Event(at) == CHOOSE event : FALSE       \* from 1
+
+EventCount == CHOOSE count \in Nat : FALSE
+
+StringSize(string) == CHOOSE size \in Nat : FALSE   \* in bytes
+
+=============================================================================
