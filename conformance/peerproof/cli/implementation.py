@@ -14,13 +14,13 @@ UNUSABLE = 3
 REFERENCE = (sys.executable, "-m", "peerproof.reference.harness")
 
 
-def add_implementation(parser: ArgumentParser) -> None:
+def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
     """`--impl` and the time-outs."""
     parser.add_argument(
         "--impl",
         metavar="WHAT",
         help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
-        "py:MODULE:CLASS (in process); without it, the reference",
+        f"py:MODULE:CLASS (in process); without it, {otherwise}",
     )
     patience = Patience()
     for name, seconds, what in (

@@ -24,6 +24,7 @@ COMMANDS = (
     ("model-check", "model_check", "check the TLA+ models with TLC: what must hold holds, what must fail fails"),
     ("graph", "graph", "compare the state graphs of TLA+ and Python"),
     ("prove", "prove", "prove statements about the specification with Z3"),
+    ("fuzz", "fuzz", "run an implementation at random against the specification, and shrink what is found"),
     ("node", "node", "run a reference node on real sockets"),
     ("simulate", "simulate", "run a seeded cluster in virtual time"),
     ("pipeline", "pipeline", "logs, captures and simulations of any size, on Spark"),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.choices import Choices
@@ -61,7 +60,8 @@ class Arena:
         self.places = {addr: Place(Birth(self.spec, addr, player.fitted(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
         self.groups: tuple[frozenset[NodeId], ...] = ()
-        self.script: list[Action] = []
+        self.script: list[Action] = []  #: what has happened
+        self.alone: list[Action] = []  #: the same as each node by itself has seen it: what arrives comes from nowhere
         self._faults: frozenset[str] = frozenset()
         self._story: list[Told] = []
         self._always = [p for p in self.spec.PROPERTIES if p.when == "always"]
@@ -81,6 +81,8 @@ class Arena:
         """Something happens, if it can happen now: an action of a longer run may be of no use in a shorter one."""
         self.script.append(action)
         place = self.places.get(action.addr) if action.addr is not None else None
+        if action.what not in ("deliver", "repeat"):
+            self.alone.append(action)
         match action.what:
             case "time":
                 self._pass_time(action.span, action.dice)
@@ -122,6 +124,7 @@ class Arena:
             self._lost(datagram, "receiver down")
         else:
             self.counts["overtaken"] += bool(index)
+            self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
             self._arrive(datagram, "and will again" if action.what == "repeat" else "", action.dice)
 
     def _inject(self, addr: NodeId, datagram: Datagram, dice: int) -> None:
@@ -133,7 +136,7 @@ class Arena:
         else:
             self.counts["forged"] += 1
             self._faults |= {FORGERY}
-        self._arrive(datagram._replace(to=addr), "forged", dice)
+        self._arrive(datagram._replace(to=addr), "made up", dice)
 
     def _pass_time(self, span: int, dice: int) -> None:
         """What is due until then happens at its time, of several at the same time first that of the first node."""
@@ -170,9 +173,12 @@ class Arena:
         before = place.possible
         place.fed.append(Fed(self.now, stimulus, choices.asked))
         try:
-            self._take(place, self.player.feed(place, stimulus, self.now, choices))
+            seen = self.player.feed(place, stimulus, self.now, choices)
+            self._take(place, seen)
         except Found as wrong:
             raise self._completed(wrong, place, self._cited(stimulus, before)) from None
+        if isinstance(stimulus, Passed) and not seen.sent:
+            self._story.pop()  # nobody wants to read of timers that send nothing
 
     def _take(self, place: Place, seen: Seen) -> None:
         place.possible = tuple(dict.fromkeys(reaction.node for reaction in seen.reactions))
@@ -220,8 +226,9 @@ class Arena:
             case Called(command):
                 words = [f"on_{self.spec.COMMAND.names[type(command)]}"]
             case Passed():
-                timers = chain.from_iterable(node.timers for node in before)
-                words = [f"on_{self.spec.TIMER.names[type(timer)]}" for timer, due in timers if due <= self.now]
+                timers = [timer for node in before for timer, due in node.timers if due <= self.now]
+                words = [f"on_{self.spec.TIMER.names[type(timer)]}" for timer in timers]
+                words = words or [f"on_{name}" for name in self.spec.TIMER.cases]  # it was not time yet
             case Came(_, data):
                 try:
                     words = [f"on_{self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]}"]

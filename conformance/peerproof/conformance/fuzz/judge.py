@@ -99,7 +99,7 @@ class Implementation:
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
         effects = self._effects(reply)
-        explained, complete = self._explained(place, stimulus, now, _answers(choices), effects)
+        explained, complete = self._explained(place, stimulus, now, answers_in(choices.asked), effects)
         explained = self._observed(explained, [answer["value"] for answer in looked], complete=complete)
         return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
 
@@ -246,6 +246,18 @@ class Implementation:
         return explained
 
 
+def lacking(protocol: str, hello: Hello) -> str | None:
+    """Why an implementation cannot be fuzzed, or None."""
+    offered = hello.protocols.get(protocol)
+    if offered is None:
+        return f"it does not offer {protocol}, but {', '.join(sorted(hello.protocols)) or 'nothing'}"
+    if "exchange" not in offered.capabilities:
+        return "it does not offer exchange: nodes that can be told what happens to them"
+    if hello.clock != "virtual":
+        return f"its clock is {hello.clock}, not virtual"
+    return None
+
+
 KIND_DETAIL: Final[Mapping[str, str]] = {
     "refused": "a call is refused that the specification carries out, or the other way round",
     "messages": "other messages are sent than the specification can send",
@@ -273,9 +285,9 @@ def unordered(value: Plain) -> Any:
     return value
 
 
-def _answers(choices: Choices) -> tuple[Answer, ...]:
-    """What an implementation asked and was answered, with the options as values; what cannot be one is left as it is."""
-    return tuple((site, tuple(map(_option, options))) for site, options in choices.asked)
+def answers_in(asked: Iterable[tuple[str, list[Any]]]) -> tuple[Answer, ...]:
+    """What an implementation asked and was answered, with the options as values; what cannot be one is left as text."""
+    return tuple((site, tuple(map(_option, options))) for site, options in asked)
 
 
 def _option(plain: Any) -> Any:
@@ -305,6 +317,8 @@ def _by_receiver(sends: Iterable[tuple[NodeId, Any]]) -> dict[NodeId, list[Any]]
 def _words(plain: Plain) -> Iterator[Any]:
     """The texts and numbers of a message in plain form, in order."""
     match plain:
+        case {"hex": str()}:
+            yield ADDRESS.value(plain)
         case dict():
             for part in plain.values():
                 yield from _words(part)

@@ -8,9 +8,9 @@ are left out or made simpler, as long as the same kind of finding comes of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from peerproof.conformance.fuzz.arena import Action, Arena
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp
@@ -19,6 +19,8 @@ from peerproof.conformance.fuzz.judge import configured
 from peerproof.conformance.fuzz.players import Player
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+T = TypeVar("T")
 
 #: So many smaller runs are tried at most.
 MOST_TRIED: Final = 1_000
@@ -42,12 +44,14 @@ class Shrinking:
         self._player = player
         self._run = run
         self._tried = 0
+        self._as_seen: list[Action] = []  #: what happened in the smallest run, as each node by itself has seen it
 
     def shrink(self) -> None:
         """Makes it smaller, until nothing helps. May raise Over; what is smallest then stays."""
         if not self._try(self._run):
             self.finding.again = False  # whatever decides it is not in the run
             return
+        self._try(self._alone())
         size = None
         while size != (size := self._size()) and self._tried < MOST_TRIED:
             self._fewer_actions()
@@ -73,7 +77,8 @@ class Shrinking:
         except Found as wrong:
             if wrong.finding.what != self.finding.what:
                 return False
-            self._run = replace(run, script=list(arena.script))  # what would have come later does not matter
+            self._run = replace(run, script=arena.script)  # what would have come later does not matter
+            self._as_seen = arena.alone
             self.finding = wrong.finding
             return True
         except GivenUp:
@@ -81,6 +86,13 @@ class Shrinking:
         finally:
             arena.end()
         return False
+
+    def _alone(self) -> Run:
+        """The node that did wrong, by itself; what others told it is told it by nobody."""
+        node = self.finding.node
+        configs = {addr: config for addr, config in self._run.configs.items() if addr == node}
+        script = [action for action in self._as_seen if action.what == "time" or action.addr == node]
+        return replace(self._run, configs=configs or self._run.configs, script=script)
 
     def _fewer_actions(self) -> None:
         """Leaves actions out: halves, then smaller and smaller parts, the last first."""
@@ -124,24 +136,49 @@ class Shrinking:
         shorter = (1, self._inputs.spans[0], action.span // 2, action.span - 1)
         yield from (action._replace(span=span) for span in shorter if 0 < span < action.span)
         if action.what == "inject" and action.datagram:
-            for data in self._shorter(action.datagram.data):
+            for data in self._smaller(action.datagram.data):
                 yield action._replace(datagram=action.datagram._replace(data=data))
+        if action.what == "call":
+            form = self._inputs.spec.COMMAND
+            commands = _values(form.value, _simpler_data(form.plain(action.command)))
+            yield from (action._replace(command=command) for command in commands)
 
-    def _shorter(self, data: bytes) -> Iterator[bytes]:
-        """The message with one item of a list left out, or no message without one of its bytes."""
+    def _smaller(self, data: bytes) -> Iterator[bytes]:
+        """A simpler message, or what is no message without one of its bytes."""
         codec = self._inputs.spec.MESSAGE
         try:
             plain = codec.plain(codec.decode(data))
         except MalformedMessage:
             yield from (data[:place] + data[place + 1 :] for place in range(len(data)))
             return
-        for name, items in plain.items():
-            for place in range(len(items) if isinstance(items, list) else 0):
-                try:
-                    yield codec.encode(codec.value({**plain, name: items[:place] + items[place + 1 :]}))
-                except (MalformedMessage, NotEnabled):
-                    continue
+        yield from _values(codec.encode, _values(codec.value, _simpler_data(plain)))
 
 
-def _with(script: Sequence[Action], index: int, action: Action) -> list[Action]:
-    return [*script[:index], action, *script[index + 1 :]]
+def _values(make: Callable[[Any], Any], candidates: Iterable[Any]) -> Iterator[Any]:
+    """What can be made of the candidates; what cannot is left out."""
+    for candidate in candidates:
+        try:
+            yield make(candidate)
+        except (MalformedMessage, NotEnabled):
+            continue
+
+
+def _simpler_data(plain: Any) -> Iterator[Any]:
+    """Plain data with one item of a list less, a number smaller, or a text shorter."""
+    match plain:
+        case dict():
+            for name, part in plain.items():
+                if name != "type":
+                    yield from ({**plain, name: simpler} for simpler in _simpler_data(part))
+        case list():
+            yield from (plain[:place] + plain[place + 1 :] for place in range(len(plain)))
+            for place, part in enumerate(plain):
+                yield from (_with(plain, place, simpler) for simpler in _simpler_data(part))
+        case str() if plain.isdigit():
+            yield from (str(number) for number in (0, 1, 2) if number < int(plain))
+        case str() if len(plain) > 1:
+            yield "k"
+
+
+def _with(items: Sequence[T], index: int, item: T) -> list[T]:
+    return [*items[:index], item, *items[index + 1 :]]

@@ -1,0 +1,176 @@
+"""
+A finding as a vector: what happened to the one node that did wrong, and what it must do in the end.
+
+The other nodes are not needed: their datagrams are in the vector as they arrived. What the node drew by lot is in it too, if
+it asked for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from peerproof.conformance.clauses import LEVELS
+from peerproof.conformance.fuzz.findings import Fed, Finding, clauses_of, reading
+from peerproof.conformance.fuzz.inputs import Inputs
+from peerproof.conformance.fuzz.judge import ADDRESS, answers_in, configured, unordered
+from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Started, react, reactions
+from peerproof.spec.core import Notify, Send
+
+LAYER: Final = "exchange"
+
+_UNDER_TEST: Final = "node"
+_PLAIN: Final = re.compile(r"[a-z][a-z0-9_.]*(-[a-z0-9_.]+)*|[A-Z]{1,3}-[0-9]{2,3}")
+_TAKEN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+class NotPromoted(Exception):
+    """There can be no vector of this finding; the message says why."""
+
+
+def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
+    """The finding as a vector. Raises NotPromoted."""
+    spec = inputs.spec
+    if finding.node is None or not finding.fed:
+        raise NotPromoted("it is not a single node that does wrong")
+    clauses = [clause for clause in clauses_of(spec.NAME, finding.cited) if clause.level]
+    if not clauses:
+        raise NotPromoted("no clause is known that it is about")
+    levels = [clause.level or "may" for clause in clauses if clause.level != "may"]
+    body = _body(inputs, finding)
+    digest = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:8]
+    return {
+        "id": f"{spec.NAME}/{LAYER}/found-{digest}",
+        "rev": 1,
+        "title": f"found by fuzzing: {_name(inputs, finding.fed[-1])}, event {len(finding.fed)} of the node",
+        "level": min(levels, key=LEVELS.index, default="may"),
+        "clauses": [clause.id for clause in clauses],
+        **({"needs": ["choices.oracle"]} if "picks" in json.dumps(body) else {}),
+        **body,
+    }
+
+
+def document(protocol: str, vector: Mapping[str, Any]) -> str:
+    """A file with this vector in it, as YAML."""
+    lines = ["format: 1", f"protocol: {protocol}", "about: What the fuzzer has found.", "vectors:"]
+    for position, (name, value) in enumerate(vector.items()):
+        begin = "- " if position == 0 else "  "
+        if name in ("setup", "steps"):
+            lines += [f"{begin}{name}:", *(f"  - {_flow(step)}{_remark(protocol, step)}" for step in value)]
+        elif name == "nodes":
+            lines += [f"{begin}{name}:", *(f"    {node}: {_flow(about)}" for node, about in value.items())]
+        else:
+            lines.append(f"{begin}{name}: {value if name == 'id' else _flow(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
+    """The node, what happens before, and what is judged."""
+    assert finding.node is not None, "vector_of has looked"
+    birth = Birth(inputs.spec, finding.node, finding.config)
+    steps: list[dict[str, Any]] = []
+    node: Node | None = None
+    reaction: Reaction | None = None
+    for place, fed in enumerate(finding.fed):
+        reaction = _reaction(birth, node, fed)
+        node = reaction.node if reaction else None
+        if place and (fed.asked or place == len(finding.fed) - 1 or not isinstance(fed.stimulus, Passed)):
+            steps.append(_step(inputs, fed, reaction))
+    judged = _judged(inputs, finding, reaction)
+    nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
+    if config := configured(inputs.spec.CONFIG, finding.config):
+        nodes[_UNDER_TEST]["config"] = config
+    seen = finding.kind == "observed"
+    setup, last = (steps, []) if seen else (steps[:-1], steps[-1:])
+    return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*last, *judged]}
+
+
+def _reaction(birth: Birth, node: Node | None, fed: Fed) -> Reaction | None:
+    """What the specification does with the choices that were made; None after a crash."""
+    stimulus = fed.stimulus
+    if stimulus is None:
+        return None
+    return next(reactions(lambda pick: react(birth, node, stimulus, fed.now, pick), answers_in(fed.asked)))
+
+
+def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]:
+    step: dict[str, Any] = {"at": fed.now}
+    match fed.stimulus:
+        case None:
+            step["crash"] = _UNDER_TEST
+        case Started():
+            step["restart"] = _UNDER_TEST
+        case Passed():
+            step["advance"] = _UNDER_TEST
+        case Came(sender, data):
+            step["send"] = {"from": ADDRESS.plain(sender), "to": _UNDER_TEST, "bytes": data.hex()}
+        case Called(command):
+            args = inputs.spec.COMMAND.plain(command)
+            step["call"] = {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}
+            if reaction and reaction.refused:
+                step["refused"] = reaction.refused
+    if fed.asked:
+        step["picks"] = [{"site": site, "pick": options} for site, options in fed.asked]
+    return step
+
+
+def _judged(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iterator[dict[str, Any]]:
+    """What must come of the last step."""
+    if finding.judged is not None:
+        reaction = finding.judged.expected
+        if query := finding.judged.query:
+            equals = unordered(inputs.spec.QUERIES[query](reaction.node.state))
+            yield {"observe": {"node": _UNDER_TEST, "query": query, "equals": equals}}
+            return
+    effects = reaction.effects if reaction else ()
+    encode = inputs.spec.MESSAGE.encode
+    sends = [{"to": ADDRESS.plain(e.to), "bytes": encode(e.message).hex()} for e in effects if isinstance(e, Send)]
+    order = "ordered" if len({json.dumps(send["to"]) for send in sends}) <= 1 else "unordered"
+    expect: dict[str, Any] = {"messages": {order: sends}}
+    if finding.kind == "events":
+        notices = [inputs.spec.NOTICE.plain(e.notice) for e in effects if isinstance(e, Notify)]
+        expect["events"] = unordered([{"name": notice.pop("type"), **notice} for notice in notices])
+    yield {"expect": expect}
+
+
+def _name(inputs: Inputs, fed: Fed) -> str:
+    match fed.stimulus:
+        case None:
+            return "crash"
+        case Called(command):
+            return str(inputs.spec.COMMAND.names[type(command)])
+        case Came(_, data):
+            return reading(inputs.spec, data).split(" ")[0][:40]
+        case Started():
+            return "start"
+    return "time passing"
+
+
+def _flow(value: Any) -> str:
+    """A value on one line."""
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{_flow(name)}: {_flow(part)}" for name, part in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(_flow, value)) + "]"
+        case str() if _PLAIN.fullmatch(value) and value not in _TAKEN:
+            return value
+        case str():
+            quoted = json.dumps(value, ensure_ascii=False)
+            return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return json.dumps(value)
+
+
+def _remark(protocol: str, step: Mapping[str, Any]) -> str:
+    """What the bytes in a step say, for who reads it."""
+    from peerproof.conformance.trial import specification
+
+    sent: Sequence[Mapping[str, Any]] = [step["send"]] if "send" in step else []
+    for messages in step.get("expect", {}).get("messages", {}).values():
+        sent = [*sent, *messages]
+    said = "; ".join(reading(specification(protocol), bytes.fromhex(one["bytes"])) for one in sent)
+    return f"  # {said}" if said and said.isprintable() else ""
