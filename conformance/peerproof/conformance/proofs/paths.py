@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -35,7 +35,9 @@ class Outcome:
     seconds: float = 0.0  #: CPU
 
 
-_PLAIN = z3.BoolRef.__bool__
+_PLAIN: Final = z3.BoolRef.__bool__
+
+_TIMER_ERROR: Final = 0.1  #: seconds by which the solver may end before its time
 
 
 class _Refuted(Exception):
@@ -145,8 +147,8 @@ class Path:
         found = self._solver.check(*conditions)
         if found == z3.unknown:
             reason = self._solver.reason_unknown()
-            if "keyboard" in reason:
-                raise KeyboardInterrupt
+            if "keyboard" in reason or (reason == "canceled" and time.monotonic() < self._deadline - _TIMER_ERROR):
+                raise KeyboardInterrupt  # Z3 takes the signal for itself while it works
             raise _Undecided("out of time" if reason in ("timeout", "canceled") else f"the solver says {reason}")
         return bool(found == z3.sat)
 

@@ -77,10 +77,12 @@ def three_pairs(path: Path) -> Iterator[Versioned]:
 
 
 def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = None) -> None:
-    """Of the pairs of a key the one with the greater version wins, in whatever groups they come."""
+    """Of the pairs of a key the one with the greater version wins, of equals the first, in whatever groups they come."""
     a, b, c = three_pairs(path)
 
     path.claim("a + a is a", same_row(joined(a, a, merged), a))
+    greater = z3.If(b.version > a.version, same_row(joined(a, b, merged), b), same_row(joined(a, b, merged), a))
+    path.claim("a + b is the greater", greater)
     left, right = joined(joined(a, b, merged), c, merged), joined(a, joined(b, c, merged), merged)
     path.claim("(a + b) + c is a + (b + c)", same_row(left, right))
 
@@ -310,13 +312,13 @@ _FITTING: Final = Evaluated(("scuttlebutt.reconcile.fitting",))
 
 PROOFS: Final = (
     Proof(
-        ("BZ-01", "B-36"),
+        ("BZ-01", "B-36", "BA-17"),
         merging_is_associative_and_idempotent,
         _MERGED,
         Twin("only the next version is taken over", {"merged": next_version_only}),
     ),
     Proof(
-        ("BZ-01", "B-36", "BA-17"),
+        ("BZ-01", "B-36"),
         merging_commutes_if_a_version_has_one_value,
         _MERGED,
         Twin("a version may have two values", {"premise": False}),
@@ -335,7 +337,7 @@ PROOFS: Final = (
         Twin("the version was not the maximum before", {"premise": False}),
     ),
     Proof(
-        ("BZ-02", "B-36", "B-37"),
+        ("BZ-02", "B-36", "B-37", "BA-14", "BA-17"),
         merging_a_record_is_merging_its_pairs,
         _MERGED_ANY,
         Twin("the version was not the maximum before", {"premise": False}),
