@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.Capt
     assert code == 0
     assert "tiny " in first
     assert "holds: 1,125 states, 5,681 edges, depth 18" in first
-    assert "fails as it must: NeverDigestResponse in 3 steps" in second
+    assert "fails as it must: NeverDigestResponse; TLC 3 steps; explorer 3 steps" in second
     assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
 
 
@@ -66,6 +67,39 @@ def test_without_tools_nothing_is_said_of_the_models(
     said = capsys.readouterr()
     assert said.out == ""
     assert "nothing was checked" in said.err
+
+
+def test_explorer_alone_needs_no_java(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv(JAR_VARIABLE, str(tmp_path / "absent.jar"))
+
+    assert command("--model", "BL-01-tiny", "--model", "BL-01-newest-first", "--show") == 0
+    first, second, *picture, last = capsys.readouterr().out.splitlines()
+    assert "holds: 1,125 states; by the explorer alone" in first
+    assert "fails as it must: Converges; explorer 8 steps to a trap of 22 states" in second
+    assert any("6. delta [2 b x 2]" in line for line in picture)
+    assert last == "2 models: 2 as expected, 0 not, 0 without a verdict"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("BL-01-newest-first", {"trap": 7}, "the explorer's way into the trap has 8 steps, not 7"),
+        ("BL-01-restarts", {"verdict": "success", "violated": None}, "the explorer says that Converges is violated, not nothing"),
+        ("BL-01-strangers", {"properties": ("Converges", "Unheard")}, "the explorer does not know what the model asks"),
+    ],
+)
+def test_explorer_that_says_something_else_is_a_surprise_with_a_picture(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, change: dict[str, object], said: str
+) -> None:
+    changed = [replace(model, **change) for model in manifest.models() if model.name == name]  # type: ignore[arg-type]  # any field
+    monkeypatch.setattr(manifest, "models", lambda: tuple(changed))
+
+    assert command("--model", name) == 1
+    out = capsys.readouterr().out
+    assert f"UNEXPECTED: {said}" in out
+    assert ("1. Update" in out) == ("the explorer" in said and name != "BL-01-strangers")
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@
 (*                                                                         *)
 (* The document says that once a round is complete both nodes should have   *)
 (* the same view of the cluster [B-21]. Here a round begins only while      *)
-(* nothing is on its way, nothing changes during it, and nothing is lost:   *)
-(* the best that a round can hope for. `exchange` remembers whose round it  *)
-(* was, with whom, and which peers the digest listed; a round that asks     *)
-(* more than one node is not looked at.                                    *)
+(* nothing is on its way, and nothing changes during it; where nothing is   *)
+(* lost either, that is the best that a round can hope for. `exchange`      *)
+(* remembers whose round it was, with whom, and which peers the digest      *)
+(* listed; a round that asks more than one node is not looked at.          *)
 (***************************************************************************)
 EXTENDS MCScuttlebutt
 
@@ -29,10 +29,16 @@ QuietRound(n) == net = {} /\ Round(n) /\ exchange' = Exchange(net')
 
 QuietReceive == Receive /\ UNCHANGED exchange
 
+QuietLose == Lose /\ UNCHANGED exchange
+
+QuietRestart(n) == net = {} /\ Restart(n) /\ exchange' = <<>>
+
 QuietNext ==
     \/ \E n \in Node, key \in Key, value \in Value : QuietUpdate(n, key, value)
     \/ \E n \in Node : QuietRound(n)
     \/ QuietReceive
+    \/ QuietLose
+    \/ \E n \in Node : QuietRestart(n)
 
 IsComplete == net = {} /\ exchange # <<>>
 

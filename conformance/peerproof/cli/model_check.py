@@ -1,14 +1,19 @@
 """
-Checks the models of the protocols with TLC, the model checker of TLA+.
+Checks the models of the protocols with TLC, the model checker of TLA+, and with the explorer of the Python specifications.
 
   peerproof model-check                      every small model of every protocol
   peerproof model-check scuttlebutt          those of one
   peerproof model-check --size medium        the medium ones too (minutes); large: all of them
   peerproof model-check --model small-a      one of them; may be given more than once
+  peerproof model-check --model BX-04-receiver-restart --show
+                                             and draw how it fails
   peerproof model-check --list               which there are, and what each asks
 
 A model has an expected result: that it holds, with so many states, or that it fails, in so many steps. A model that
-holds and should not is as wrong as one that fails and should not, and so is any other number of states.
+holds and should not is as wrong as one that fails and should not, and so is any other number of states. Where the Python
+specification can be asked the same, its answer, its states and its steps must be those of TLC, and the counterexample that is
+kept must be a run of it, step for step. What happens in the end of the larger graphs, only the explorer says: a model fails
+if a fair run can end in a trap, a set of states that no step leaves and in which the goal is missed.
 
 Needs Java 17 or newer, and the TLA+ tools: pip install 'peerproof[tla]', or PEERPROOF_TLA2TOOLS=/path/to/tla2tools.jar.
 Ends with 1 if a result is not as expected, with 3 if the tools cannot be used or TLC gave no verdict.
@@ -24,6 +29,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from peerproof.conformance.counterexamples import Answer
     from peerproof.tla.checking import Checked
     from peerproof.tla.manifest import Model
     from peerproof.tla.outcome import Progress
@@ -38,6 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="whose models (default: all)")
     parser.add_argument("--size", choices=SIZES, default="small", help="models up to this size (default: small)")
     parser.add_argument("--model", action="append", metavar="NAME", help="this model, of whatever size; may be given again")
+    parser.add_argument("--show", action="store_true", help="draw the counterexamples as message graphs")
     parser.add_argument("--list", action="store_true", help="print the models, and end")
     parser.add_argument("--seconds", type=_positive, metavar="N", help="give up on a model after so long")
     parser.add_argument(
@@ -67,11 +74,13 @@ def run(args: Namespace) -> int:
         width = max(len(model.name) for model in chosen)
         print("\n".join(f"{model.name:{width}}  {model.size:6}  {model.question}" for model in chosen))
         return AS_EXPECTED
-    try:
-        tools = find()
-    except ToolsUnusable as problem:
-        return _refused(f"{problem}\nnothing was checked", UNUSABLE)
-    print(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/", file=sys.stderr)
+    tools = None
+    if any(model.by == "tlc" for model in chosen):
+        try:
+            tools = find()
+        except ToolsUnusable as problem:
+            return _refused(f"{problem}\nnothing was checked", UNUSABLE)
+        print(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/", file=sys.stderr)
     signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     return _check(args, tools, chosen)
 
@@ -85,8 +94,7 @@ def _chosen(args: Namespace, every: tuple[Model, ...]) -> list[Model]:
     ]
 
 
-def _check(args: Namespace, tools: Tools, chosen: list[Model]) -> int:
-    from peerproof.tla.checking import check, keep
+def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     from peerproof.tla.outcome import RunFailed
 
     width = max(len(model.name) for model in chosen)
@@ -94,35 +102,91 @@ def _check(args: Namespace, tools: Tools, chosen: list[Model]) -> int:
     for model in chosen:
         begun = time.monotonic()
         show = Ticker(model.name, width)
-        if args.rewrite:
-            model.cfg_path.parent.mkdir(exist_ok=True)
-            model.cfg_path.write_text(model.cfg(), encoding="utf-8")
         try:
-            checked = check(tools, model, show, seconds=args.seconds)
+            said, surprises, picture = _one(args, tools, model, show)
         except RunFailed as problem:
             show.clear()
             print(f"{model.name:{width}}  NO VERDICT: {problem}", flush=True)
             failed += 1
             continue
         show.clear()
-        if args.rewrite and (checked.result.verdict.value, checked.result.violated) == (model.verdict, model.violated):
-            keep(checked)
-            checked = type(checked)(checked.model, checked.result, ())
-        surprising += bool(checked.surprises)
-        print(f"{model.name:{width}}  {_line(checked)}  {time.monotonic() - begun:.1f} s", flush=True)
+        surprising += bool(surprises)
+        line = f"UNEXPECTED: {'; '.join(surprises)}" if surprises else said
+        print(f"{model.name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
+        if picture and (surprises or args.show):
+            print("\n".join(f"    {row}" for row in picture.splitlines()), flush=True)
     total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
     return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
 
 
+def _one(args: Namespace, tools: Tools | None, model: Model, show: Ticker) -> tuple[str, list[str], str]:
+    """What came out in a line, what of it should not have, and a picture of how the model fails."""
+    from peerproof.conformance import counterexamples
+    from peerproof.tla.checking import keep_expected
+
+    said, surprises = list[str](), list[str]()
+    if model.by == "tlc":
+        assert tools is not None
+        checked = _by_tlc(args, tools, model, show)
+        said.append(_line(checked))
+        surprises += checked.surprises
+    if not counterexamples.is_asked(model):
+        if model.by == "explorer":
+            surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
+        return "; ".join(said), surprises, ""
+    answer = counterexamples.answered(model, show.explored)
+    if args.rewrite and answer.broken == model.violated:
+        keep_expected(model, {"trap": len(answer.path)} if answer.trap else {} if answer.broken else answer.counts)
+    elif surprise := counterexamples.surprise(model, answer):
+        surprises.append(surprise)
+    elif model.counterexample_path:
+        surprises += _not_replayed(model)
+    said.append(_answer_line(model, answer))
+    return "; ".join(said), surprises, counterexamples.drawn(answer.graph, answer.path).text()
+
+
+def _by_tlc(args: Namespace, tools: Tools, model: Model, show: Ticker) -> Checked:
+    from peerproof.tla.checking import Checked, check, has_expected_verdict, keep
+
+    if args.rewrite:
+        model.cfg_path.parent.mkdir(exist_ok=True)
+        model.cfg_path.write_text(model.cfg(), encoding="utf-8")
+    checked = check(tools, model, show, seconds=args.seconds)
+    if args.rewrite and has_expected_verdict(model, checked.result):
+        keep(checked)
+        return Checked(checked.model, checked.result, ())
+    return checked
+
+
+def _not_replayed(model: Model) -> list[str]:
+    from peerproof.conformance.counterexamples import Unlike, replayed, stored
+
+    try:
+        replayed(model, stored(model))
+    except Unlike as problem:
+        return [str(problem)]
+    return []
+
+
 def _line(checked: Checked) -> str:
     result = checked.result
-    if checked.surprises:
-        return "UNEXPECTED: " + "; ".join(checked.surprises)
-    if result.violated is None:
+    if checked.model.violated is None:
         return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
-    steps = f" in {result.counterexample.steps} steps" if result.counterexample else ""
-    return f"fails as it must: {result.violated}{steps}"
+    steps = f"; TLC {result.counterexample.steps} steps" if result.counterexample else ""
+    return f"fails as it must: {checked.model.violated}{steps}"
+
+
+def _answer_line(model: Model, answer: Answer) -> str:
+    if answer.trap:
+        said = f"explorer {len(answer.path)} steps to a trap of {answer.trap.size} states"
+    elif answer.broken:
+        said = f"explorer {len(answer.path)} steps"
+    elif model.by == "tlc":
+        return "explorer the same"
+    else:
+        return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
+    return said if model.by == "tlc" else f"fails as it must: {answer.broken}; {said}"
 
 
 class Ticker:

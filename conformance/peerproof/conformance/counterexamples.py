@@ -8,7 +8,8 @@ monitors of their runs, and `peerproof.spec.PROTOCOL.questions`, what they ask o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from peerproof.conformance.graph import canonical
 from peerproof.conformance.message_graph import MessageGraph, of_path
 from peerproof.spec.explore import Edge
+from peerproof.spec.liveness import Ending, Trap, trap
 from peerproof.spec.monitor import Graph, Monitored, Search, search
 from peerproof.spec.world import System, World
 from peerproof.tla.counterexample import Counterexample, from_itf
@@ -27,40 +29,70 @@ class Unlike(Exception):
     """The Python specification does not do what TLC's counterexample does."""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What the explorer says of a model's question, and how it got there."""
+
+    graph: Graph
+    search: Search
+    broken: str | None = None  #: the invariant or the temporal property that does not hold
+    path: tuple[Edge, ...] = ()  #: a shortest way to where it does not hold
+    trap: Trap | None = None  #: of a temporal property: where the way ends
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The size of the graph, as TLC counts."""
+        search = self.search
+        return {"initial": 1, "distinct": len(search.parents), "generated": search.edges + 1, "depth": search.depth + 1}
+
+
 def is_asked(model: Model) -> bool:
-    """Whether the explorer knows what the model asks: its invariants are questions of the protocol."""
+    """Whether the explorer can be asked: the protocol has the model's behaviour, variant, invariants and properties in Python."""
     try:
-        questions = import_module(f"peerproof.spec.{model.protocol}.questions").QUESTIONS
+        questions, variants = _module(model, "questions"), _module(model, "variants")
     except ModuleNotFoundError:
         return False
-    return bool(model.invariants) and not model.properties and all(name in questions for name in model.invariants)
+    return (
+        bool(model.invariants or model.properties)
+        and set(model.invariants) <= questions.QUESTIONS.keys()
+        and set(model.properties) <= questions.ENDINGS.keys()
+        and model.behaviour in variants.BEHAVIOURS.keys() - variants.UNFAIR
+        and frozenset(model.replace.values()) in variants.VARIANTS
+    )
 
 
 def graph_of(model: Model) -> Graph:
     """The model's worlds in Python: of the variant that it is about, watched by its monitor if it has one."""
-    variants = import_module(f"peerproof.spec.{model.protocol}.variants")
+    variants = _module(model, "variants")
     system = System(variants.VARIANTS[frozenset(model.replace.values())](model.configuration.constants))
-    return system if model.next == "Next" else Monitored(system, variants.MONITORS[model.next]())
+    monitor = variants.BEHAVIOURS[model.behaviour]
+    return Monitored(system, monitor()) if monitor else system
 
 
-def asked(model: Model) -> Search:
+def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
     """The explorer's answer to a model's question."""
-    graph = graph_of(model)
-    questions = import_module(f"peerproof.spec.{model.protocol}.questions").QUESTIONS
-    return search(graph, {name: partial(questions[name], _system(graph).model) for name in model.invariants})
+    graph, questions = graph_of(model), _module(model, "questions")
+    bounded = _system(graph).model
+    found = search(graph, {name: partial(questions.QUESTIONS[name], bounded) for name in model.invariants}, progress)
+    if found.broken:
+        return Answer(graph, found, found.broken, found.path())
+    for name in model.properties:
+        for ending in questions.ENDINGS[name](bounded):
+            if caught := trap(graph, found.parents, ending):
+                return Answer(graph, found, name, found.path(caught.entrance), caught)
+    return Answer(graph, found)
 
 
-def surprise(model: Model, found: Search) -> str | None:
-    """In what the explorer's answer is not what the manifest says, which is what TLC says."""
-    if found.broken != model.violated:
-        return f"the explorer says that {found.broken or 'nothing'} is violated, not {model.violated or 'nothing'}"
-    if model.violated:
-        steps = len(found.path())
-        return None if steps == model.steps else f"the explorer's counterexample has {steps} steps, not {model.steps}"
-    counts = {"distinct": len(found.parents), "generated": found.edges + 1, "depth": found.depth + 1}
-    for name, count in counts.items():
-        if count != model.expected_counts.get(name, count):
-            return f"{name} is {count:,} in Python, not {model.expected_counts[name]:,}"
+def surprise(model: Model, answer: Answer) -> str | None:
+    """In what the explorer's answer is not what the manifest says, which TLC is held to as well."""
+    if answer.broken != model.violated:
+        return f"the explorer says that {answer.broken or 'nothing'} is violated, not {model.violated or 'nothing'}"
+    if answer.broken:
+        expected, what = (model.trap, "way into the trap") if answer.trap else (model.steps, "counterexample")
+        return None if len(answer.path) == expected else f"the explorer's {what} has {len(answer.path)} steps, not {expected}"
+    for name, count in answer.counts.items():
+        if count != model.expected_counts.get(name):
+            return f"expected {name} = {model.expected_counts.get(name)}, the explorer says {count}"
     return None
 
 
@@ -72,9 +104,9 @@ def stored(model: Model) -> Counterexample:
 
 def replayed(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, ...]]:
     """
-    TLC's counterexample as a path in Python, each step by its action and all its variables; the last world violates.
+    TLC's counterexample as a path in Python, each step by its action and all its variables; it violates what it should.
 
-    Raises `Unlike` at the first step that Python cannot take.
+    Raises `Unlike` at the first step that Python cannot take, or if nothing is violated.
     """
     graph = graph_of(model)
     world = graph.initial()
@@ -82,16 +114,38 @@ def replayed(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, 
         raise Unlike(f"{model.name}: the first state is {found}, TLC's is {example.states[0].variables}")
     path = []
     for number, state in enumerate(example.states[1:], 1):
-        moves = [Edge(*move) for move in graph.moves(world) if move[0] == state.action]
-        edge = next((edge for edge in moves if values(graph, edge.target) == state.variables), None)
+        edge = _edge(graph, world, state.variables, state.action)
         if edge is None:
             raise Unlike(f"{model.name}: no {state.action} in Python makes step {number} of TLC's counterexample")
         path.append(edge)
         world = edge.target
-    questions = import_module(f"peerproof.spec.{model.protocol}.questions").QUESTIONS
-    if model.violated and questions[model.violated](_system(graph).model, graph.cluster(world)):
-        raise Unlike(f"{model.name}: {model.violated} holds in Python where TLC's counterexample ends")
+    if example.loop is not None and _edge(graph, world, example.states[example.loop].variables) is None:
+        raise Unlike(f"{model.name}: nothing in Python goes back to state {example.loop} of TLC's counterexample")
+    if not _is_violated(model, graph, [graph.initial(), *(edge.target for edge in path)], example.loop):
+        raise Unlike(f"{model.name}: {model.violated} holds in Python of TLC's counterexample")
     return graph, tuple(path)
+
+
+def _edge(graph: Graph, world: World, variables: Mapping[str, Value], action: str | None = None) -> Edge | None:
+    moves = (Edge(*move) for move in graph.moves(world) if action in (None, move[0]))
+    return next((edge for edge in moves if values(graph, edge.target) == variables), None)
+
+
+def _is_violated(model: Model, graph: Graph, run: list[World], loop: int | None) -> bool:
+    """By the last world of the run; or, in the end, by what goes on from `loop`, or by the last world for ever."""
+    questions, bounded = _module(model, "questions"), _system(graph).model
+    if model.violated in questions.QUESTIONS:
+        return not questions.QUESTIONS[model.violated](bounded, graph.cluster(run[-1]))
+    clusters = [graph.cluster(world) for world in run]
+    end = clusters[-1:] if loop is None else clusters[loop:]
+    return any(_is_missed(ending, clusters, end) for ending in questions.ENDINGS[model.violated](bounded))
+
+
+def _is_missed(ending: Ending, run: list[Any], end: list[Any]) -> bool:
+    if ending.since is None:
+        return not all(map(ending.goal, end))
+    latest = max((number for number, cluster in enumerate(run) if ending.since(cluster)), default=None)
+    return latest is not None and not any(map(ending.goal, [*run[latest:], *end]))
 
 
 def drawn(graph: Graph, path: tuple[Edge, ...]) -> MessageGraph:
@@ -115,6 +169,10 @@ def values(graph: Graph, world: World) -> Mapping[str, Value]:
 
 def _node_values(system: System, number: int) -> tuple[Any, ...]:
     return system.model.node_values(system.states[number])
+
+
+def _module(model: Model, name: str) -> Any:
+    return import_module(f"peerproof.spec.{model.protocol}.{name}")
 
 
 def _system(graph: Graph) -> System:

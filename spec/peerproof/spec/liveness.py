@@ -4,26 +4,39 @@ What happens in the end: of every fair run of a finite state graph, decided by t
 Some things are said to have ended: the application changes nothing any more, nobody restarts. Of what goes on, a run is fair
 if an edge that could be taken infinitely often is taken infinitely often; so every message that is sent again and again
 arrives at last, and every way to pick partners comes up. Such a run ends in a *bottom component*, a set of worlds with
-ways from each to each and no way out, and visits all of it for ever. So
+ways from each to each and no way out, and visits all of it for ever. So, with the end of those things left open,
 
-- views *converge* in every fair run exactly if every bottom component lies within the worlds where they agree;
-- a cluster *can always recover* exactly if every bottom component has such a world: from everywhere there is a way.
-
-Where things end is open: every world that can be reached is a start.
+- a goal is reached for good in every fair run exactly if every bottom component lies within it;
+- it can always be reached again exactly if every bottom component has a world of it: there is a way from everywhere;
+- something always leads to it exactly if, once such worlds have no edges, no other bottom component can be reached from there.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.monitor import Graph
 from peerproof.spec.world import World
 
-Goal = Callable[[Any], bool]
+Says = Callable[[Any], bool]
 
 _UNSEEN: Final = -1
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What must come of every fair run: the goal for good; if it `returns`, again and again; with `since`, after such worlds."""
+
+    name: str
+    about: str
+    clauses: tuple[str, ...]
+    goal: Says
+    ended: frozenset[str]  #: labels of what happens no more
+    returns: bool = False
+    since: Says | None = None
 
 
 class Trap(NamedTuple):
@@ -31,36 +44,43 @@ class Trap(NamedTuple):
 
     entrance: World
     size: int
-    missing: World  #: one of its worlds where the goal does not hold
 
 
-def converges(graph: Graph, worlds: Iterable[World], goal: Goal, ended: Collection[str]) -> Trap | None:
-    """The nearest trap that a fair run can end in without being at the goal from some moment on; None if there is none."""
-    return _nearest(graph, worlds, goal, ended, all)
+def trap(graph: Graph, worlds: Iterable[World], ending: Ending) -> Trap | None:
+    """The nearest component that a fair run can end in against the ending; `worlds` are all, nearest first."""
+    goal = ending.goal
 
+    def goes_on(world: World) -> Iterator[World]:
+        if ending.since and goal(graph.cluster(world)):
+            return iter(())
+        return (target for label, target in graph.moves(world) if label not in ending.ended)
 
-def can_recover(graph: Graph, worlds: Iterable[World], goal: Goal, ended: Collection[str]) -> Trap | None:
-    """The nearest trap from which no way leads to the goal; None if there is a way from every world."""
-    return _nearest(graph, worlds, goal, ended, any)
-
-
-def _nearest(
-    graph: Graph, worlds: Iterable[World], goal: Goal, ended: Collection[str], enough: Callable[[Iterable[bool]], bool]
-) -> Trap | None:
-    numbered = list(worlds)
+    starts = list(worlds)
+    if ending.since:
+        starts = _reached((world for world in starts if ending.since(graph.cluster(world))), goes_on)
+    enough = any if ending.returns else all
     nearest: list[int] | None = None
-    for component in bottom_components(graph, numbered, ended):
-        if nearest and min(component) > min(nearest):
-            continue
-        if not enough(goal(graph.cluster(numbered[number])) for number in component):
+    for component in bottom_components(starts, goes_on):
+        if (nearest is None or min(component) < min(nearest)) and not enough(
+            goal(graph.cluster(starts[number])) for number in component
+        ):
             nearest = component
-    if nearest is None:
-        return None
-    missing = next(number for number in sorted(nearest) if not goal(graph.cluster(numbered[number])))
-    return Trap(numbered[min(nearest)], len(nearest), numbered[missing])
+    return Trap(starts[min(nearest)], len(nearest)) if nearest else None
 
 
-def bottom_components(graph: Graph, worlds: list[World], ended: Collection[str] = ()) -> Iterator[list[int]]:
+def _reached(starts: Iterable[World], goes_on: Callable[[World], Iterator[World]]) -> list[World]:
+    """These worlds, and those that can be reached from them."""
+    found = dict.fromkeys(starts)
+    level = list(found)
+    while level:
+        level = [
+            target for target in dict.fromkeys(target for world in level for target in goes_on(world)) if target not in found
+        ]
+        found |= dict.fromkeys(level)
+    return list(found)
+
+
+def bottom_components(worlds: Sequence[World], targets_of: Callable[[World], Iterable[World]]) -> Iterator[list[int]]:
     """
     The strongly connected components that no edge leaves, as indexes into `worlds`, which must be all worlds there are.
 
@@ -80,7 +100,7 @@ def bottom_components(graph: Graph, worlds: list[World], ended: Collection[str] 
         seen += 1
         stack.append(index)
         on_stack[index] = True
-        path.append((index, iter([number[target] for label, target in graph.moves(worlds[index]) if label not in ended])))
+        path.append((index, iter([number[target] for target in targets_of(worlds[index])])))
 
     for start in range(len(worlds)):
         if seen_at[start] == _UNSEEN:

@@ -117,13 +117,20 @@ class Search:
         return tuple(reversed(backwards))
 
 
-def search(graph: Graph, invariants: Mapping[str, Callable[[Any], bool]]) -> Search:
-    """Every world that can be reached, breadth first; ends at the first one in which an invariant does not hold."""
+def search(
+    graph: Graph, invariants: Mapping[str, Callable[[Any], bool]], progress: Callable[[int, int, int], None] = lambda *_: None
+) -> Search:
+    """
+    Every world that can be reached, breadth first; ends at the first one in which an invariant does not hold.
+
+    `progress` is called for each depth, with worlds seen, worlds waiting and the depth.
+    """
     first = graph.initial()
     found = Search(graph, {first: None})
     found.broken = _broken(graph, invariants, first)
     level = [first]
     while level and not found.broken:
+        progress(len(found.parents), len(level), found.depth)
         level = _next_level(found, invariants, level)
         found.depth += bool(level)
     return found

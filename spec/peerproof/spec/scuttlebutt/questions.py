@@ -7,11 +7,13 @@ that would hold of nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import permutations
 from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Received, Send, outcomes
+from peerproof.spec.liveness import Ending
 from peerproof.spec.monitor import Watched
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
@@ -20,7 +22,7 @@ from peerproof.spec.scuttlebutt.properties import no_gap, owner_dominates, same_
 from peerproof.spec.scuttlebutt.reconcile import newer_pairs
 from peerproof.spec.scuttlebutt.state import Peer, State
 from peerproof.spec.scuttlebutt.world import Model
-from peerproof.spec.world import NOW
+from peerproof.spec.world import NOW, RESTART
 
 Question = Callable[[Model, Any], bool]
 
@@ -186,4 +188,37 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverStale": never_stale,
     "NeverOverwritten": never_overwritten,
     "NeverUnknownSeed": never_unknown_seed,
+}
+
+
+#: What may happen no more in the end, also as a monitor calls it.
+ENDED: Final = frozenset({"Update", RESTART, "QuietUpdate", "QuietRestart"})
+
+CONVERGES: Final = Ending("Converges", "views become equal for good", ("BL-01",), views_equal, ENDED)
+CAN_AGREE: Final = Ending("CanAgree", "there is always a way to equal views", ("BL-01",), views_equal, ENDED, returns=True)
+
+
+def digests_are_answered(model: Model) -> Iterator[Ending]:
+    """For each two nodes: a digest from one to the other is followed by a delta back. [BL-02]"""
+    names = [addr for addr, _ in model.nodes]
+    for sender, to in permutations(names, 2):
+        yield Ending(
+            "DigestsAreAnswered",
+            f"a digest from {sender} to {to} is answered by a delta",
+            ("BL-02",),
+            goal=partial(_is_under_way, to, sender, (Delta,)),
+            ended=ENDED,
+            since=partial(_is_under_way, sender, to, (DigestRequest, DigestResponse)),
+        )
+
+
+def _is_under_way(sender: NodeId, to: NodeId, kinds: tuple[type, ...], cluster: Cluster) -> bool:
+    return any(sent.sender == sender and sent.to == to and isinstance(sent.message, kinds) for sent in cluster.in_flight)
+
+
+#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
+ENDINGS: Final[Mapping[str, Callable[[Model], Iterable[Ending]]]] = {
+    "Converges": lambda _: (CONVERGES,),
+    "CanAgree": lambda _: (CAN_AGREE,),
+    "DigestsAreAnswered": digests_are_answered,
 }

@@ -20,7 +20,7 @@ from peerproof.spec.scuttlebutt.reconcile import delta, fitting, known_version, 
 from peerproof.spec.scuttlebutt.state import State
 from peerproof.spec.scuttlebutt.transitions import Next
 from peerproof.spec.scuttlebutt.world import Model
-from peerproof.spec.world import RECEIVE
+from peerproof.spec.world import LOSE, RECEIVE, RESTART
 
 Deltas = Callable[[State, Iterable[DigestEntry]], Iterable[DeltaEntry]]
 
@@ -92,6 +92,12 @@ def step_since(state: State, event: Event, pick: Pick) -> Next:
     return answering_with(since, state, event, pick)
 
 
+def step_unless_empty(state: State, event: Event, pick: Pick) -> Next:
+    """An empty delta is not sent, as in the original. [BD-02]"""
+    taken = scuttlebutt.step(state, event, pick)
+    return Step(taken.state, tuple(e for e in taken.effects if not (isinstance(e, Send) and e.message == Delta(()))))
+
+
 class NewestFirst(Model):
     """Pairs in the wrong order. [BX-05]"""
 
@@ -126,12 +132,19 @@ class DeltasSince(Model):
         return sender, to, kind, entries
 
 
+class AnswersUnlessEmpty(Model):
+    """Digests get an answer only if there is something to say. [breaks BL-02]"""
+
+    spec = cast("Specification", Changed(step_unless_empty))
+
+
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"NewestFirst"}): NewestFirst,
     frozenset({"EndsTheMessage"}): EndsTheMessage,
     frozenset({"OwnRecord"}): OwnRecord,
+    frozenset({"AnswersUnlessEmpty"}): AnswersUnlessEmpty,
     frozenset({"EntrySince", "IsNewsSince"}): DeltasSince,
 }
 
@@ -148,8 +161,8 @@ class Quiet:
     """
     One round at a time, undisturbed: the best that a round can hope for. [BX-01, BX-02]
 
-    Nothing happens at a node while a message is under way, and all messages arrive, once. What is remembered is the
-    latest round, if it was with one partner: a round that asks several nodes is more than the document's.
+    Nothing happens at a node by itself while a message is under way. What is remembered is the latest round, if it was with
+    one partner: a round that asks several nodes is more than the document's.
     """
 
     start: Hashable = None
@@ -157,11 +170,11 @@ class Quiet:
 
     def allows(self, before: Cluster, label: str) -> bool:
         """Whether it is quiet enough for this."""
-        return label == RECEIVE or (label in ("Update", "Round") and not before.in_flight)
+        return label in (RECEIVE, LOSE) or (label in ("Update", "Round", RESTART) and not before.in_flight)
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
         """The exchange that has just begun, or still goes on."""
-        if label == RECEIVE:
+        if label in (RECEIVE, LOSE):
             return memory
         match list(after.in_flight) if label == "Round" else ():
             case [InFlight(sender, to, DigestRequest(entries))]:
@@ -173,5 +186,14 @@ class Quiet:
         return {"exchange": (int(memory.begun_by), int(memory.partner), frozenset(map(int, memory.listed))) if memory else ()}
 
 
-#: TLA+ next-state relations -> the monitors that watch the same runs.
-MONITORS: Final[Mapping[str, type[Quiet]]] = {"QuietNext": Quiet}
+#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
+BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
+    "Next": None,
+    "QuietNext": Quiet,
+    "FairSpec": Quiet,
+    "UnfairSpec": Quiet,
+    "ArrivingSpec": Quiet,
+}
+
+#: Those whose runs need not be as fair as `peerproof.spec.liveness` takes them to be.
+UNFAIR: Final = frozenset({"UnfairSpec"})

@@ -1,0 +1,130 @@
+"""What TLC finds, the explorer finds too, at the same depth; and what TLC found is a run of the Python specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from peerproof.conformance import counterexamples
+from peerproof.conformance.counterexamples import Unlike, answered, is_asked, replayed, stored, surprise
+from peerproof.tla.counterexample import Counterexample
+from peerproof.tla.manifest import Model, models
+from peerproof.tla.values import Function
+
+MODELS = [model for model in models("scuttlebutt") if model.size == "small"]
+STORED = [model for model in MODELS if model.counterexample_path]
+
+
+def by_name(model: Model) -> str:
+    return model.name
+
+
+def named(name: str) -> Model:
+    return next(model for model in MODELS if model.name == name)
+
+
+@pytest.mark.slow  # some of the graphs have tens of thousands of states
+@pytest.mark.parametrize("model", [model for model in MODELS if is_asked(model)], ids=by_name)
+def test_explorer_gives_the_expected_answer(model: Model) -> None:
+    """The expectation is TLC's: the violated property and the depth, or the size of the graph."""
+    assert surprise(model, answered(model)) is None
+
+
+def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> None:
+    asked = {model.name for model in MODELS if is_asked(model)}
+
+    assert {model.name for model in MODELS if model.name.startswith(("BX-", "BL-", "sometimes-"))} - asked == {
+        "BL-01-unfair-losses"
+    }
+
+
+@pytest.mark.parametrize("model", STORED, ids=by_name)
+def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: Model) -> None:
+    graph, path = replayed(model, stored(model))
+
+    assert len(path) == model.steps
+    assert len(counterexamples.drawn(graph, path).happenings) >= len(path)
+
+
+def without_last(example: Counterexample) -> Counterexample:
+    return replace(example, states=example.states[:-1])
+
+
+def with_another_action(example: Counterexample) -> Counterexample:
+    *states, last = example.states
+    return replace(example, states=(*states, replace(last, action="Lose")))
+
+
+def with_another_value(example: Counterexample) -> Counterexample:
+    *states, last = example.states
+    return replace(example, states=(*states, replace(last, variables={**last.variables, "net": frozenset()})))
+
+
+def with_another_beginning(example: Counterexample) -> Counterexample:
+    first, *states = example.states
+    return replace(example, states=(replace(first, variables={**first.variables, "restarts": 7}), *states))
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (without_last, "NoGap holds in Python"),
+        (with_another_action, "no Lose in Python makes step 6"),
+        (with_another_value, "no Receive in Python makes step 6"),
+        (with_another_beginning, "the first state is"),
+    ],
+)
+def test_counterexample_that_is_no_run_is_refused(change: Callable[[Counterexample], Counterexample], problem: str) -> None:
+    model = named("BX-05-newest-first")
+
+    with pytest.raises(Unlike, match=problem):
+        replayed(model, change(stored(model)))
+
+
+def test_lasso_that_does_not_close_is_refused() -> None:
+    model = named("BL-01-unfair-losses")
+    example = stored(model)
+    assert example.loop is not None
+
+    with pytest.raises(Unlike, match="goes back to state 0"):
+        replayed(model, replace(example, loop=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["BX-03-owner-restart", "BX-05-newest-first", "BX-06-oversize-starves", "BL-02-unless-empty"])
+def test_flaw_is_what_breaks_the_property(name: str) -> None:
+    """Without it, or mended, the same question has no counterexample."""
+    model = named(name)
+    mended = {"Remembered": "OwnRecord"} if name == "BX-03-owner-restart" else {}
+
+    assert answered(model).broken == model.violated
+    assert answered(replace(model, replace=mended)).broken is None
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("BX-05-newest-first", {"steps": 5}, "the explorer's counterexample has 6 steps, not 5"),
+        ("BX-05-newest-first", {"violated": "OwnerDominates"}, "says that NoGap is violated, not OwnerDominates"),
+        ("BX-04-mended", {"counts": {"distinct": 3865, "generated": 13714, "depth": 24, "initial": 1}}, "expected depth = 24"),
+        ("BX-04-mended", {"counts": {}}, "expected initial = None"),
+    ],
+)
+def test_answer_that_is_not_the_expected_one_is_a_surprise(name: str, change: dict[str, Any], said: str) -> None:
+    model = named(name)
+
+    assert said in str(surprise(replace(model, **change), answered(model)))
+
+
+def test_values_are_those_of_the_module_also_of_what_a_monitor_remembers() -> None:
+    model = named("BX-01-round-sync")
+    graph, path = replayed(model, stored(model))
+    values = counterexamples.values(graph, path[-1].target)
+
+    assert values["exchange"] == (2, 1, frozenset({2}))
+    assert values["net"] == frozenset()
+    assert isinstance(values["store"], tuple)
+    assert isinstance(values["store"][1], Function)
