@@ -27,6 +27,7 @@ COMMANDS = (
     ("fuzz", "fuzz", "run an implementation at random against the specification, and shrink what is found"),
     ("node", "node", "run a reference node on real sockets"),
     ("simulate", "simulate", "run a seeded cluster in virtual time"),
+    ("check-trace", "check_trace", "replay what nodes have recorded against the specification, and ask TLC as well"),
     ("pipeline", "pipeline", "logs, captures and simulations of any size, on Spark"),
     ("harness", "harness", "speak the adapter protocol on stdin and stdout, for the reference"),
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -29,8 +29,8 @@ LINES_BEFORE: Final = 5
 MOST_TOLD: Final = 1000
 
 #: The members of a line: run, node, seq, t_us, kind, peer, args, picks, effects and state. The two numbers may be texts; args,
-#: picks and effects are the texts of JSON values. It is a line that the node did not refuse.
-Members: TypeAlias = tuple[str, str, int | str, int | str, str, str | None, str, str, str, str | None]
+#: picks and effects are the texts of JSON values. It is a line of the protocol that the node did not refuse.
+Members: TypeAlias = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def replay(lines: Iterable[str], spec: Specification) -> Verdict:
             diverged += 1
             if diverged <= MOST_TOLD:
                 told.append(divergence)
-    return Verdict(replayed.events, replayed.nodes, diverged, unreadable, tuple(told))
+    return Verdict(replayed.events, len(replayed.nodes), diverged, unreadable, tuple(told))
 
 
 class Replay:
@@ -80,7 +80,7 @@ class Replay:
     def __init__(self, spec: Specification, *, sort: bool = False) -> None:
         self.spec: Final = spec
         self.events = 0  #: lines that were replayed, or passed over after a divergence
-        self._nodes: Final[dict[tuple[str, str], _Node]] = {}
+        self._nodes: Final[dict[tuple[str, str], Node]] = {}
         self._write: Final = effect_writer(spec, sort=sort)
         self._message: Final = remembering(lambda text: spec.MESSAGE.value(json.loads(text)))
         self._timer: Final = remembering(lambda text: spec.TIMER.value(json.loads(text)))
@@ -88,30 +88,34 @@ class Replay:
         self._picks: Final = remembering(_picks)
 
     @property
-    def nodes(self) -> int:
-        """How many nodes have had a line."""
-        return len(self._nodes)
+    def nodes(self) -> Mapping[tuple[str, str], Node]:
+        """The nodes, by run and name, that have had a line, in the order of their first lines."""
+        return self._nodes
 
     def text(self, text: str) -> Divergence | None:
         """
         Replays a line of a file, and gives the first divergence of its node since the last start, when it comes to it.
 
-        Raises MalformedMessage if it is no line, and then nothing has happened.
+        Raises MalformedMessage if it is no line of the protocol, and then nothing has happened.
         """
         found = _LINE(text)
         if found is not None:
-            members: Members = found.groups()  # type: ignore[assignment]  # as the pattern has them
-            if self.agrees(members):
-                self._nodes[members[:2]].recent.append(text)
+            run, protocol, *rest = found.groups()
+            if protocol == self.spec.NAME and self.agrees((run, *rest)):
+                self._nodes[run, rest[0]].recent.append(text)
                 return None
-        return self.line(parse(text), text)
+        line = parse(text)
+        if line.protocol != self.spec.NAME:
+            raise MalformedMessage("other", 0, f"a line of the protocol {line.protocol!r}, not of {self.spec.NAME}")
+        return self.line(line, text)
 
     def line(self, line: Line, text: str | None = None) -> Divergence | None:
         """Replays a line; `text` is what it was read from, if that is known."""
         self.events += 1
         node = self._nodes.get((line.run, line.node))
         if node is None:
-            node = self._nodes[line.run, line.node] = _Node()
+            node = self._nodes[line.run, line.node] = Node()
+        node.events += 1
         divergence = node.course.follow(self.spec, line)
         if not node.course.is_lost:
             node.recent.append(line.json() if text is None else text)
@@ -149,22 +153,21 @@ class Replay:
             return False
         node.course.state = taken.state
         node.course.seq += 1
+        node.events += 1
         self.events += 1
         return True
 
-    def before(self, run: str, node: str) -> list[str]:
-        """The last lines of a node before its divergence, the oldest first."""
-        at = self._nodes.get((run, node))
-        return list(at.recent) if at else []
 
+class Node:
+    """What is kept of one node."""
 
-class _Node:
-    __slots__ = ("course", "fingerprints", "recent")
+    __slots__ = ("course", "events", "fingerprints", "recent")
 
     def __init__(self) -> None:
+        self.events = 0
         self.course = Course()
         self.fingerprints = Fingerprints()
-        self.recent: deque[str] = deque(maxlen=LINES_BEFORE)
+        self.recent: deque[str] = deque(maxlen=LINES_BEFORE)  #: its last lines before a divergence, the oldest first
 
 
 def _picks(text: str) -> Picks:
@@ -179,7 +182,7 @@ _PICKS: Final = LINE.forms["picks"]
 _STRING: Final = r'"([^"\\\x00-\x1f\ud800-\udfff]{0,999})"'
 _NUMBER: Final = "(0|[1-9][0-9]{0,14})"
 _LINE: Final = re.compile(
-    rf'\{{"run":{_STRING},"protocol":{_STRING.replace("(", "(?:")},"impl":{_STRING.replace("(", "(?:")},"node":{_STRING}'
+    rf'\{{"run":{_STRING},"protocol":{_STRING},"impl":{_STRING.replace("(", "(?:")},"node":{_STRING}'
     rf',"seq":{_NUMBER},"t_us":{_NUMBER},"kind":"([a-z]+)","peer":(?:null|{_STRING})'
     rf',"args":(\{{.*\}}),"picks":(\[.*\]),"effects":(\[.*\]),"state":(?:null|{_STRING})\}}\s*'
 ).fullmatch

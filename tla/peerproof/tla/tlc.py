@@ -45,7 +45,11 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_line: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """Runs TLC to its end; `on_line` gets what the model itself prints. Whatever ends this function ends the Java machine first."""
+    """
+    Runs TLC to its end; `on_line` gets what the model itself prints.
+
+    Whatever ends this function ends the Java machine first.
+    """
     if what.dump is not None and what.dump.suffix != ".dot":
         raise ValueError(f"TLC would add .dot to {what.dump}")
     folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
@@ -84,7 +88,8 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
         tlc += ["-coverage", "60"]
     if what.dump is not None:
         tlc += ["-dump", "dot,actionlabels", "graph.dot"]
-    return [*java, "-cp", ":".join(map(str, (*what.classes, tools.jar))), "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
+    classes = ":".join(map(str, (*what.classes, tools.jar)))
+    return [*java, "-cp", classes, "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
 
 
 def _watch(

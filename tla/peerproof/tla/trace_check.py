@@ -7,14 +7,17 @@ while it runs. There is a verdict on a trace only if TLC has come to the end of 
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from peerproof.spec.trace import Divergence
+from peerproof.spec.wire import Plain
 from peerproof.tla import tlc
 from peerproof.tla.manifest import root
 from peerproof.tla.outcome import Progress, RunFailed, Verdict
@@ -43,7 +46,8 @@ class Judgement:
     node: str
     opinion: Opinion
     events: int  #: those that it was told of
-    seq: int | None = None  #: of the first event that is no step of the module
+    event: int | None = None  #: the first that is no step of the module; counted from 1, as the trace's lines
+    seq: int | None = None  #: the number that this line has
     what: str | None = None  #: what is wrong with it: "seq", "args", "picks", "refused" or "effects"
     why: str | None = None  #: why it is undetermined
 
@@ -70,11 +74,11 @@ def judge(
     path = module(protocol)
     if path is None:
         raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
-    departures: dict[int, tuple[int, str]] = {}
+    departures: dict[int, tuple[int, int, str]] = {}
 
     def hear(line: str) -> None:
         if found := _DEPARTS.fullmatch(line.strip()):
-            departures.setdefault(int(found[2]), (int(found[3]), found[4]))
+            departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
 
     with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:
         data.write(Path(folder))
@@ -88,13 +92,80 @@ def judge(
         result = tlc.run(tools, what, on_progress, hear)
     if result.verdict is not Verdict.SUCCESS or result.distinct != data.events + 1:
         raise RunFailed(f"TLC has seen {result.distinct - 1} of {data.events} events ({result.verdict.value})")
-    return [_judgement(trace, departures.get(number)) for number, trace in enumerate(data.traces.values(), start=1)]
+    judgements = []
+    begins = 0
+    for number, trace in enumerate(data.traces.values(), start=1):
+        judgements.append(_judgement(trace, begins, departures.get(number)))
+        begins += len(trace.events)
+    return judgements
 
 
-def _judgement(trace: Trace, departure: tuple[int, str] | None) -> Judgement:
+def _judgement(trace: Trace, begins: int, departure: tuple[int, int, str] | None) -> Judgement:
     told = len(trace.events)
     if departure is not None:
-        return Judgement(trace.run, trace.node, Opinion.REJECTED, told, *departure)
+        at, seq, what = departure
+        return Judgement(trace.run, trace.node, Opinion.REJECTED, told, at - begins, seq, what)
     if trace.ends is not None:
         return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, told, why=trace.ends)
     return Judgement(trace.run, trace.node, Opinion.ACCEPTED, told)
+
+
+class Comparison(Enum):
+    """How the replay's verdict on a trace and TLC's stand to each other."""
+
+    AGREE = "agree"
+    UNSEEN = "TLC does not compare what the replay found"
+    UNDETERMINED = "TLC has no verdict"
+    DISAGREE = "disagree"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the module of a protocol does not compare: `tla/PROTOCOL/PROTOCOLTrace.json`."""
+
+    about: str  #: for people
+    open_kinds: frozenset[
+        str
+    ]  #: kinds of events that it leaves partly open: what it accepts of them, it may accept otherwise, too
+    unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that it passes over
+
+    def sees(self, divergence: Divergence) -> bool:
+        """Whether a divergence should be one to the module, too."""
+        if divergence.what == "state" or divergence.line.kind in self.open_kinds:
+            return divergence.what not in ("state", "picks", "effects")
+        if divergence.what == "effects":
+            return self._seen(divergence.expected) != self._seen(divergence.actual)
+        return True
+
+    def _seen(self, effects: list[Plain]) -> list[Plain]:
+        return [self._seen_of(effect) for effect in effects]
+
+    def _seen_of(self, effect: Plain) -> Plain:
+        match effect:
+            case {"notify": {"type": str(name), **members}}:
+                unseen = self.unseen_members.get(name, frozenset())
+                return {"notify": {"type": name, **{member: members[member] for member in members.keys() - unseen}}}
+        return effect
+
+
+def view(protocol: str) -> View:
+    """What the module of a protocol does not compare."""
+    path = root() / protocol / f"{protocol.capitalize()}Trace.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
+    return View(data["about"], frozenset(data["open_kinds"]), members)
+
+
+def compare(divergence: Divergence | None, event: int | None, judgement: Judgement, seen_by: View) -> Comparison:
+    """The first divergence of a trace, at this event, counted from 1, beside TLC's verdict."""
+    if divergence is None or event is None:
+        return {
+            Opinion.ACCEPTED: Comparison.AGREE,
+            Opinion.REJECTED: Comparison.DISAGREE,
+            Opinion.UNDETERMINED: Comparison.UNDETERMINED,
+        }[judgement.opinion]
+    if judgement.event is not None and judgement.event <= event:
+        return Comparison.AGREE if judgement.event == event else Comparison.DISAGREE
+    if event > judgement.events:
+        return Comparison.UNDETERMINED
+    return Comparison.DISAGREE if seen_by.sees(divergence) else Comparison.UNSEEN

@@ -39,7 +39,6 @@ class Trace:
     node: str
     events: list[str] = field(default_factory=list)  #: members of records
     ends: str | None = None  #: why it was not told of all of them
-    untold: int = 0  #: how many it was not told of
 
 
 class TraceData:
@@ -66,11 +65,10 @@ class TraceData:
         if trace.ends is None:
             try:
                 trace.events.append(self._event(line))
-                self.events += 1
-                return
             except TooLarge as problem:
-                trace.ends = f"line {line.seq} has {problem}, and TLC's integers end at 2^31 - 1"
-        trace.untold += 1
+                trace.ends = f"the line with seq {line.seq} has {problem}, and TLC's integers end at 2^31 - 1"
+            else:
+                self.events += 1
 
     def write(self, folder: Path) -> None:
         """Writes the files `events` and `strings`. Traces are numbered from 1 as they stand in `traces`."""

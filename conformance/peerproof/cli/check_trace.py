@@ -1,0 +1,229 @@
+"""
+Check traces: is each step of each node a step of the specification?
+
+  peerproof node scuttlebutt --bind 127.0.0.1:8119 --trace a.jsonl      (Ctrl-C after a while)
+  peerproof check-trace a.jsonl b.jsonl
+  peerproof simulate scuttlebutt --seed 7 --trace run.jsonl && peerproof check-trace run.jsonl --tlc
+  cat old.jsonl new.jsonl | peerproof check-trace -                     the parts of one log
+
+Every event is replayed with the recorded answers of chance, and what the node did is compared: each effect, each refusal,
+and the state by its fingerprint. Nodes are judged one by one, by their own lines. The first divergence of a node is shown with
+what the specification would have done, the clauses that its step cites, and the lines around it; what follows from it is passed
+over, up to the next start of the node. Files are read line by line, whatever their size, and each is judged by itself.
+
+--tlc asks TLC as well, which judges by the TLA+ model and not by the same code. It knows no time: what it does not compare is
+said. If the two disagree, one of them is wrong, and so is the suite.
+
+Exit codes of this command: 0 all accepted; 1 a divergence, or a line that cannot be read; 2 no trace, or of a protocol that is
+not known; 3 TLC was asked, and has no verdict on some node; 4 no line at all; 5 the replay and TLC disagree.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from peerproof.conformance.trace_check import Found, NodeReport, Report
+    from peerproof.spec.wire import Plain
+    from peerproof.tla.outcome import Progress
+    from peerproof.tla.tools import Tools
+
+ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = 0, 1, 2, 3, 4, 5
+
+#: Accepted nodes are listed one by one as long as there are no more.
+MOST_LISTED: Final = 20
+
+_LONGEST_SHOWN: Final = 2000
+_LONGEST_BESIDE: Final = 300
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step; - for stdin")
+    add("--tlc", action="store_true", help="ask TLC as well (needs Java and the extra tla)")
+    add("--tlc-events", metavar="N", type=_count, default=1_000_000, help="tell TLC of so many a file (default 1000000)")
+    add("--format", choices=("text", "json"), default="text", help="for people, or one JSON object")
+
+
+def run(args: Namespace) -> int:
+    """Checks each file and prints the verdicts."""
+    from peerproof.conformance import trace_check
+
+    tools = _tools() if args.tlc else None
+    reports = []
+    for name in args.files:
+        try:
+            report = _read(name, args.tlc_events if tools else 0)
+        except (OSError, trace_check.NoTrace) as problem:
+            print(f"peerproof: {name}: {getattr(problem, 'strerror', None) or problem}", file=sys.stderr)
+            return USAGE
+        if args.tlc:
+            _ask_tlc(report, tools)
+        reports.append(report)
+        if args.format == "text":
+            print("\n".join(_rows(report)), flush=True)
+    code = _exit_code(reports)
+    if args.format == "json":
+        print(json.dumps({"exit": code, "files": [trace_check.plain(report) for report in reports]}))
+    elif len(reports) > 1:
+        print(f"{len(reports)} files, {sum(report.is_accepted for report in reports)} accepted")
+    return code
+
+
+def _tools() -> Tools | None:
+    from peerproof.tla.tools import ToolsUnusable, find
+
+    try:
+        return find()
+    except ToolsUnusable as problem:
+        print(f"peerproof: TLC is not run: {problem}", file=sys.stderr)
+        return None
+
+
+def _read(name: str, tlc_events: int) -> Report:
+    from contextlib import nullcontext
+    from pathlib import Path
+
+    from peerproof.conformance import trace_check
+
+    with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+        show = _Ticker(name)
+        report = trace_check.check(name, file, tlc_events, show.read)
+        show.clear()
+    return report
+
+
+def _ask_tlc(report: Report, tools: Tools | None) -> None:
+    from peerproof.conformance import trace_check
+
+    if tools is None:
+        report.tlc_problem = "not run"
+    elif report.nodes:
+        show = _Ticker(report.name)
+        trace_check.ask_tlc(report, tools, show.judged)
+        show.clear()
+    report.data = None  # it may be large
+
+
+def _exit_code(reports: list[Report]) -> int:
+    from peerproof.tla.trace_check import Comparison
+
+    compared = {node.comparison for report in reports for node in report.nodes.values()}
+    if Comparison.DISAGREE in compared:
+        return DISAGREE
+    if any(report.tlc_problem for report in reports) or Comparison.UNDETERMINED in compared:
+        return NO_TLC
+    if any(not report.is_accepted for report in reports):
+        return WRONG
+    return ACCEPTED if any(report.lines for report in reports) else NOTHING
+
+
+class _Ticker:
+    """A line on a terminal that says how far the work is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._is_shown = sys.stderr.isatty()
+
+    def read(self, lines: int, size: int) -> None:
+        self._show(f"{self._name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
+
+    def judged(self, progress: Progress) -> None:
+        self._show(f"{self._name}: TLC, {progress.distinct:,} events")
+
+    def clear(self) -> None:
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        if self._is_shown:
+            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _rows(report: Report) -> Iterator[str]:
+    about = f", {report.protocol}" if report.protocol else ""
+    yield f"{report.name}: {report.lines:,} lines, {len(report.nodes):,} nodes{about}"
+    for bad in report.unreadable:
+        yield f"  UNREADABLE  {report.name}:{bad.line}: {_shown(bad.problem)}"
+    if report.unreadable_lines > len(report.unreadable):
+        yield f"  UNREADABLE  {report.unreadable_lines:,} lines in all"
+    listed = [node for node in report.nodes.values() if len(report.nodes) <= MOST_LISTED or _is_remarkable(node)]
+    for node in listed:
+        verdict = "accepted" if node.is_accepted else "REJECTED"
+        yield f"  {verdict}  {_shown(node.node)} in {_shown(node.run)}: {node.events:,} events{_tlc(node, report.unseen)}"
+        for found in node.found:
+            yield from (f"    {row}" for row in _found(report.name, found))
+        if node.further:
+            yield f"    {node.further:,} more after later starts"
+    if len(listed) < len(report.nodes):
+        yield f"  accepted  the other {len(report.nodes) - len(listed):,} nodes"
+    if report.tlc_problem:
+        yield f"  TLC       no verdict: {report.tlc_problem}"
+
+
+def _is_remarkable(node: NodeReport) -> bool:
+    from peerproof.tla.trace_check import Comparison
+
+    return not node.is_accepted or node.comparison in (Comparison.DISAGREE, Comparison.UNDETERMINED)
+
+
+def _tlc(node: NodeReport, unseen: str) -> str:
+    from peerproof.tla.trace_check import Comparison
+
+    judgement = node.judgement
+    if judgement is None:
+        return ""
+    says = f"rejects seq {judgement.seq} ({judgement.what})" if judgement.seq is not None else "accepts all that it was told of"
+    match node.comparison:
+        case Comparison.AGREE:
+            return f"; TLC agrees: it {says}"
+        case Comparison.UNSEEN:
+            return f"; TLC accepts the step: it does not compare {unseen}"
+        case Comparison.UNDETERMINED:
+            return f"; TLC UNDETERMINED: it accepts the first {judgement.events:,} events; {judgement.why}"
+    return f"; TLC DISAGREES: it {says}"
+
+
+def _found(name: str, found: Found) -> Iterator[str]:
+    divergence = found.divergence
+    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_shown(divergence.line.kind)}: {divergence.what}"
+    yield from _compared(divergence.what, divergence.expected, divergence.actual)
+    if found.clauses:
+        yield f"  clauses of this step: {', '.join(found.clauses)}"
+    for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
+        yield from (f"  {mark} {_shown(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
+
+
+def _compared(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
+    if what != "effects":
+        yield f"  expected  {_json(expected)}"
+        yield f"  found     {_json(actual)}"
+        return
+    for place in range(max(len(expected), len(actual))):
+        allowed, found = (_json(effects[place]) if place < len(effects) else "nothing" for effects in (expected, actual))
+        if allowed == found:
+            yield f"  effect {place + 1}, as expected  {found}"
+        else:
+            yield f"  effect {place + 1}, expected     {allowed}"
+            yield f"  effect {place + 1}, found        {found}"
+
+
+def _json(plain: Plain) -> str:
+    return _shown(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
+
+
+def _shown(text: str, most: int = _LONGEST_SHOWN) -> str:
+    """A text from a stranger: what a terminal would obey is an escape."""
+    cut = text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+    return cut if cut.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 12 or int(text) < 1:  # noqa: PLR2004  # nobody waits for more
+        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
+    return int(text)
