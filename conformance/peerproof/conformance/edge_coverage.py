@@ -30,8 +30,8 @@ from peerproof.tla.manifest import configurations
 #: What a local step is, told by its content: node, state, event and draws.
 Content: TypeAlias = tuple[str, str, str, str]
 
-#: What must come of it: messages as receivers and bytes, and the state then.
-Outcome: TypeAlias = tuple[list[tuple[Any, str]], str]
+#: What must come of it: messages as receivers and bytes, what the application is told, and the state then, if it is judged.
+Outcome: TypeAlias = tuple[list[tuple[Any, str]], str, str | None]
 
 
 class NotOfTheGraph(Exception):
@@ -148,7 +148,8 @@ class _Walk:
         """What comes of it, messages to different receivers in any order."""
         local, step = self.local, self.local.steps[number]
         sent = [(local.messages[message].to, local.datagrams[message]) for message in step.sent]
-        return sent, canonical(local.plain_states[step.after])
+        told = canonical(sorted(canonical(local.notices[notice]) for notice in step.notices))
+        return sent, told, canonical(local.plain_states[step.after])
 
     def loaded(self, body: Mapping[str, Any]) -> set[int]:
         """The local step that a body loads, feeds and judges; none if it is a refusal, which no edge is."""
@@ -226,10 +227,10 @@ class _Walk:
             raise NotOfTheGraph(f"node {content[0]} takes no such step: {content[2]} in the state {content[1]}")
         return number
 
-    def _check(self, number: int, expected: tuple[list[tuple[Any, str]], str | None]) -> None:
-        sent, after = self.outcome(number)
-        if sorted(expected[0], key=repr) != sorted(sent, key=repr) or expected[1] not in (None, after):
-            raise NotOfTheGraph(f"it expects {expected}, the specification does {(sent, after)}")
+    def _check(self, number: int, expected: Outcome) -> None:
+        sent, told, after = self.outcome(number)
+        if (sorted(expected[0], key=repr), expected[1]) != (sorted(sent, key=repr), told) or expected[2] not in (None, after):
+            raise NotOfTheGraph(f"it expects {expected}, the specification does {(sent, told, after)}")
 
     def _check_refusal(self, addr: Any, state: str, event: Event) -> None:
         local, spec = self.local, self.local.model.spec
@@ -331,10 +332,11 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
     raise NotOfTheGraph(f"no event of a model is {fed[0]}")
 
 
-def _expected(body: Mapping[str, Any], expect: Mapping[str, Any]) -> tuple[list[tuple[Any, str]], str | None]:
-    """Messages as receivers and bytes, and the state if it is judged."""
+def _expected(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
+    """What a body expects."""
     if "any_of" in expect:
         expect = next(branch for branch in expect["any_of"] if branch["branch"] == expect["picked"])
     (messages,) = expect["messages"].values()
     sent = [(body["nodes"][message["to"]]["addr"], message["bytes"]) for message in messages]
-    return sent, canonical(expect["state"]) if "state" in expect else None
+    told = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
+    return sent, told, canonical(expect["state"]) if "state" in expect else None

@@ -75,6 +75,7 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "states": [[place, state] for place, state in zip(local.place_of, local.plain_states, strict=True)],
         "events": [[event.kind, *(event.plain if event.kind == "send" else [event.plain])] for event in local.events],
         "messages": list(zip(local.senders, local.receivers, local.datagrams, strict=True)),
+        "notices": local.notices,
         "steps": local.steps,
         "refusals": refused,
         "paths": list(covering(graph, every_edge=whole)),
@@ -187,18 +188,20 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
             at, row = next(clock)
         except OutOfTime:
             return
-        state, sent, timers = _taken(local, state, row, Instant(at))
-        if (sent, timers) != ([local.messages[message] for message in row.sent], tuple(map(tuple, row.timers))):
+        state, sent, effects = _taken(local, state, row, Instant(at))
+        timers, told = list(local.timers(effects)), list(local.told(effects))
+        expected = [local.messages[message] for message in row.sent], [(event, after) for event, after in row.timers], row.notices
+        if (sent, timers, told) != expected:
             return
         yield number
 
 
-def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Any]:
-    """The state, the messages and the timers after a step at this time."""
+def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
+    """The state, the messages and all effects after a step at this time."""
     spec, (kind, plain) = local.model.spec, local.events[row.event]
     match kind:
         case "restart":
-            return local.model.restarted(state), [], local.timers(spec.initial(state.self_id, state.config).effects)
+            return local.model.restarted(state), [], spec.initial(state.self_id, state.config).effects
         case "send":
             event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))
         case "call":
@@ -212,4 +215,4 @@ def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, 
 
     after, effects = spec.step(state, event, pick)
     sent = [InFlight(state.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send)]
-    return after, sent, local.timers(effects)
+    return after, sent, effects

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, SetTimer, Step, outcomes
+from peerproof.spec.core import Asked, CancelTimer, Expired, Notify, Pick, Received, Send, SetTimer, Step, outcomes
 from peerproof.spec.explore import explore
 from peerproof.spec.properties import InFlight
 from peerproof.spec.world import LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, with_messages
@@ -53,6 +53,7 @@ class LocalStep(NamedTuple):
     after: int
     sent: tuple[int, ...]  #: in this order; what is already under way counts too
     timers: tuple[tuple[int, int | None], ...]  #: events with the milliseconds until then, or None for a timer that is stopped
+    notices: tuple[int, ...]  #: what the application is told
 
 
 class Move(NamedTuple):
@@ -79,6 +80,7 @@ class LocalSteps:
     datagrams: list[str]  #: the messages' bytes in hexadecimal digits
     events: list[Event] = field(default_factory=list)
     steps: list[LocalStep] = field(default_factory=list)
+    notices: list[Any] = field(default_factory=list)  #: in plain form, as adapters show them
 
     def __post_init__(self) -> None:
         self.places = tuple(node for node, _ in self.model.nodes)
@@ -140,8 +142,9 @@ class LocalSteps:
         if state not in self._restarted:
             before = self.states[state]
             after = self._state_numbers[self.model.restarted(before)]
-            timers = self.timers(self.model.spec.initial(before.self_id, before.config).effects)
-            self._restarted[state] = self._add(LocalStep(state, self.event(Event("restart", None)), (), after, (), timers))
+            effects = self.model.spec.initial(before.self_id, before.config).effects
+            step = LocalStep(state, self.event(Event("restart", None)), (), after, (), self.timers(effects), self.told(effects))
+            self._restarted[state] = self._add(step)
         return self._restarted[state]
 
     def event(self, event: Event) -> int:
@@ -174,6 +177,18 @@ class LocalSteps:
                     found.append((self.event(self.plain_event(Expired(NOW, timer))), None))
         return tuple(found)
 
+    def told(self, effects: Iterable[Any]) -> tuple[int, ...]:
+        """What effects tell the application."""
+        found = []
+        for effect in effects:
+            if isinstance(effect, Notify):
+                plain = dict(self.model.spec.NOTICE.plain(effect.notice))
+                notice = {"name": plain.pop("type"), **plain}
+                if notice not in self.notices:
+                    self.notices.append(notice)
+                found.append(self.notices.index(notice))
+        return tuple(found)
+
     def _steps(self, state: int, event: Any) -> tuple[int, ...]:
         before, number = self.states[state], self.event(self.plain_event(event))
         found = []
@@ -181,8 +196,8 @@ class LocalSteps:
         for picks, (after, effects) in outcomes(step):
             sends = (InFlight(before.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send))
             sent = tuple(self._message_numbers[message] for message in sends)
-            asked, timers = open_picks(step, picks), self.timers(effects)
-            found.append(self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers)))
+            asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
+            found.append(self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told)))
         return tuple(found)
 
     def _add(self, step: LocalStep) -> int:

@@ -37,6 +37,7 @@ class Row(NamedTuple):
     after: int
     sent: list[int]
     timers: list[tuple[int, int | None]]
+    notices: list[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,7 @@ class Table:
     states: list[tuple[int, Body]]  #: node and plain form
     events: list[list[Any]]  #: kind, then sender and bytes, or a plain form
     messages: list[tuple[int, int, str]]  #: sender, receiver and bytes
+    notices: list[Body]  #: what an application is told
     steps: list[Row]
     refusals: list[tuple[int, int]]  #: state and event
     paths: list[list[int]]  #: tokens, see `local_steps`
@@ -258,10 +260,15 @@ def _drawn(row: Row) -> str:
 
 
 def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
-    """Messages to different receivers have no order that anybody could see."""
+    """
+    What one draw leads to. Messages to different receivers have no order that anybody could see.
+
+    Events are judged where an implementation tells them; the vector does not need that.
+    """
     place = table.states[row.state][0]
     sent = [table.messages[number] for number in row.sent]
     order = "ordered" if len({receiver for _, receiver, _ in sent}) < max(len(sent), 2) else "unordered"
     messages = [{"to": _name(place, receiver), "bytes": digits} for _, receiver, digits in sent]
     state = {"state": table.states[row.after][1]} if with_state else {}
-    return {"messages": {order: messages}} | state
+    told = {"events": {"multiset": [table.notices[number] for number in row.notices]}}
+    return {"messages": {order: messages}} | told | state

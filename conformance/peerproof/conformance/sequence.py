@@ -76,13 +76,11 @@ class _Graph:
                 yield from self.expected(how)
 
     def expected(self, expect: Mapping[str, Any]) -> Iterator[Arrow | Note]:
-        picked = expect.get("picked")
         for branch in expect.get("any_of", ()):
-            if picked not in (None, branch["branch"]):
+            if expect.get("picked", branch["branch"]) != branch["branch"]:
                 continue
-            yield Note(
-                "", f"{'as drawn: ' + branch['because'] if picked else 'either '} {branch['branch']} ({branch['verdict']})"
-            )
+            drawn = f"drawn: {branch['because']}"
+            yield Note("", drawn if "picked" in expect else f"either {branch['branch']} ({branch['verdict']})")
             yield from self.expected(branch)
         for kind, messages in expect.get("messages", {}).items():
             if kind == "unordered" and len(messages) > 1:
