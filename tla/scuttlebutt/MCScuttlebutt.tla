@@ -76,14 +76,16 @@ HasAll(part, peer, after, upto) ==
     \A pair \in Pairs(peer, peer) :
         after < pair[3] /\ pair[3] <= upto => \E i \in DOMAIN part : Tail(part[i]) = pair
 
-\* Computed for a digest's version, a delta misses nothing from there to its last entry; on its way, from its first. [BI-06]
+\* Computed for a digest's version, a delta misses nothing from there to its last entry; on its way, from its first, or from
+\* what its receiver knows, which is no less than the version that it was computed for. [BI-06]
 InFlight ==
     /\ \A m \in Digests : \A i \in DOMAIN m[4] :
         LET part == About(DeltaOf(m), m[4][i][1])
         IN  part # <<>> => HasAll(part, m[4][i][1], m[4][i][2], part[Len(part)][4])
     /\ \A m \in Deltas : \A peer \in Node :
-        LET part == About(m[4], peer)
-        IN  part # <<>> => HasAll(part, peer, part[1][4] - 1, part[Len(part)][4])
+        LET part  == About(m[4], peer)
+            known == Version(m[2], peer)
+        IN  part # <<>> => HasAll(part, peer, IF known < part[1][4] THEN known ELSE part[1][4] - 1, part[Len(part)][4])
 
 \* What a delta says of a peer: of the pairs that are missing, the first ones. [BI-07]
 DeltaPrefix ==

@@ -147,8 +147,16 @@ CASES: dict[str, Cases] = {
                 node("p:1", {"p:1": PS}), in_flight=(InFlight(P, B, DigestRequest(digest((P, 3)))), InFlight(P, B, Delta(())))
             ),
             "an owner who is not there": lambda node: cluster(node("b:1"), in_flight=(InFlight(B, A, Delta((K1, K3))),)),
+            "from what the receiver knows": lambda node: cluster(
+                node("p:1", {"p:1": PS}),
+                node("b:1", {"p:1": of_p(k1=1)}),
+                in_flight=(InFlight(P, B, Delta((K2, K3))), InFlight(P, B, Delta((K1, K2)))),
+            ),
         },
         bad={
+            "a hole before the first pair": lambda node: cluster(
+                node("p:1", {"p:1": PS}), node("b:1", {"p:1": of_p(k1=1)}), in_flight=(InFlight(P, B, Delta((K3,))),)
+            ),
             "a hole": lambda node: cluster(node("p:1", {"p:1": PS}), in_flight=(InFlight(P, B, Delta((K1, K3))),)),
             "another value": lambda node: cluster(
                 node("p:1", {"p:1": PS}), in_flight=(InFlight(P, B, Delta((K1, K2._replace(value="w"), K3))),)
@@ -166,6 +174,9 @@ CASES: dict[str, Cases] = {
             "one peer twice in the digest": lambda node: answered(
                 node("b:1", {"p:1": PS}), DigestRequest(digest((P, 2), (P, 1))), Delta((K2, K3, K3))
             ),
+            "one peer twice in the digest, cut": lambda node: answered(
+                node("b:1", {"p:1": PS}), DigestRequest(digest((P, 0), (P, 0))), Delta((K1, K2, K3, K1))
+            ),
             "no digest": lambda node: Taken(node("b:1"), Expired(Instant(1), Round()), node("b:1"), (Send(A, Delta((K3,))),)),
         },
         bad={
@@ -173,6 +184,15 @@ CASES: dict[str, Cases] = {
             "a hole": lambda node: answered(node("b:1", {"p:1": PS}), DigestRequest(digest((P, 0))), Delta((K1, K3))),
             "what is known": lambda node: answered(node("b:1", {"p:1": PS}), DigestRequest(digest((P, 1))), Delta((K1, K2))),
             "out of order": lambda node: answered(node("b:1", {"p:1": PS}), DigestResponse(digest((P, 0))), Delta((K2, K1))),
+            "a hole, one peer twice in the digest": lambda node: answered(
+                node("b:1", {"p:1": PS}), DigestRequest(digest((P, 0), (P, 2))), Delta((K1, K3, K3))
+            ),
+            "a hole before the first pair, one peer twice in the digest": lambda node: answered(
+                node("b:1", {"p:1": PS}), DigestRequest(digest((P, 1), (P, 0))), Delta((K3,))
+            ),
+            "once too often": lambda node: answered(
+                node("b:1", {"p:1": PS}), DigestRequest(digest((P, 1), (P, 2))), Delta((K2, K3, K3, K3))
+            ),
             "not asked for": lambda node: answered(node("b:1", {"p:1": PS}), DigestRequest(digest((A, 0))), Delta((K1,))),
             "another value": lambda node: answered(
                 node("b:1", {"p:1": PS}), DigestRequest(digest((P, 0))), Delta((K1._replace(value="w"),))
@@ -218,6 +238,21 @@ CASES: dict[str, Cases] = {
             "a message": lambda node: answered(node("b:1"), Delta(()), after=node("b:1", {"b:1": of_p(k=1)})),
             "a timer": lambda node: Taken(
                 node("b:1"), Expired(Instant(1), Round()), node("b:1", {"b:1": of_p(k=1)}), ()
+            ),
+        },
+    ),
+    "AlwaysADelta": Cases(
+        good={
+            "with a response": lambda node: answered(node("b:1"), DigestRequest(()), Delta(()), DigestResponse(())),
+            "to a response": lambda node: answered(node("b:1"), DigestResponse(()), Delta(())),
+            "no digest": lambda node: answered(node("b:1"), Delta(())),
+        },
+        bad={
+            "only a response": lambda node: answered(node("b:1"), DigestRequest(()), DigestResponse(())),
+            "nothing": lambda node: answered(node("b:1"), DigestResponse(())),
+            "two": lambda node: answered(node("b:1"), DigestRequest(()), Delta(()), Delta(())),
+            "to somebody else": lambda node: Taken(
+                node("b:1"), Received(Instant(1), A, DigestRequest(())), node("b:1"), (Send(P, Delta(())),)
             ),
         },
     ),

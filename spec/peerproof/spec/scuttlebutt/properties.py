@@ -11,7 +11,7 @@ from typing import Final
 from peerproof.spec.core import Asked, NodeId, Received, Send
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.scuttlebutt.codec import MESSAGE
-from peerproof.spec.scuttlebutt.messages import Delta, DigestRequest, DigestResponse
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.reconcile import known_version, newer_pairs
 from peerproof.spec.scuttlebutt.state import Peer, State
 
@@ -67,33 +67,56 @@ def monotone(taken: Taken) -> bool:
 
 
 def in_flight_complete(cluster: Cluster) -> bool:
-    """A delta under way holds, up to its last pair of a peer, every current pair above what it starts from."""
-    for _, _, message in cluster.in_flight:
+    """
+    A delta under way holds every current pair of a peer up to its last one, from what its receiver knows or from its first.
+
+    It was computed for a version that the receiver had then and cannot have lost since; so nothing may be missing above
+    what the receiver knows now.
+    """
+    for _, to, message in cluster.in_flight:
         if isinstance(message, Delta):
             for addr in {entry.addr for entry in message.entries} & set(cluster.nodes):
                 carried = [entry for entry in message.entries if entry.addr == addr]
-                lowest, highest = carried[0].version, carried[-1].version
-                current = newer_pairs(addr, cluster.nodes[addr].store[addr], lowest - 1)
+                lowest, highest = min(entry.version for entry in carried), max(entry.version for entry in carried)
+                since = min(lowest - 1, known_version(cluster.nodes[to], addr)) if to in cluster.nodes else lowest - 1
+                current = newer_pairs(addr, cluster.nodes[addr].store[addr], since)
                 if any(pair.version <= highest and pair not in carried for pair in current):
                     return False
     return True
 
 
 def delta_prefix(taken: Taken) -> bool:
-    """What a delta says of a peer is a prefix, in the order of versions, of what the digest's sender lacks of it."""
+    """
+    What a delta says of a peer is a prefix, in the order of versions, of what the digest's sender lacks of it.
+
+    If the digest names a peer several times, each of its entries has its own prefix, most outdated first. [BA-13]
+    """
     if not _answers_digest(taken):
         return True
-    asked: dict[NodeId, int] = {}
-    for entry in taken.event.message.entries:
-        asked[entry.addr] = min(entry.version, asked.get(entry.addr, entry.version))
-    repeated = len(asked) < len(taken.event.message.entries)  # each of the entries has its own prefix [BA-13]
-    for effect in taken.effects:
-        if isinstance(effect, Send) and isinstance(effect.message, Delta) and not repeated:
-            for addr in {entry.addr for entry in effect.message.entries}:
-                told = [entry for entry in effect.message.entries if entry.addr == addr]
-                if addr not in asked or told != newer_pairs(addr, taken.before.store[addr], asked[addr])[: len(told)]:
-                    return False
-    return True
+    lacking: dict[NodeId, list[list[DeltaEntry]]] = {}
+    for entry in sorted(taken.event.message.entries, key=lambda entry: entry.version):
+        known = taken.before.store.get(entry.addr, Peer())
+        lacking.setdefault(entry.addr, []).append(newer_pairs(entry.addr, known, entry.version))
+    return all(
+        _are_prefixes([pair for pair in effect.message.entries if pair.addr == addr], lacking.get(addr, []))
+        for effect in taken.effects
+        if isinstance(effect, Send) and isinstance(effect.message, Delta)
+        for addr in {entry.addr for entry in effect.message.entries}
+    )
+
+
+def _are_prefixes(told: list[DeltaEntry], lists: list[list[DeltaEntry]]) -> bool:
+    """Whether this is a prefix of the first list, and then one of the second, and so on."""
+    ends = {0}  # how much of it the lists so far can explain
+    for pairs in lists:
+        ends |= {begin + n for begin in ends for n in range(1, len(pairs) + 1) if told[begin : begin + n] == pairs[:n]}
+    return len(told) in ends
+
+
+def always_a_delta(taken: Taken) -> bool:
+    """Every digest is answered by one delta, to where it came from."""
+    deltas = [effect.to for effect in taken.effects if isinstance(effect, Send) and isinstance(effect.message, Delta)]
+    return not _answers_digest(taken) or deltas == [taken.event.sender]
 
 
 def delta_bounded(taken: Taken) -> bool:
@@ -156,6 +179,7 @@ PROPERTIES: Final = (
     Property("DeltaBounded", "no datagram is above the limit", ("BI-08", "B-24", "B-26"), "step", delta_bounded),
     Property("NoDigestLoop", "a digest response causes no digest", ("BI-09", "B-16", "B-39"), "step", no_digest_loop),
     Property("OwnUntouched", "only the application changes the own record", ("BI-10", "B-06"), "step", own_untouched),
+    Property("AlwaysADelta", "every digest is answered by a delta", ("BL-02", "B-13", "B-32", "B-39"), "step", always_a_delta),
     Property("DeltaIsNews", "a delta brings something new", ("B-15",), "step", delta_is_news, "sometimes"),
     Property("DeltaIsStale", "a delta brings only what is known", ("B-36",), "step", delta_is_stale, "sometimes"),
     Property("ViewsEqual", "all views are equal", ("BL-01", "B-05"), "cluster", views_equal, "eventually"),
