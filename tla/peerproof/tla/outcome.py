@@ -124,6 +124,7 @@ _ASSUMED: Final = re.compile(r"Assumption (line \d+, col \d+ to line \d+, col \d
 _PROGRESS: Final = re.compile(
     r"Progress\((\d+)\).*?: ([\d,]+) states generated(?: \(([\d,]+) s/min\))?, ([\d,]+) distinct states found.*?, ([\d,]+) states"
 )
+_GENERATED: Final = re.compile(r"([\d,]+) states (?:generated|checked)")
 _STATISTICS: Final = re.compile(r"([\d,]+) states generated, ([\d,]+) distinct states found, ([\d,]+) states left on queue")
 _INITIAL: Final = re.compile(
     r"Finished computing initial states: ([\d,]+)(?: distinct)? states? generated(?:, with ([\d,]+) of them distinct)?"
@@ -148,6 +149,14 @@ def progress(text: str) -> Progress:
         raise RunFailed(f"TLC reports its progress in words that are not understood: {text!r}")
     depth, generated, per_minute, distinct, queue = (_number(part or "0") for part in found.groups())
     return Progress(depth, generated, distinct, queue, per_minute)
+
+
+def states_generated(text: str) -> int:
+    """How far random walks are, as message 2209 has it."""
+    found = _GENERATED.search(text)
+    if found is None:
+        raise RunFailed(f"TLC reports its progress in words that are not understood: {text!r}")
+    return _number(found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +190,17 @@ class Report:
             self._actions(),
             self.exit_code,
         )
+
+    def simulated(self) -> tuple[Verdict, str | None, Counterexample | None, int]:
+        """The same of random walks, which have no counts but of the states generated."""
+        self._fail_without_verdict()
+        verdict, violated = self._verdict()
+        told = self._text(messages.SIMULATION_PROGRESS)
+        if verdict is Verdict.SUCCESS and (
+            not (told and self._text(messages.FINISHED)) or any(message.severity == messages.ERROR for message in self.said)
+        ):
+            raise RunFailed("TLC exited with 0, but did not say that the walks are at an end")
+        return verdict, violated, self._counterexample(), states_generated(told) if told else 0
 
     def _fail_without_verdict(self) -> None:
         everything = "\n".join(message.text for message in self.said)

@@ -22,6 +22,15 @@ from peerproof.tla.outcome import Progress, Report, Result, RunFailed, TimedOut,
 from peerproof.tla.tools import Tools
 
 
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """Random walks instead of all states."""
+
+    number: int
+    length: int  #: steps of each, at most
+    seed: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What TLC is to check, and with what means."""
@@ -37,6 +46,7 @@ class Run:
     coverage: bool = False  #: count what each action does
     dump: Path | None = None  #: write the state graph here, if the run succeeds; the name must end in .dot
     seconds: float | None = None  #: give up after this long
+    walks: Walks | None = None
 
 
 def run(
@@ -50,19 +60,34 @@ def run(
 
     Whatever ends this function ends the Java machine first.
     """
+
+    def tell(message: messages.Message) -> None:
+        if message.code == messages.PROGRESS:
+            on_progress(progress(message.text))
+        elif message.code == 0:
+            on_line(message.text)
+
+    return reported(tools, what, tell).result()
+
+
+def reported(tools: Tools, what: Run, on_message: Callable[[messages.Message], None]) -> Report:
+    """What a run has said; its dump is kept if there is a result."""
     if what.dump is not None and what.dump.suffix != ".dot":
         raise ValueError(f"TLC would add .dot to {what.dump}")
-    folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="peerproof-tlc-"))
+    except OSError as problem:
+        raise RunFailed(f"TLC has no place to work in: {problem.strerror or problem}") from problem
     try:
         (folder / "model.cfg").write_text(what.configuration, encoding="utf-8")
         (folder / "tmp").mkdir()
-        report = _watch(command(tools, what, folder), folder, what.seconds, on_progress, on_line)
-        result = report.result()
+        report = _watch(command(tools, what, folder), folder, what.seconds, on_message)
         if what.dump is not None:
+            report.result()
             _moved(folder / "graph.dot", what.dump)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return result
+    return report
 
 
 def _moved(written: Path, dump: Path) -> None:
@@ -84,6 +109,9 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
         "-DTLA-Library=" + ":".join(map(str, library)),
     ]
     tlc = ["-tool", "-deadlock", "-fp", "0", "-workers", str(what.workers), "-metadir", str(folder / "meta")]
+    if what.walks is not None:
+        number, length, seed = map(str, (what.walks.number, what.walks.length, what.walks.seed))
+        tlc += ["-simulate", f"num={number}", "-depth", length, "-seed", seed]
     if what.coverage:
         tlc += ["-coverage", "60"]
     if what.dump is not None:
@@ -92,22 +120,13 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
     return [*java, "-cp", classes, "tlc2.TLC", *tlc, "-config", "model.cfg", what.module.stem]
 
 
-def _watch(
-    line: list[str],
-    folder: Path,
-    seconds: float | None,
-    on_progress: Callable[[Progress], None],
-    on_line: Callable[[str], None],
-) -> Report:
+def _watch(line: list[str], folder: Path, seconds: float | None, on_message: Callable[[messages.Message], None]) -> Report:
     said: list[messages.Message] = []
     with _started(line, folder) as process, _deadline(process, seconds) as expired:
         assert process.stdout is not None
         for message in messages.read(process.stdout):
             said.append(message)
-            if message.code == messages.PROGRESS:
-                on_progress(progress(message.text))
-            if message.code == 0:
-                on_line(message.text)
+            on_message(message)
         exit_code = process.wait()
     if expired():
         raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")

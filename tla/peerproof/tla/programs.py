@@ -1,0 +1,261 @@
+"""
+The programs in tla/bin: the tools of TLA+ with what a shell needs, and with the errors of TLC in words.
+
+Each ends with 0 if all is well, 1 if a property does not hold or a module has a mistake, 2 if the command line has one, 3 if
+there is no verdict, 130 after Ctrl-C; no Java machine is left behind.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from peerproof.tla.counterexample import Counterexample, dumps, to_itf
+from peerproof.tla.dot import BadDump, summary
+from peerproof.tla.manifest import root
+from peerproof.tla.outcome import BadModule, Progress, RunFailed
+from peerproof.tla.sany import parse
+from peerproof.tla.simulation import any_seed, simulate
+from peerproof.tla.tlc import Run, Walks, run
+from peerproof.tla.tools import Tools, ToolsUnusable, find
+
+WELL, WRONG, USAGE, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def tlc(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+    """
+    Checks a module with TLC, and says how far it is.
+
+      tla/bin/tlc tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/tiny.cfg
+
+    The configuration is MODULE.cfg beside the module if none is named. Deadlock is no error.
+    """
+    _what_to_run(parser)
+    parser.add_argument("--workers", type=_positive, default=1, metavar="N", help="threads (default: 1)")
+    parser.add_argument("--coverage", action="store_true", help="say how often each action was taken")
+
+    def do(tools: Tools, args: Namespace) -> int:
+        what = _run_of(args, coverage=args.coverage, workers=args.workers)
+        result = run(tools, what, _show)
+        _clear()
+        for action, count in sorted(result.actions.items()):
+            print(f"{action:20} {count.generated:12,} steps, {count.distinct:,} to new states")
+        if result.violated is None and result.verdict.value == "success":
+            print(f"holds: {result.distinct:,} states, {result.edges:,} steps, depth {result.depth}")
+            return WELL
+        return _broken(args, result.verdict.value, result.violated, result.counterexample)
+
+    return do
+
+
+def sany(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+    """
+    Parses a module with SANY: a mistake is told with file and line.
+
+      tla/bin/sany tla/scuttlebutt/Scuttlebutt.tla
+    """
+    _module(parser)
+
+    def do(tools: Tools, args: Namespace) -> int:
+        read = parse(tools, args.module, _library(args))
+        print(f"{args.module}: no mistake; read with it: {', '.join(read[:-1]) or 'nothing'}")
+        return WELL
+
+    return do
+
+
+def graph(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+    """
+    Writes the whole state graph of a module as GraphViz's dot, with labelled edges, and counts it.
+
+      tla/bin/graph tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/tiny.cfg --output tiny.dot
+
+    Whether it is the graph of the Python specification, `peerproof graph` says.
+    """
+    _what_to_run(parser)
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where; the name ends in .dot")
+
+    def do(tools: Tools, args: Namespace) -> int:
+        if args.output.suffix != ".dot":
+            print(f"graph: {args.output} must end in .dot", file=sys.stderr)
+            return USAGE
+        result = run(tools, _run_of(args, dump=args.output), _show)
+        _clear()
+        if result.verdict.value != "success":
+            return _broken(args, result.verdict.value, result.violated, result.counterexample)
+        counted = summary(args.output)
+        if (counted.states, counted.edges) != (result.distinct, result.edges):
+            raise RunFailed(
+                f"TLC says {result.distinct:,} states and {result.edges:,} edges; {args.output} has {counted.states:,} and "
+                f"{counted.edges:,}: is there room left on the disk?"
+            )
+        for action, count in sorted(counted.actions.items()):
+            print(f"{action:20} {count:12,} edges")
+        print(f"{args.output}: {counted.states:,} states, {counted.edges:,} edges")
+        return WELL
+
+    return do
+
+
+def simulation(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+    """
+    Walks through a model at random, with TLC. The seed is printed: with it, the same walks are made again.
+
+      tla/bin/simulate tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/large.cfg --walks 1000 --length 60
+
+    What holds on all walks need not hold; what is found broken is.
+    """
+    _what_to_run(parser)
+    parser.add_argument("--walks", type=_positive, default=1000, metavar="N", help="how many (default: 1000)")
+    parser.add_argument("--length", type=_positive, default=100, metavar="N", help="steps of each, at most (default: 100)")
+    parser.add_argument("--seed", type=int, metavar="N", help="make these walks (default: any, and say which)")
+
+    def do(tools: Tools, args: Namespace) -> int:
+        walks = Walks(args.walks, args.length, any_seed() if args.seed is None else args.seed)
+        print(f"seed {walks.seed}", flush=True)
+        done = simulate(
+            tools,
+            args.module,
+            _configuration(args),
+            walks,
+            library=_library(args),
+            seconds=args.seconds,
+            on_states=lambda states: _write(f"{states:,} states on walks so far"),
+        )
+        _clear()
+        if done.verdict.value == "success":
+            print(f"nothing broken on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
+            return WELL
+        return _broken(args, done.verdict.value, done.violated, done.counterexample)
+
+    return do
+
+
+PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulation}
+
+
+def main(name: str, arguments: list[str]) -> int:
+    """Runs one of the programs."""
+    program = PROGRAMS[name]
+    parser = ArgumentParser(
+        prog=name, description=_dedented(program.__doc__ or ""), epilog=__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
+    do = program(parser)
+    args = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return do(find(), args)
+    except BadModule as problem:
+        _clear()
+        print(f"{name}: {problem}", file=sys.stderr)
+        return WRONG
+    except (ToolsUnusable, RunFailed, BadDump) as problem:
+        _clear()
+        print(f"{name}: NO VERDICT: {problem}", file=sys.stderr)
+        return UNUSABLE
+    except _Missing as problem:
+        print(f"{name}: {problem}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        _clear()
+        print(f"{name}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+class _Missing(Exception):
+    """A file that the command line names, and that cannot be read."""
+
+
+def _module(parser: ArgumentParser) -> None:
+    parser.add_argument("module", type=Path, metavar="MODULE.tla")
+    parser.add_argument(
+        "--library", type=Path, action="append", default=[], metavar="DIR", help="more modules are there; may be given again"
+    )
+
+
+def _what_to_run(parser: ArgumentParser) -> None:
+    _module(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="constants and what to check (default: MODULE.cfg)")
+    parser.add_argument("--heap", type=_positive, default=2048, metavar="MB", help="memory of the Java machine (default: 2048)")
+    parser.add_argument("--seconds", type=float, metavar="N", help="give up after so long")
+    parser.add_argument("--itf", type=Path, metavar="FILE", help="write a counterexample there, as ITF JSON")
+
+
+def _run_of(args: Namespace, *, dump: Path | None = None, coverage: bool = False, workers: int = 1) -> Run:
+    return Run(
+        module=args.module,
+        configuration=_configuration(args),
+        library=_library(args),
+        workers=workers,
+        heap_megabytes=args.heap,
+        coverage=coverage,
+        dump=dump,
+        seconds=args.seconds,
+    )
+
+
+def _configuration(args: Namespace) -> str:
+    path: Path = args.config or args.module.with_suffix(".cfg")
+    if not args.module.is_file():
+        raise _Missing(f"there is no file {args.module}")
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise _Missing(f"the configuration {path} cannot be read ({problem}); name one with --config") from problem
+
+
+def _library(args: Namespace) -> tuple[Path, ...]:
+    return (*args.library, root())
+
+
+def _broken(args: Namespace, verdict: str, violated: str | None, counterexample: Counterexample | None) -> int:
+    print(f"does not hold: {verdict} {violated or ''}".rstrip())
+    if counterexample is not None:
+        for number, state in enumerate(counterexample.states, 1):
+            print(f"{number:3}. {state.action or 'Init'}")
+            print("\n".join(f"       {name} = {value}" for name, value in state.variables.items()))
+        if args.itf:
+            args.itf.write_text(dumps(to_itf(counterexample, {"violated": violated})), encoding="utf-8")
+    return WRONG
+
+
+def _show(progress: Progress) -> None:
+    _write(
+        f"{progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
+        f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
+    )
+
+
+def _clear() -> None:
+    _write("")
+
+
+def _write(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _dedented(text: str) -> str:
+    from inspect import cleandoc
+
+    return cleandoc(text)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
