@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from peerproof.spec.core import Table
-from peerproof.spec.fingerprint import canonical, fingerprint
+from peerproof.spec.fingerprint import Fingerprints, canonical, fingerprint
 
 
 class Colour(Enum):
@@ -61,3 +63,62 @@ def test_different_states_have_different_fingerprints(one: Any, other: Any) -> N
 def test_what_differs_from_machine_to_machine_has_no_fingerprint(value: Any) -> None:
     with pytest.raises(TypeError, match="has no canonical form"):
         canonical(value)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A state of many parts."""
+
+    name: str
+    things: Table[str, Thing]
+    window: tuple[int, ...] = ()
+    rest: Any = None
+
+
+_NAMES = st.sampled_from(["a", "b", "é", "\udcff"])
+_THINGS = st.builds(Thing, _NAMES, st.none() | st.integers(0, 3))
+_RESTS = st.none() | st.sampled_from([Colour.RED, frozenset({1, 2}), Table({"x": (1, 2)}), ("a", (1,)), True]) | _THINGS
+_CHANGES = st.one_of(
+    st.tuples(st.just("put"), _NAMES, _THINGS),
+    st.tuples(st.just("without"), _NAMES),
+    st.tuples(st.just("slide"), st.integers(-5, 5), st.integers(0, 2)),
+    st.tuples(st.just("window"), st.lists(st.integers(0, 3)).map(tuple)),
+    st.tuples(st.just("mixed"), st.sampled_from([("a",), (None, 1), ((1, 2), 3), (True, 2)])),
+    st.tuples(st.just("rest"), _RESTS),
+    st.tuples(
+        st.just("again"),
+    ),
+)
+
+
+def changed(state: Whole, change: tuple[Any, ...]) -> Whole:
+    """The state after one change."""
+    match change:
+        case "put", key, thing:
+            return replace(state, things=state.things.put({key: thing}))
+        case "without", key:
+            return replace(state, things=state.things.without([key]))
+        case "slide", number, gone:
+            return replace(state, window=(*state.window, number)[gone:])
+        case (("window" | "mixed"), window):
+            return replace(state, window=window)
+        case "rest", rest:
+            return replace(state, rest=rest)
+    return replace(state)
+
+
+@given(st.lists(_CHANGES))
+def test_fingerprints_of_one_state_after_the_other_are_those_of_each_alone(changes: list[tuple[Any, ...]]) -> None:
+    fingerprints = Fingerprints()
+    state = Whole("n", Table())
+
+    for change in changes:
+        state = changed(state, change)
+        assert fingerprints.of(state) == fingerprint(state)
+
+
+def test_fingerprints_of_states_of_different_kinds_may_follow_each_other() -> None:
+    fingerprints = Fingerprints()
+    states: list[Any] = [Thing("a"), Other("a"), Table({"a": 1}), Thing("a"), Whole("n", Table()), "text", None, Thing("b")]
+
+    assert [fingerprints.of(state) for state in states] == [fingerprint(state) for state in states]
