@@ -133,10 +133,10 @@ def _clauses(table: Table) -> dict[str, list[str]]:
     """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
-    return {kind: cited(clauses, "initial" if kind == "restart" else f"on_{kind}") for kind in kinds}
+    return {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}") for kind in kinds}
 
 
-def cited(clauses: Clauses, function: str) -> list[str]:
+def _cited(clauses: Clauses, function: str) -> list[str]:
     cited = [clause for clause, places in clauses.code.items() if any(place.within.endswith(f".{function}") for place in places)]
     found = sorted((clause for clause in cited if clause in clauses.items and clauses.items[clause].level), key=in_order)
     if not found:
