@@ -14,12 +14,13 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 from peerproof.cli.main import COMMANDS, usage
 from peerproof.reference.protocols import PROTOCOLS
-from peerproof.spec.wire import U64, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
 
 HELP_WIDTH = "100"
 
@@ -61,7 +62,8 @@ def messages() -> Iterator[str]:
         spec = protocol.specification()
         yield from (f"## {protocol.name}", "")
         for title, form, tags in (
-            ("Messages", spec.MESSAGE.form, True),
+            ("Messages", spec.MESSAGE.form, len(set(spec.MESSAGE.form.tags.values())) > 1),
+            *((name.capitalize(), form, False) for name, form in nested(spec.MESSAGE.form)),
             ("Commands of the application", spec.COMMAND, False),
             ("Events that the application is told of", spec.NOTICE, False),
             ("Timers", spec.TIMER, False),
@@ -69,7 +71,24 @@ def messages() -> Iterator[str]:
             yield from (f"### {title}", "")
             yield from tagged(form, with_tags=tags)
         yield from ("### Configuration", "")
-        yield from members(spec.CONFIG, dict(defaults(spec.CONFIG.plain(spec.CONFIG.kind()))))
+        yield from members(spec.CONFIG, dict(defaults(configured(spec.CONFIG))))
+
+
+def configured(record: Record) -> dict[str, Any]:
+    """The plain defaults of a configuration's members, of those that have one."""
+    made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
+    return {name: record.forms[name].plain(value) for name, value in made.items() if value is not MISSING}
+
+
+def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
+    """The lists within messages whose items are of several kinds."""
+    found = {
+        name: part.form
+        for record in form.cases.values()
+        for name, part in record.forms.items()
+        if isinstance(part, ListOf) and isinstance(part.form, Tagged)
+    }
+    yield from found.items()
 
 
 def clauses() -> Iterator[str]:
@@ -91,7 +110,7 @@ def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
 
 def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
     """The members of a record; those of records within it, too, by their path."""
-    rows = [f"| `{path}` | {kind} |" + (f" {defaults[path]} |" if defaults else "") for path, kind in described(record)]
+    rows = [f"| `{path}` | {kind} |" + (f" {defaults.get(path, '')} |" if defaults else "") for path, kind in described(record)]
     if rows:
         yield "| member | form |" + (" default |" if defaults else "")
         yield "| --- | --- |" + (" --- |" if defaults else "")
@@ -111,8 +130,8 @@ def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
 def sentence(form: Form) -> str:
     """What a value of this form may be, in words."""
     match form:
-        case U64():
-            return "unsigned 64-bit integer"
+        case U64(most):
+            return "unsigned 64-bit integer" if most == U64_MAX else f"integer, 0 to {most}"
         case Whole(least, most):
             return f"integer, {least} to {most}" if most < JSON_EXACT else f"integer, at least {least}"
         case Text(most):
@@ -122,10 +141,13 @@ def sentence(form: Form) -> str:
         case Maybe(inner):
             return sentence(inner) + ", or null"
         case ListOf(inner):
-            return "list of " + ("records" if isinstance(inner, Record) else sentence(inner))
+            return "list of " + ("records" if isinstance(inner, Record | Tagged) else sentence(inner))
         case Record():
             return "record"
-    raise TypeError(f"{form!r} is not described")
+        case Tagged():
+            return "one of " + ", ".join(f"`{name}`" for name in form.cases)
+    about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return about[0].lower() + about[1:]  # a form of the protocol's own says what it is
 
 
 def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
