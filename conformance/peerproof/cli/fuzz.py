@@ -177,11 +177,12 @@ def _check_promotion(args: Namespace) -> None:
 
 def _promote(args: Namespace, inputs: Inputs, finding: Finding) -> None:
     """Writes the vector, if it is one: who should fails it, and who should passes it."""
-    from peerproof.conformance.fuzz.promotion import NotPromoted, document, vector_of
+    from peerproof.conformance.fuzz.promotion import NotPromoted, vector_of
+    from peerproof.conformance.vector_text import document
 
     path: Path = args.promote
     try:
-        text = document(args.protocol, vector_of(inputs, finding))
+        text = document(args.protocol, "What the fuzzer has found.", [vector_of(inputs, finding)])
         with tempfile.TemporaryDirectory() as folder:
             _try(args, Path(folder), text)
         path.parent.mkdir(parents=True, exist_ok=True)

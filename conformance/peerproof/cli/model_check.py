@@ -48,7 +48,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="print the models, and end")
     parser.add_argument("--seconds", type=_positive, metavar="N", help="give up on a model after so long")
     parser.add_argument(
-        "--rewrite", action="store_true", help="write down the counts and counterexamples that come out as the expected ones"
+        "--rewrite",
+        action="store_true",
+        help="write down what comes out as what is expected: counts, counterexamples, and the vectors made from them",
     )
 
 
@@ -115,6 +117,8 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
         print(f"{model.name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
         if picture and (surprises or args.show):
             print("\n".join(f"    {row}" for row in picture.splitlines()), flush=True)
+    if args.rewrite:
+        _rewrite_vectors({model.protocol for model in chosen})
     total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
     return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
@@ -157,6 +161,16 @@ def _by_tlc(args: Namespace, tools: Tools, model: Model, show: Ticker) -> Checke
         keep(checked)
         return Checked(checked.model, checked.result, ())
     return checked
+
+
+def _rewrite_vectors(protocols: set[str]) -> None:
+    from peerproof.conformance import counterexample_vectors, sources
+    from peerproof.tla.manifest import models
+
+    for protocol in sorted(protocols):
+        if telling := counterexample_vectors.chosen(models(protocol)):
+            path = sources.vectors_root() / protocol / counterexample_vectors.FILE
+            path.write_text(counterexample_vectors.text(protocol, telling), encoding="utf-8")
 
 
 def _not_replayed(model: Model) -> list[str]:

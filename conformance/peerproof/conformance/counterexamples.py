@@ -72,7 +72,7 @@ def graph_of(model: Model) -> Graph:
 def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
     """The explorer's answer to a model's question."""
     graph, questions = graph_of(model), _module(model, "questions")
-    bounded = _system(graph).model
+    bounded = system_of(graph).model
     found = search(graph, {name: partial(questions.QUESTIONS[name], bounded) for name in model.invariants}, progress)
     if found.broken:
         return Answer(graph, found, found.broken, found.path())
@@ -133,7 +133,7 @@ def _edge(graph: Graph, world: World, variables: Mapping[str, Value], action: st
 
 def _is_violated(model: Model, graph: Graph, run: list[World], loop: int | None) -> bool:
     """By the last world of the run; or, in the end, by what goes on from `loop`, or by the last world for ever."""
-    questions, bounded = _module(model, "questions"), _system(graph).model
+    questions, bounded = _module(model, "questions"), system_of(graph).model
     if model.violated in questions.QUESTIONS:
         return not questions.QUESTIONS[model.violated](bounded, graph.cluster(run[-1]))
     clusters = [graph.cluster(world) for world in run]
@@ -150,12 +150,12 @@ def _is_missed(ending: Ending, run: list[Any], end: list[Any]) -> bool:
 
 def drawn(graph: Graph, path: tuple[Edge, ...]) -> MessageGraph:
     """A path as a message graph, whether it was watched or not."""
-    return of_path(_system(graph), graph.bare(path) if isinstance(graph, Monitored) else path)
+    return of_path(system_of(graph), graph.bare(path) if isinstance(graph, Monitored) else path)
 
 
 def values(graph: Graph, world: World) -> Mapping[str, Value]:
     """A world as the variables of the TLA+ module."""
-    system = _system(graph)
+    system = system_of(graph)
     memory: dict[str, Value] = {}
     if isinstance(graph, Monitored):
         memory = {name: canonical(value) for name, value in graph.monitor.values(graph.memories[world[0]]).items()}
@@ -175,7 +175,8 @@ def _module(model: Model, name: str) -> Any:
     return import_module(f"peerproof.spec.{model.protocol}.{name}")
 
 
-def _system(graph: Graph) -> System:
+def system_of(graph: Graph) -> System:
+    """The system, whether it is watched or not."""
     if isinstance(graph, Monitored):
         return graph.system
     assert isinstance(graph, System)

@@ -115,8 +115,8 @@ def of_path(system: System, path: Iterable[Edge]) -> MessageGraph:
     return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path)))
 
 
-class _Taken(NamedTuple):
-    """What an edge was: a place for what happens to a node; a message for what arrives or is lost."""
+class Happened(NamedTuple):
+    """What an edge was: a place for what happens to a node; a message for what arrives or is lost; and what was sent."""
 
     place: int | None
     message: int | None
@@ -127,7 +127,7 @@ def _happenings(system: System, path: Iterable[Edge]) -> Iterator[Arrow | Note]:
     world = system.initial()
     sent: dict[int, int] = {}  # message -> the step that sent it last
     for number, edge in enumerate(path, 1):
-        taken = next((taken for taken, made in _events(system, world) if made == edge), None)
+        taken = happened(system, world, edge)
         if taken is None:
             yield from _foreign(system, number, world, edge)
             world = edge.target
@@ -173,7 +173,12 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
             yield Note(str(sender), f"{what} to {to}: {_content(system, content)}")
 
 
-def _events(system: System, world: World) -> Iterator[tuple[_Taken, Edge]]:
+def happened(system: System, world: World, edge: Edge) -> Happened | None:
+    """The first event that makes this edge; None if the system has no such edge."""
+    return next((taken for taken, made in _events(system, world) if made == edge), None)
+
+
+def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
     """Every event in a world with what it makes of it; the bounds do not matter, as the edge that is looked for exists."""
     count = len(system.places)
     nodes, restarts, net = world[:count], world[count], world[count + 1 :]
@@ -181,17 +186,17 @@ def _events(system: System, world: World) -> Iterator[tuple[_Taken, Edge]]:
         before, behind = nodes[:place], nodes[place + 1 :]
         for label, branch in system.local(node):
             made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
-            yield _Taken(place, None, branch.sent), Edge(label, made)
-        yield _Taken(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
+            yield Happened(place, None, branch.sent), Edge(label, made)
+        yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
     for index, message in enumerate(net):
         rest = net[:index] + net[index + 1 :]
         place = system.receivers[message]
         for branch in system.received(nodes[place], message):
             after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
-            taken = _Taken(place, message, branch.sent)
+            taken = Happened(place, message, branch.sent)
             yield taken, Edge(RECEIVE, after + with_messages(rest, branch.sent))
             yield taken, Edge(RECEIVE_AGAIN, after + with_messages(net, branch.sent))
-        yield _Taken(None, message), Edge(LOSE, (*nodes, restarts, *rest))
+        yield Happened(None, message), Edge(LOSE, (*nodes, restarts, *rest))
 
 
 def changes(system: System, before: World, after: World, place: int) -> str:

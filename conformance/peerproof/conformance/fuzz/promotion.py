@@ -8,8 +8,7 @@ it asked for it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
@@ -23,9 +22,6 @@ from peerproof.spec.core import Notify, Send
 LAYER: Final = "exchange"
 
 _UNDER_TEST: Final = "node"
-_PLAIN: Final = re.compile(r"[a-z][a-z0-9_.]*(-[a-z0-9_.]+)*|[A-Z]{1,3}-[0-9]{2,3}")
-_TAKEN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-_UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 class NotPromoted(Exception):
@@ -49,44 +45,33 @@ def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
         "title": f"found by fuzzing: {_name(inputs, finding.fed[-1])}, event {len(finding.fed)} of the node",
         "level": min(levels, key=LEVELS.index, default="may"),
         "clauses": [clause.id for clause in clauses],
-        **({"needs": ["choices.oracle"]} if "picks" in json.dumps(body) else {}),
+        **({"needs": ["choices.oracle"]} if any("picks" in step for step in (*body.get("setup", ()), *body["steps"])) else {}),
         **body,
     }
-
-
-def document(protocol: str, vector: Mapping[str, Any]) -> str:
-    """A file with this vector in it, as YAML."""
-    lines = ["format: 1", f"protocol: {protocol}", "about: What the fuzzer has found.", "vectors:"]
-    for position, (name, value) in enumerate(vector.items()):
-        begin = "- " if position == 0 else "  "
-        if name in ("setup", "steps"):
-            lines += [f"{begin}{name}:", *(f"  - {_flow(step)}{_remark(protocol, step)}" for step in value)]
-        elif name == "nodes":
-            lines += [f"{begin}{name}:", *(f"    {node}: {_flow(about)}" for node, about in value.items())]
-        else:
-            lines.append(f"{begin}{name}: {value if name == 'id' else _flow(value)}")
-    return "\n".join(lines) + "\n"
 
 
 def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
     """The node, what happens before, and what is judged."""
     assert finding.node is not None, "vector_of has looked"
     birth = Birth(inputs.spec, finding.node, finding.config)
+    last = len(finding.fed) - 1
+    timed = max((place for place in range(last) if isinstance(finding.fed[place].stimulus, Passed)), default=0)
     steps: list[dict[str, Any]] = []
     node: Node | None = None
     reaction: Reaction | None = None
     for place, fed in enumerate(finding.fed):
         reaction = _reaction(birth, node, fed)
         node = reaction.node if reaction else None
-        if place and (fed.asked or place == len(finding.fed) - 1 or not isinstance(fed.stimulus, Passed)):
+        # Timers run without being told to, before the next step; what the latest ones send must not count as that step's.
+        if place and (fed.asked or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
             steps.append(_step(inputs, fed, reaction))
     judged = _judged(inputs, finding, reaction)
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
     if config := configured(inputs.spec.CONFIG, finding.config):
         nodes[_UNDER_TEST]["config"] = config
     seen = finding.kind == "observed"
-    setup, last = (steps, []) if seen else (steps[:-1], steps[-1:])
-    return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*last, *judged]}
+    setup, final = (steps, []) if seen else (steps[:-1], steps[-1:])
+    return {"nodes": nodes, **({"setup": setup} if setup else {}), "steps": [*final, *judged]}
 
 
 def _reaction(birth: Birth, node: Node | None, fed: Fed) -> Reaction | None:
@@ -148,29 +133,3 @@ def _name(inputs: Inputs, fed: Fed) -> str:
         case Started():
             return "start"
     return "time passing"
-
-
-def _flow(value: Any) -> str:
-    """A value on one line."""
-    match value:
-        case dict():
-            return "{" + ", ".join(f"{_flow(name)}: {_flow(part)}" for name, part in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(_flow, value)) + "]"
-        case str() if _PLAIN.fullmatch(value) and value not in _TAKEN:
-            return value
-        case str():
-            quoted = json.dumps(value, ensure_ascii=False)
-            return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
-    return json.dumps(value)
-
-
-def _remark(protocol: str, step: Mapping[str, Any]) -> str:
-    """What the bytes in a step say, for who reads it."""
-    from peerproof.conformance.trial import specification
-
-    sent: Sequence[Mapping[str, Any]] = [step["send"]] if "send" in step else []
-    for messages in step.get("expect", {}).get("messages", {}).values():
-        sent = [*sent, *messages]
-    said = "; ".join(reading(specification(protocol), bytes.fromhex(one["bytes"])) for one in sent)
-    return f"  # {said}" if said and said.isprintable() else ""
