@@ -203,7 +203,9 @@ def test_interface_that_cannot_be_read_still_counts(tmp_path: Path) -> None:
     assert [(refusal.number, refusal.reason) for refusal in refused] == [(None, "bad_length"), (2, "unknown_interface")]
 
 
-@pytest.mark.parametrize("whole", [pcap(), section() + interface() + b"".join(enhanced(1, data) for data in FRAMES)])
+@pytest.mark.parametrize(
+    "whole", [pcap(data=FRAMES[:3]), section() + interface() + b"".join(enhanced(1, data) for data in FRAMES[:3])]
+)
 def test_cut_file_gives_what_it_has_and_says_so(tmp_path: Path, whole: bytes) -> None:
     """At every byte: the whole packets before it, and one row for the rest, which is where they end."""
     every, _ = read(written(tmp_path / "whole", whole))

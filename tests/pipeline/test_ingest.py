@@ -115,8 +115,7 @@ def test_runs_are_counted(tmp_path: Path) -> None:
         ("seed-a", "log", 3, "complete"),
         ("seed-b", "log", 5, "complete"),
     ]
-    src_free = [{**row, "digest": ""} for row in alone]
-    assert [{**row, "digest": ""} for row in together] == src_free
+    assert [{**row, "digest": ""} for row in together] == [{**row, "digest": ""} for row in alone]
     assert len({row["digest"] for row in together}) == 2
 
 

@@ -53,7 +53,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 from peerproof.conformance.pipeline.digests import NOTHING, digest, sum_of
 from peerproof.conformance.pipeline.events import canonical_json
 from peerproof.conformance.pipeline.failpoints import failpoint
-from peerproof.conformance.pipeline.tables import MANIFEST, SCHEMA_VERSION, Table, check_schema
+from peerproof.conformance.pipeline.tables import MANIFEST, SCHEMA_VERSION, Table, Type, check_schema
 from peerproof.spec.wire import Plain
 
 SUCCESS: Final = "_SUCCESS"
@@ -118,12 +118,20 @@ class Output:
         self._writers: dict[str, tuple[Path, Any]] = {}
         self._written: dict[str, Written] = {}
 
-    def write(self, table: Table, batch: Any) -> Written:
-        """Add the rows of a `pyarrow.RecordBatch` to a table; each call is a row group, so give some thousands at once."""
+    def write(self, table: Table, batch: Any, known: str | None = None) -> Written:
+        """
+        Add the rows of a `pyarrow.RecordBatch` to a table; each call is a row group, so give some thousands at once.
+
+        `known` is their digest, if the caller has computed it.
+        """
         if table.name not in self._writers:
             path = _unfinished(self._folder / table.name / f"{self._name}.parquet")
-            self._writers[table.name] = path, pq.ParquetWriter(path, table.schema, compression="zstd")
-        added = Written(batch.num_rows, digest(batch, table.digested))
+            short = [column.name for column in table.columns if column.type is not Type.OCTETS]  # bytes hardly ever repeat
+            self._writers[table.name] = (
+                path,
+                pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=short, write_statistics=short),
+            )
+        added = Written(batch.num_rows, known or digest(batch, table.digested))
         if batch.num_rows:
             self._writers[table.name][1].write_batch(batch)
             before = self._written.get(table.name, Written(0, NOTHING))

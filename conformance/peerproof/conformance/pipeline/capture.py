@@ -11,6 +11,7 @@ It is what the tests compare with.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from struct import Struct, error
 from typing import Final, NamedTuple
@@ -86,7 +87,7 @@ def _pcap(source: Source, order: str, ticks: int, set_aside: SetAside) -> Iterat
     most = max(min(snaplen, MAX_FRAME), COMMON_SNAPLEN)
     unpack = Struct(order + "IIII").unpack
     ticks_a_microsecond = ticks // _MICRO
-    read = source.read
+    read, make = source.read, partial(tuple.__new__, Frame)  # its own constructor takes twice as long
     at, number = 24, 1
     while len(header := read(16)) == 16:  # noqa: PLR2004
         seconds, fraction, size, wire_length = unpack(header)
@@ -99,7 +100,7 @@ def _pcap(source: Source, order: str, ticks: int, set_aside: SetAside) -> Iterat
             set_aside(Refusal(at, number, "truncated_file", detail, (header + data)[:RAW]))
             header = b""
             break
-        yield Frame(at, number, seconds * _MICRO + fraction // ticks_a_microsecond, link, data, wire_length)
+        yield make((at, number, seconds * _MICRO + fraction // ticks_a_microsecond, link, data, wire_length))
         at += 16 + size
         number += 1
     if header:

@@ -23,15 +23,23 @@ NOTHING: Final = "0" * 2 * _BYTES
 
 def digest(batch: Any, columns: Iterable[str]) -> str:
     """The digest of a `pyarrow.RecordBatch`, of these columns: 32 hexadecimal digits."""
-    parts: list[Any] = []
-    for name in columns:
-        column = batch.column(name)
-        value = column if pa.types.is_binary(column.type) else column.cast(pa.string()).cast(pa.binary())
-        length = pc.binary_length(value).cast(pa.string()).cast(pa.binary())
-        parts += [pc.fill_null(length, b"-"), pc.fill_null(value, b"")]
-    rows = pc.binary_join_element_wise(*parts, b":")
-    total = sum(int.from_bytes(blake2b(row, digest_size=_BYTES).digest(), "big") for row in rows.to_pylist())
+    if not batch.num_rows:
+        return NOTHING
+    joined = pc.binary_join_element_wise(*(part for name in columns for part in _parts(batch.column(name))), b":")
+    rows = [joined.as_py()] * batch.num_rows if isinstance(joined, pa.Scalar) else joined.to_pylist()
+    total = sum(int.from_bytes(blake2b(row, digest_size=_BYTES).digest(), "big") for row in rows)
     return f"{total % _MODULUS:0{2 * _BYTES}x}"
+
+
+def _parts(column: Any) -> list[Any]:
+    """Length and bytes of a column's values; of one that is the same in all rows, which many are, only once."""
+    nulls = column.null_count
+    same = nulls == len(column) or (not nulls and pc.all(pc.equal(column, column[0])).as_py())
+    some = column.slice(0, 1) if same else column
+    value = some if pa.types.is_binary(some.type) else some.cast(pa.string()).cast(pa.binary())
+    length = pc.binary_length(value).cast(pa.string()).cast(pa.binary())
+    parts = [pc.fill_null(length, b"-"), pc.fill_null(value, b"")]
+    return [part[0] for part in parts] if same else parts
 
 
 def sum_of(digests: Iterable[str]) -> str:

@@ -166,8 +166,9 @@ def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
         batch = _numbered(table, found, following).combine_chunks().to_batches()[0]
         last = found[-1]
         following = last.end - last.begin + (following if len(found) == 1 else 0)
-        written = output.write(TRACES, batch)
-        output.write(LOTS, LOTS.batch(list(_lots(batch, found, written.digest, first == node))))
+        lots = list(_lots(batch, found, first == node))
+        output.write(TRACES, batch, sum_of(lot[-1] for lot in lots))
+        output.write(LOTS, LOTS.batch(lots))
         node = last.run_id, last.node
 
 
@@ -184,14 +185,14 @@ def _numbered(table: Any, found: Sequence[Group], following: int) -> Any:
     return table.set_column(column, TRACES.schema.field(column), pa.array(numbers))
 
 
-def _lots(batch: Any, found: Sequence[Group], whole: str, goes_on: bool) -> Iterable[tuple[Any, ...]]:
+def _lots(batch: Any, found: Sequence[Group], goes_on: bool) -> Iterable[tuple[Any, ...]]:
     """What each run has in a batch; the first node may have begun before it."""
     for run, of_run in groupby(found, key=lambda group: group.run_id):
         nodes = list(of_run)
         begin, end = nodes[0].begin, nodes[-1].end
         rows = batch.slice(begin, end - begin)
-        parts = whole if rows.num_rows == batch.num_rows else digest(rows, TRACES.digested)
-        yield run, rows.column("protocol")[0].as_py(), len(nodes) - (goes_on and begin == 0), rows.num_rows, parts
+        new = len(nodes) - (goes_on and begin == 0)
+        yield run, rows.column("protocol")[0].as_py(), new, rows.num_rows, digest(rows, TRACES.digested)
 
 
 def write_runs(folder: Path, unit: Unit, output: Output) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Final, TypeAlias
 
 from peerproof.conformance.pipeline.capture import Frame
@@ -36,13 +37,43 @@ _HALF: Final = 2**31
 
 @dataclass(slots=True)
 class _Stream:
-    expected: int  #: the number of the next byte
-    waiting: dict[int, bytes] = field(default_factory=dict)  #: behind a gap
+    first: int  #: the number of the first byte
+    at: int = 0  #: so many bytes were read
+    waiting: dict[int, bytes] = field(default_factory=dict)  #: what lies behind a gap, by where it begins
+    nearest: list[int] = field(default_factory=list)  #: a heap of these
     waiting_size: int = 0
     unframed: bytearray = field(default_factory=bytearray)
     begun: Frame | None = None  #: where `unframed` begins
     last: int | None = None  #: the number behind the last byte, once known
     closed: bool = False  #: it has ended, or is no stream of messages: passed over up to the next SYN
+
+    @property
+    def expected(self) -> int:
+        """The number of the next byte."""
+        return (self.first + self.at) % _NUMBERS
+
+    def keep(self, begin: int, data: bytes) -> None:
+        """What lies behind a gap; the longer of two that begin at the same byte."""
+        known = self.waiting.get(begin)
+        if known is None:
+            heappush(self.nearest, begin)
+        if len(data) > len(known or b""):
+            self.waiting_size += len(data) - len(known or b"")
+            self.waiting[begin] = data
+
+    def close(self) -> None:
+        """Read no more of it."""
+        self.closed = True
+        self.waiting.clear()
+        self.nearest.clear()
+        self.waiting_size = 0
+
+    def nearest_waiting(self) -> tuple[int, bytes]:
+        """The first of what lies behind the gap, and where that begins."""
+        begin = heappop(self.nearest)
+        data = self.waiting.pop(begin)
+        self.waiting_size -= len(data)
+        return begin, data
 
 
 class Streams:
@@ -97,29 +128,23 @@ class Streams:
         if not data or stream.closed:
             return
         if ahead:
-            if len(data) > len(stream.waiting.get(number, b"")):
-                stream.waiting_size += len(data) - len(stream.waiting.get(number, b""))
-                stream.waiting[number] = data
+            stream.keep(stream.at + ahead, data)
             return
         yield from self._continued(stream, data, frame)
-        while stream.waiting and not stream.closed:
-            number = min(stream.waiting, key=lambda number: _distance(number, stream.expected))
-            if _distance(number, stream.expected) > 0:
-                return
-            data = stream.waiting.pop(number)
-            stream.waiting_size -= len(data)
-            if fresh := data[-_distance(number, stream.expected) :]:
+        while stream.nearest and stream.nearest[0] <= stream.at and not stream.closed:
+            begin, data = stream.nearest_waiting()
+            if fresh := data[stream.at - begin :]:
                 yield from self._continued(stream, fresh, frame)
 
     def _continued(self, stream: _Stream, data: bytes, frame: Frame) -> Iterator[bytes]:
-        stream.expected = (stream.expected + len(data)) % _NUMBERS
+        stream.at += len(data)
         if not stream.unframed:
             stream.begun = frame
         stream.unframed += data
         try:
             messages, taken = self._framing(stream.unframed)
         except MalformedMessage as error:
-            stream.closed = True
+            stream.close()
             self._leave_unfinished(stream, "not_a_message", f"{error.reason}: {error.detail}")
             return
         if taken:
@@ -127,24 +152,21 @@ class Streams:
             stream.begun = frame
         yield from messages
         if len(stream.unframed) > MAX_UNFRAMED:
-            stream.closed = True
+            stream.close()
             self._leave_unfinished(stream, "unfinished_frame", f"no message ends within {MAX_UNFRAMED} bytes")
 
     def _pass_gap(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:
-        number = min(stream.waiting, key=lambda number: _distance(number, stream.expected))
-        missing = _distance(number, stream.expected)
+        begin, data = stream.nearest_waiting()
         stream.begun = stream.begun or frame
-        self._leave_unfinished(stream, "stream_gap", f"{missing} bytes of the stream were not captured", even_if_empty=True)
-        stream.expected = number
-        data = stream.waiting.pop(number)
-        stream.waiting_size -= len(data)
-        yield from self._arrived(stream, number, data, frame)
+        detail = f"{begin - stream.at} bytes of the stream were not captured"
+        self._leave_unfinished(stream, "stream_gap", detail, even_if_empty=True)
+        stream.at = begin
+        yield from self._arrived(stream, stream.expected, data, frame)
 
     def _end(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:
-        while stream.waiting and not stream.closed:
+        while stream.nearest and not stream.closed:
             yield from self._pass_gap(stream, frame)
-        stream.closed = True
-        stream.waiting.clear()
+        stream.close()
         self._leave_unfinished(stream, "unfinished_frame", "the stream ends within a message")
 
     def _leave_unfinished(self, stream: _Stream, reason: str, detail: str, *, even_if_empty: bool = False) -> None:
@@ -153,9 +175,3 @@ class Streams:
             detail = f"{detail}; {len(stream.unframed)} bytes are set aside"
             self._set_aside(Refusal(stream.begun.offset, stream.begun.number, reason, detail, raw))
         stream.unframed.clear()
-
-
-def _distance(number: int, expected: int) -> int:
-    """How far a number is ahead of the expected one; negative if it is behind."""
-    ahead = (number - expected) % _NUMBERS
-    return ahead - _NUMBERS if ahead >= _HALF else ahead

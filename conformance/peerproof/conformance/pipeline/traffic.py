@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from peerproof.conformance.pipeline.capture import Frame
@@ -66,6 +67,7 @@ class Traffic:
     def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
         """The messages, in the order of the frames in which they end."""
         flows, decode, names = self._flows, self._decode, self._names
+        make = partial(tuple.__new__, Message)  # its own constructor takes twice as long
         frame = None
         for frame in frames:
             offset, _, t_us, link, data, wire_length = frame
@@ -76,7 +78,7 @@ class Traffic:
                 self._not_ours(frame, error)
                 continue
             transport, key, start, end = packet
-            flow = flows[key] if key in flows else self._flow(key)
+            flow = flows.get(key) or self._flow(key)
             if flow is None:
                 self.left_out["UDP" if transport == UDP else "TCP"] += 1
             elif transport == UDP:
@@ -86,7 +88,7 @@ class Traffic:
                 except MalformedMessage as error:
                     self._refuse(frame, "not_a_message", _no_message(flow, payload, error), payload)
                 else:
-                    yield Message(t_us, flow[0], flow[1], name, payload, offset)
+                    yield make((t_us, flow[0], flow[1], name, payload, offset))
             elif self._streams:
                 yield from self._segment(self._streams, frame, packet, flow)
             else:
@@ -96,6 +98,8 @@ class Traffic:
                 yield from self._decoded(frame, flow_of(key), data)
 
     def _flow(self, key: bytes) -> Flow | None:
+        if key in self._flows:  # one that is left out
+            return self._flows[key]
         flow: Flow | None = flow_of(key)
         if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:
             flow = None
