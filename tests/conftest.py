@@ -2,7 +2,8 @@
 What all tests share.
 
 Hypothesis has three profiles: `quick` (the default) and `ci` always try the same examples, so that a test that passed passes
-again; `soak` draws new ones each time and prints what reproduces a failure. Choose with `pytest --hypothesis-profile soak`.
+again; `soak` draws new ones each time and prints what reproduces a failure. Choose with `pytest --hypothesis-profile soak`. They
+are as long as those of `peerproof fuzz`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from collections.abc import Collection
 import pytest
 from hypothesis import HealthCheck, settings
 
+from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.spec.core import Option, Pick
 
-settings.register_profile("quick", max_examples=60, stateful_step_count=25, derandomize=True, deadline=None, database=None)
-settings.register_profile("ci", settings.get_profile("quick"), max_examples=500, stateful_step_count=50)
+_QUICK, _CI, _SOAK = (PROFILES[name] for name in ("quick", "ci", "soak"))
+settings.register_profile(
+    "quick", max_examples=_QUICK.runs, stateful_step_count=_QUICK.steps, derandomize=True, deadline=None, database=None
+)
+settings.register_profile("ci", settings.get_profile("quick"), max_examples=_CI.runs, stateful_step_count=_CI.steps)
 settings.register_profile(
     "soak",
-    max_examples=20_000,
-    stateful_step_count=100,
+    max_examples=_SOAK.runs,
+    stateful_step_count=_SOAK.steps,
     derandomize=False,
     deadline=None,
     print_blob=True,

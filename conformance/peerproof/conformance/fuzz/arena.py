@@ -29,11 +29,12 @@ MOST_EXPIRIES: Final = 2_000
 
 
 class Datagram(NamedTuple):
-    """A message under way."""
+    """What is under way, or made up."""
 
     sender: NodeId
     to: NodeId
     data: bytes
+    message: Any = None  #: that the bytes are; None if nobody wants to know
 
 
 class Action(NamedTuple):
@@ -183,7 +184,8 @@ class Arena:
     def _take(self, place: Place, seen: Seen) -> None:
         place.possible = tuple(dict.fromkeys(reaction.node for reaction in seen.reactions))
         place.complete = seen.complete
-        self.under_way += [Datagram(place.addr, to, data) for to, data in seen.sent if to in self.places]
+        decode = self.spec.MESSAGE.decode
+        self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in seen.sent if to in self.places]
         while len(self.under_way) > MOST_UNDER_WAY:
             self.counts["overflow"] += 1
             self._lost(self.under_way.pop(0), "too much is under way")
@@ -197,7 +199,7 @@ class Arena:
         up = [other for other in self.places.values() if other.up]
         if all(len(other.possible) == 1 for other in up):
             nodes = {other.addr: other.possible[0].state for other in up}
-            in_flight = tuple(InFlight(one.sender, one.to, self.spec.MESSAGE.decode(one.data)) for one in self.under_way)
+            in_flight = tuple(InFlight(one.sender, one.to, one.message) for one in self.under_way)
             subjects.append(("cluster", Cluster(nodes, in_flight)))
         for of, subject in subjects:
             promised = [p for p in self._always if p.of == of and self.inputs.promised(p, self._faults)]

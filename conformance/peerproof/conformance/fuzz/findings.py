@@ -29,6 +29,7 @@ KINDS: Final[Mapping[str, str]] = {
     "events": "no choice of the specification leads to what was told",
     "refused": "a call was refused that must be carried out, or the other way round",
     "observed": "a query gave what no choice of the specification leads to",
+    "choice": "the implementation says that it asks for its choices, and did not ask for one",
     "clock": "timers stand still, or lie in the past",
 }
 

@@ -19,7 +19,20 @@ from peerproof.conformance.choices import Choices
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged, Over
 from peerproof.conformance.fuzz.inputs import Inputs
 from peerproof.conformance.fuzz.players import Place, Seen
-from peerproof.conformance.fuzz.reaction import Answer, Called, Came, Passed, Reaction, Started, Stimulus, react, reactions
+from peerproof.conformance.fuzz.reaction import (
+    Answer,
+    Called,
+    Came,
+    Passed,
+    Reaction,
+    Started,
+    Stimulus,
+    Unasked,
+    Words,
+    directed,
+    react,
+    reactions,
+)
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.spec.core import Instant, NodeId, Notify, Send
@@ -29,7 +42,7 @@ from peerproof.spec.wire import Plain, Text
 ADDRESS: Final = Text(most=2**16)
 
 #: So many outcomes of a step are tried, and so many possible states of a node are carried.
-MOST_OUTCOMES: Final = 5_000
+MOST_OUTCOMES: Final = 3_000
 MOST_STATES: Final = 64
 
 #: An implementation that dies is started again so often; one that hangs costs ten times as much.
@@ -57,6 +70,7 @@ class Implementation:
         self._adapter = adapter
         offered = hello.protocols[protocol]
         self._limits = offered.limits
+        self._oracle = hello.oracle
         self._queries = [name for name in self._spec.QUERIES if f"observe.{name}" in offered.capabilities]
         self._tells = "events" in offered.capabilities
         self._broken = False
@@ -188,7 +202,7 @@ class Implementation:
         self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
     ) -> tuple[list[Reaction], bool]:
         """The reactions with these effects, one for each state they lead to; and whether there can be no others."""
-        told = [[to, *_words(self._spec.MESSAGE.plain(message))] for to, _, message in effects.sends]
+        told = [Words(to, tuple(_words(self._spec.MESSAGE.plain(message)))) for to, _, message in effects.sends]
         nodes = (None,) if isinstance(stimulus, Started) else place.possible
         complete = place.complete or isinstance(stimulus, Started)
         kept: dict[Any, Reaction] = {}
@@ -205,6 +219,8 @@ class Implementation:
                 if tried >= MOST_OUTCOMES or len(kept) >= MOST_STATES:
                     complete = False
                     break
+        if kept and self._oracle and self._unasked(place, stimulus, now, answers):
+            raise Found(Finding("choice", "what it did is possible, but it is not what it was told to choose"))
         if kept:
             return list(kept.values()), complete
         if not complete:
@@ -212,6 +228,15 @@ class Implementation:
         assert likeliest is not None, "a step has an outcome"
         kind, difference = self._difference(likeliest, effects) or ("messages", None)
         raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest)))
+
+    def _unasked(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
+        """Whether the specification has a choice for which the implementation did not ask."""
+        for node in place.possible or (None,):
+            try:
+                directed(partial(react, place.birth, node, stimulus, now), answers)
+            except Unasked:
+                return True
+        return False
 
     def _difference(self, reaction: Reaction, effects: Effects) -> tuple[str, Difference | None] | None:
         """Where a reaction is not what was done: the kind of finding, and the difference."""

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
 
@@ -38,6 +39,10 @@ NAMES: Final = tuple(NodeId(f"{letter}:1") for letter in "abcde")
 #: What a run may have; which of them is drawn for each run.
 FAULTS: Final = ("loss", "duplication", "reordering", "partition", "crash", "malformed", "forgery")
 
+#: An implementation of which Hypothesis cannot make sense gets so many new seeds, so far apart.
+MOST_ATTEMPTS: Final = 100
+FURTHER: Final = 1_000_003
+
 _DICE: Final = st.integers(0, 2**16)
 
 
@@ -55,6 +60,7 @@ class Campaign:
     progress: Callable[[Counter[str]], None] | None = None
     run: Run | None = None  #: the one that goes on
     finding: Finding | None = None
+    ending: BaseException | None = None
 
     def search(self, profile: Profile, number: int) -> None:
         """
@@ -62,20 +68,43 @@ class Campaign:
 
         Raises Over if the campaign has to end: the time is over, or the implementation cannot be used any more.
         """
+        until = self.counts["run"] + profile.runs
+        for attempt in range(MOST_ATTEMPTS):
+            left = profile._replace(runs=until - self.counts["run"])
+            if left.runs <= 0:
+                return
+            try:
+                run_state_machine_as_test(self._machine(number + attempt * FURTHER), settings=_settings(left))
+            except (_Stop, Over, Flaky):
+                if isinstance(self.ending, Over):
+                    raise self.ending from None
+                if self.ending is not None:
+                    self._shrink()
+                    return
+                # Hypothesis has done the same again and something else came of it: an implementation that draws by itself may
+                # do that. What it has learnt about the runs is of no use; it begins anew.
+            else:
+                return
 
+    def _machine(self, number: int) -> type[_Machine]:
         @seed(number)
         class Machine(_Machine):
             campaign = self
 
+        return Machine
+
+    def _shrink(self) -> None:
+        assert self.run is not None, "what is found is found in a run"
+        shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding))
         try:
-            run_state_machine_as_test(Machine, settings=_settings(profile))
-        except _Stop:
-            assert self.run is not None, "what is found is found in a run"
-            shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding))
-            try:
-                shrinking.shrink()
-            finally:
-                self.finding = shrinking.finding
+            shrinking.shrink()
+        finally:
+            self.finding = shrinking.finding
+
+    def end(self, ending: BaseException) -> BaseException:
+        """What is raised to end it, kept: Hypothesis may raise something else because of it."""
+        self.ending = ending
+        return ending
 
 
 class _Stop(BaseException):
@@ -122,7 +151,7 @@ class _Machine(RuleBasedStateMachine):
         super().__init__()
         campaign = self.campaign
         if campaign.until is not None and time.monotonic() > campaign.until:
-            raise Over("the time is over")
+            raise campaign.end(Over("the time is over"))
         self.arena: Arena | None = None
         self.given_up = False
 
@@ -138,7 +167,10 @@ class _Machine(RuleBasedStateMachine):
         configs = data.draw(self.draws.configs, "configurations")
         self.faults = {fault for fault in FAULTS if data.draw(st.booleans(), fault) and fault in campaign.faults}
         dice = data.draw(_DICE, "dice")
-        campaign.player.begin(str(dice))
+        try:
+            campaign.player.begin(str(dice))
+        except Over as over:
+            raise campaign.end(over) from None
         campaign.run = Run(dict(zip(names, configs, strict=True)), dice)
         self.arena = Arena(campaign.inputs, campaign.player, campaign.run.configs, campaign.counts)
         campaign.run.script = self.arena.script
@@ -174,7 +206,7 @@ class _Machine(RuleBasedStateMachine):
             act()
         except Found as wrong:
             self.campaign.finding = wrong.finding
-            raise _Stop from None
+            raise self.campaign.end(_Stop()) from None
         except GivenUp:
             self.given_up = True
             self.campaign.counts["given up"] += 1

@@ -75,6 +75,13 @@ Stimulus: TypeAlias = Started | Came | Called | Passed
 Answer: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
+class Words(NamedTuple):
+    """A message that was seen: to whom, and the texts and numbers in it, in order."""
+
+    to: NodeId
+    said: tuple[Any, ...]
+
+
 class Reaction(NamedTuple):
     """What a node becomes and does."""
 
@@ -150,14 +157,14 @@ def _after(step: Step[Any, Any], node: Node, now: Instant) -> Reaction:
 
 
 def reactions(
-    reacting: Callable[[Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Sequence[Any]] = ()
+    reacting: Callable[[Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Words] = ()
 ) -> Iterator[Reaction]:
     """
     Everything that the specification can do, the likeliest first.
 
     `answers` are what an implementation was told when it asked: where the specification asks at the same site, and this can be
-    the answer, it is. `told` is what was seen to go out, a sequence of texts and numbers for each message: options are taken
-    first in the order in which they appear there.
+    the answer, it is. `told` is what was seen to go out: options are taken first in the order in which they appear there, and
+    the n-th order that a site asks for is that of the n-th message.
     """
     script: list[tuple[int, ...]] = []
     others: list[Iterator[tuple[int, ...]]] = []  # the answers not yet tried, for each question of the script
@@ -170,6 +177,19 @@ def reactions(
             return
         assert answer is not None, "the loop has ended at one"
         script[-1] = answer
+
+
+class Unasked(Exception):
+    """The specification has a choice here that nobody was asked for."""
+
+
+def directed(reacting: Callable[[Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
+    """The one thing that the specification can do with these answers. Raises Unasked if they are too few."""
+
+    def nobody(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # as a branch is called
+        raise Unasked
+
+    return reacting(_guided(nobody, answers, ()))
 
 
 def _scripted(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:
@@ -187,7 +207,7 @@ def _scripted(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ..
     return branch
 
 
-def _guided(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Sequence[Any]]) -> Pick:
+def _guided(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Words]) -> Pick:
     left: dict[str, deque[tuple[Any, ...]]] = {}
     for site, answer in answers:
         left.setdefault(site, deque()).append(answer)
@@ -202,14 +222,15 @@ def _guided(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Ans
             answer = given.popleft()
             if len(answer) == some and set(answer) <= set(options):
                 return answer
-        likely = _by_appearance(options, told[asked[why] :])
+        likely = _by_appearance(options, told[asked[why] :], of_one=some == 1)
         asked[why] += 1
         return tuple(likely[place] for place in branch(len(likely), some))
 
     return pick
 
 
-def _by_appearance(options: list[Option], told: Sequence[Sequence[Any]]) -> list[Option]:
-    wanted = set(options)
-    seen = dict.fromkeys(part for part in chain.from_iterable(told) if part in wanted)
-    return [*seen, *(option for option in options if option not in seen)]
+def _by_appearance(options: list[Option], told: Sequence[Words], *, of_one: bool) -> list[Option]:
+    """What a message leaves out was probably too large for it: the longest first."""
+    words = chain.from_iterable((to, *said) for to, said in told) if of_one else told[0].said if told else ()
+    seen = dict.fromkeys(word for word in words if word in options)
+    return [*seen, *sorted((option for option in options if option not in seen), key=lambda option: -len(str(option)))]

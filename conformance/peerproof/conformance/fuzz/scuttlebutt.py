@@ -17,23 +17,24 @@ from peerproof.conformance.strategies import Named, values
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.scuttlebutt import Config, Detector
+from peerproof.spec.scuttlebutt.state import DEFAULT_INTERVAL
 from peerproof.spec.wire import U64_MAX
 
 STRANGER: Final = NodeId("x:1")
 
 _LIMITS: Final = st.sampled_from([1400, 1400, 60, 60, 33, 24, 1])
+_INTERVALS: Final = st.sampled_from([DEFAULT_INTERVAL, DEFAULT_INTERVAL, Duration(400)])
 _DETECTORS: Final = st.sampled_from([Detector(), None, Detector(window=2, bootstrap=Duration(100), critical=500, down=800)])
-_WORDS: Final = st.sampled_from(["k", "l", "", "é", "\udcff", "k\0", "m" * 30, "x" * 255])
-_TOO_LONG: Final = st.just("x" * 256)
+_WORDS: Final = st.sampled_from(["k", "k", "l", "", "é", "e\u0301", "\udcff", "k\0", "m" * 30, "x" * 255])
+_TOO_LONG: Final = st.sampled_from(["x" * 256, "é" * 128])
 
 
 def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
     """Each node has the one before it as its seed, so that all can come to know each other; or any others."""
     before = [nodes[place - 1 : place] for place in range(len(nodes))]
     others = st.lists(st.sampled_from([*nodes, STRANGER]), max_size=3).map(tuple)
-    return st.tuples(
-        *(st.builds(Config, seeds=st.just(seed) | others, max_payload=_LIMITS, detector=_DETECTORS) for seed in before)
-    )
+    drawn = {"interval": _INTERVALS, "max_payload": _LIMITS, "detector": _DETECTORS}
+    return st.tuples(*(st.builds(Config, seeds=st.just(seed) | others, **drawn) for seed in before))
 
 
 def _named(nodes: tuple[NodeId, ...]) -> Named:

@@ -1,0 +1,300 @@
+"""The fuzzer finds nothing where nothing is wrong, finds mistakes of many kinds where they are, and shows little of much."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from tests.conformance import wrong
+from tests.conformance.mistakes import packing, rounds, wire
+from tests.spec.scuttlebutt import test_machine as mistaken
+
+from peerproof.conformance.adapter import Patience
+from peerproof.conformance.fuzz import judge
+from peerproof.conformance.fuzz.findings import Finding, Over
+from peerproof.conformance.fuzz.inputs import NoInputs, inputs_of
+from peerproof.conformance.fuzz.judge import Implementation
+from peerproof.conformance.fuzz.machine import Campaign
+from peerproof.conformance.fuzz.players import Specified
+from peerproof.conformance.fuzz.profiles import PROFILES, Profile
+from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
+from peerproof.conformance.fuzz.telling import HAPPENINGS, told
+from peerproof.conformance.inprocess import InProcess
+from peerproof.reference.harness import Harness
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Duration, Instant, NodeId, Pick, Send, Step, outcomes
+from peerproof.spec.scuttlebutt import Config, Detector, DigestEntry, DigestRequest, reconcile, transitions
+
+INPUTS = inputs_of("scuttlebutt")
+
+#: What pytest was told: quick, ci or soak.
+CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one
+
+
+class DrawsByItself(Harness):
+    """The reference as an implementation that cannot be told what to choose."""
+
+    def __init__(self) -> None:
+        super().__init__(oracle=False)
+
+
+class DrawsAnew(DrawsByItself):
+    """The same with other draws whenever it is started, whatever the seed."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Takes no notice of the seed."""
+        return super().handle({**request, "seed": str(time.monotonic_ns())} if request["op"] == "open" else request, choose)
+
+
+class AnswersByItself(wrong.BD03):
+    """One that is wrong, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._oracle = False
+
+
+class WrongNowAndThen(Harness):
+    """Forgets what it sent at every hundredth request that could send something, whatever the request is."""
+
+    count = 0
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Counts."""
+        reply = super().handle(request, choose)
+        if any("send" in effect for effect in reply.get("effects", ())):
+            WrongNowAndThen.count += 1
+            if WrongNowAndThen.count % 100 == 0:
+                reply["effects"] = []
+        return reply
+
+
+class Hangs(Harness):
+    """Answers no call."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Waits longer than anybody who waits for it."""
+        if request["op"] == "call":
+            time.sleep(1)
+        return super().handle(request, choose)
+
+
+def path(implementation: type) -> str:
+    """As `--impl py:…` names it."""
+    return f"{implementation.__module__}:{implementation.__name__}"
+
+
+@pytest.fixture
+def campaign() -> Iterator[Callable[..., Campaign]]:
+    """A campaign against a class, or against the specification."""
+    adapters = []
+
+    def make(implementation: type | None = None, patience: Patience | None = None, **members: Any) -> Campaign:
+        if implementation is None:
+            return Campaign(INPUTS, Specified(), **members)
+        adapter = InProcess(path(implementation), patience or Patience(), "")
+        adapters.append(adapter)
+        return Campaign(INPUTS, Implementation("scuttlebutt", INPUTS, adapter, adapter.start()), **members)
+
+    yield make
+    for adapter in adapters:
+        adapter.kill()
+
+
+def found(campaign: Campaign, profile: str, seeds: int = 1) -> Finding:
+    """What a campaign finds with one of the first seeds."""
+    for seed in range(seeds):
+        campaign.search(PROFILES[profile], seed)
+        if campaign.finding:
+            return campaign.finding
+    raise AssertionError(f"nothing found in {campaign.counts['run']} runs")
+
+
+def test_the_specification_keeps_its_properties_whatever_happens_and_everything_does_happen(campaign: Any) -> None:
+    searching = campaign()
+    names = [name for name, _ in HAPPENINGS] + [p.name for p in scuttlebutt.PROPERTIES if p.when == "sometimes"]
+
+    for seed in range(5):
+        searching.search(CHOSEN, seed)
+        if all(searching.counts[name] for name in names):
+            break
+
+    assert searching.finding is None, told(scuttlebutt, searching.finding)
+    assert [name for name in names if not searching.counts[name]] == []
+
+
+@pytest.mark.parametrize(
+    "implementation", [Harness, DrawsByItself, DrawsAnew], ids=["asks for its choices", "draws by itself", "never draws the same"]
+)
+def test_the_specification_explains_everything_that_the_reference_does(campaign: Any, implementation: type) -> None:
+    searching = campaign(implementation)
+
+    searching.search(PROFILES["quick"], 0)
+
+    assert searching.finding is None, told(scuttlebutt, searching.finding)
+    assert searching.counts["step"] > 300
+    assert searching.counts["restart"] > 0
+    assert searching.counts["given up"] < searching.counts["run"] / 10
+
+
+@pytest.mark.parametrize(
+    ("implementation", "kinds"),
+    [
+        (wrong.BD02, {"messages"}),
+        (wrong.BD03, {"messages"}),
+        (wrong.BD04, {"crashed"}),
+        (wrong.BD05, {"refused"}),
+        (wrong.BD06, {"messages", "events"}),
+        (wrong.BD11, {"events"}),
+        (wrong.BD12, {"observed"}),
+        (wire.VersionsAreSigned, {"messages", "events"}),
+        (rounds.AlwaysTheFirst, {"choice"}),
+        (AnswersByItself, {"messages"}),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "-or-".join(sorted(value)),
+)
+def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_events(
+    campaign: Any, implementation: type, kinds: set[str]
+) -> None:
+    finding = found(campaign(implementation), "quick", seeds=5)
+
+    assert finding.kind in kinds
+    assert finding.again
+    assert len(finding.story) <= 8
+    assert finding.cited
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "implementation",
+    [wrong.BD01, wrong.BD08, wrong.BD10, wrong.BD13, wrong.BD14, packing.NewestFirst, packing.AllPairs, packing.LimitIsExclusive],
+    ids=lambda implementation: implementation.__name__,
+)
+def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:
+    finding = found(campaign(implementation), "ci", seeds=4)
+
+    assert finding.again
+    assert len(finding.story) <= 25
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "mistake", "broken"),
+    [
+        (reconcile, "newer_pairs", mistaken.newest_first, {"DeltaPrefix", "NoGap", "InFlight"}),
+        (transitions, "learned", mistaken.believing, {"VersionIsMax"}),
+        (reconcile, "fitting", mistaken.unlimited, {"DeltaBounded"}),
+    ],
+    ids=["newest pairs first", "peers at the version of the digest", "no limit"],
+)
+def test_a_specification_that_is_wrong_breaks_a_property(
+    campaign: Any, module: Any, name: str, mistake: Any, broken: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, mistake)
+
+    finding = found(campaign(), "ci", seeds=3)
+
+    assert finding.kind == "property"
+    assert finding.name in broken
+    assert finding.name in told(scuttlebutt, finding)
+
+
+def test_what_the_specification_raises_is_found_with_the_run_that_leads_there(
+    campaign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(*_: Any) -> Any:
+        raise ZeroDivisionError("no mean")
+
+    monkeypatch.setattr(transitions, "with_statuses", raising)
+
+    finding = found(campaign(), "quick")
+
+    assert (finding.kind, finding.detail) == ("raised", "ZeroDivisionError: no mean")
+    assert [part.node for part in finding.story] == ["a:1", "a:1"]  # it starts, time passes
+
+
+def test_where_too_many_choices_were_possible_nothing_is_said_against_an_implementation(
+    campaign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one try for each step, the true explanation is often not among those tried."""
+    monkeypatch.setattr(judge, "MOST_OUTCOMES", 1)
+    monkeypatch.setattr(judge, "_words", lambda _: ())
+    searching = campaign(DrawsByItself)
+
+    searching.search(PROFILES["quick"], 0)
+
+    assert searching.finding is None
+    assert searching.counts["given up"] > 0
+
+
+def test_what_does_not_happen_again_is_told_all_the_same(campaign: Any) -> None:
+    finding = found(campaign(WrongNowAndThen), "quick", seeds=3)
+
+    assert finding.kind == "messages"
+    assert not finding.again
+    assert "did not happen again" in told(scuttlebutt, finding)
+
+
+def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(
+    campaign: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge, "MOST_RESTARTS", 30)
+    searching = campaign(Hangs, Patience(op=0.2))
+
+    with pytest.raises(Over, match="started again too often"):
+        found(searching, "quick")
+
+    assert searching.finding.kind == "hung"
+
+
+def test_a_protocol_without_inputs_is_refused_with_those_that_have_some() -> None:
+    with pytest.raises(NoInputs, match="no protocol 'profiles' can be fuzzed; there are scuttlebutt"):
+        inputs_of("profiles")
+
+
+def birth(limit: int) -> Birth:
+    """A node that finds everybody critical at once, so that each round has many outcomes."""
+    detector = Detector(bootstrap=Duration(1), critical=1)
+    return Birth(scuttlebutt, NodeId("b:1"), Config((NodeId("s:1"),), max_payload=limit, detector=detector))
+
+
+def acquainted(born: Birth, pick: Pick) -> Node:
+    """It has been told of two peers."""
+    digest = DigestRequest(tuple(DigestEntry(NodeId(addr), 0) for addr in ("a:1", "c:1")))
+    node = react(born, None, Started(), Instant(0), pick).node
+    return react(born, node, Came(NodeId("a:1"), scuttlebutt.MESSAGE.encode(digest)), Instant(0), pick).node
+
+
+def test_reactions_are_all_outcomes_and_the_told_ones_come_first(first: Pick) -> None:
+    born = birth(1400)
+    reacting = partial(react, born, acquainted(born, first), Passed(), Instant(1000))
+
+    every = list(reactions(reacting))
+    last = every[-1]
+    sends = [effect for effect in last.effects if isinstance(effect, Send)]
+    told_last = [Words(send.to, tuple(entry.addr for entry in send.message.entries)) for send in sends]
+
+    assert every == [outcome.step.state for outcome in outcomes(partial(as_step, reacting))]
+    assert len(set(every)) > 1000
+    assert next(reactions(reacting, told=told_last)) == last
+
+
+def as_step(reacting: Callable[[Pick], Reaction], pick: Pick) -> Step[Reaction, Any]:
+    """As `outcomes` takes it."""
+    return Step(reacting(pick))
+
+
+@pytest.mark.parametrize("limit", [14, 27, 1400])
+def test_effects_of_scuttlebutt_tell_the_state(first: Pick, limit: int) -> None:
+    """So that the first explanation of what an implementation did is all of them; `Inputs.telling` says so."""
+    born = birth(limit)
+    states: dict[Any, set[Node]] = {}
+    for reaction in reactions(partial(react, born, acquainted(born, first), Passed(), Instant(1000))):
+        states.setdefault(reaction.effects, set()).add(reaction.node)
+
+    assert len(states) > 10
+    assert {len(nodes) for nodes in states.values()} == {1}
+    assert INPUTS.telling
