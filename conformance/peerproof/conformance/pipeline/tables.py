@@ -243,7 +243,31 @@ VIOLATIONS: Final = Table(
         Column("context", Type.TEXT, "five events before and two after, as a JSON list of trace lines", nullable=True),
         _FILE,
         _OFFSET,
-        Column("replay", Type.TEXT, "the command that shows it again", nullable=True),
+        Column(
+            "replay", Type.TEXT, "the command that shows it again, with the folder of this machine", nullable=True, measured=True
+        ),
+    ),
+)
+
+VERDICTS: Final = Table(
+    "verdicts",
+    "one node of one run, or with no node a run's nodes together",
+    ("run_id", "node"),
+    (
+        _RUN,
+        _PROTOCOL,
+        Column("node", Type.TEXT, "the node, or empty for the cluster"),
+        Column("way", Type.TEXT, "replay, relation or monitor: how much of the node is logged; cluster for all nodes together"),
+        Column(
+            "verdict",
+            Type.TEXT,
+            "accepted, rejected, or undetermined: not all of it could be judged, and nothing is wrong with the rest",
+        ),
+        Column("n_events", Type.WHOLE, "its rows of `traces`"),
+        Column("judged", Type.WHOLE, "events that were judged; those after a divergence, up to the next start, are not"),
+        Column("divergences", Type.WHOLE, "what contradicts the protocol"),
+        Column("log_faults", Type.WHOLE, "what is wrong with the log, and not with the protocol"),
+        Column("remark", Type.TEXT, "why not all was judged, for people", nullable=True),
     ),
 )
 
@@ -308,7 +332,7 @@ MANIFEST: Final = Table(
 
 #: Tables by name.
 TABLES: Final[Mapping[str, Table]] = {
-    table.name: table for table in (RUNS, TRACES, VIOLATIONS, METRICS, QUARANTINE, VECTOR_RESULTS, MANIFEST)
+    table.name: table for table in (RUNS, TRACES, VIOLATIONS, VERDICTS, METRICS, QUARANTINE, VECTOR_RESULTS, MANIFEST)
 }
 
 
