@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,7 +42,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compared(dump: Path, model: Model) -> tuple[Comparison, Exploration]:
-    exploration = explore(model)
+    exploration = explore(model, digest=True)
     return compare(dump, exploration), exploration
 
 
@@ -125,3 +127,62 @@ def test_dump_of_another_configuration_is_not_equal(graph: Path) -> None:
     comparison, _ = compared(graph, Model({**TINY.configuration.constants, "MaxPayload": 12}))
 
     assert not comparison.equal
+
+
+def without(graph: Path, folder: Path, line: Callable[[str], bool]) -> Path:
+    """The dump without the first line of this kind."""
+    lines = graph.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines.remove(next(text for text in lines[10:] if line(text)))
+    path = folder / "without.dot"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_dump_without_a_state_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadDump, match="is no state of the file"):
+        compared(without(graph, tmp_path, lambda text: " -> " not in text), Model(TINY.configuration.constants))
+
+
+def test_dump_without_an_edge_is_not_equal(graph: Path, tmp_path: Path) -> None:
+    comparison, exploration = compared(without(graph, tmp_path, lambda text: " -> " in text), Model(TINY.configuration.constants))
+
+    assert (comparison.only_tla, comparison.only_python) == (0, 1)
+    assert str(comparison.digest) != str(exploration.digest)
+
+
+def test_dump_with_a_state_twice_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    text = graph.read_text(encoding="utf-8")
+    first = next(line for line in text.splitlines() if line.endswith("style = filled]"))
+    (tmp_path / "twice.dot").write_text(text.replace(first, f"{first}\n{first}"), encoding="utf-8")
+
+    with pytest.raises(BadDump, match="there twice"):
+        compared(tmp_path / "twice.dot", Model(TINY.configuration.constants))
+
+
+def test_dump_of_another_module_is_no_verdict(graph: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.dot").write_text(graph.read_text(encoding="utf-8").replace("restarts = ", "crashes = "), encoding="utf-8")
+
+    with pytest.raises(BadDump, match="no variable 'restarts'"):
+        compared(tmp_path / "other.dot", Model(TINY.configuration.constants))
+
+
+def test_full_disk_is_no_verdict(tmp_path: Path) -> None:
+    """TLC does not notice: it says that all is well, and the dump ends where there was no more room."""
+    tools = find()
+    java = tmp_path / "java"
+    java.write_text(f'#!/bin/sh\nulimit -f 64\nexec {tools.java} "$@"\n', encoding="utf-8")
+    java.chmod(0o755)
+    dump = tmp_path / "graph.dot"
+    what = Run(module=TINY.module_path, configuration=TINY.cfg(checks=False), library=(root(),), dump=dump, brief=True)
+
+    result = run(replace(tools, java=str(java)), what)
+
+    assert result.distinct == TINY.configuration.expected["distinct"]
+    with pytest.raises(BadDump, match="the file ends within a line; is there room left on the disk"):
+        compared(dump, Model(TINY.configuration.constants))
+
+
+def test_digest_of_the_dump_is_the_one_that_is_written_down(graph: Path) -> None:
+    comparison, exploration = compared(graph, Model(TINY.configuration.constants))
+
+    assert str(comparison.digest) == str(exploration.digest) == TINY.configuration.expected["digest"]

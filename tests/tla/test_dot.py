@@ -28,6 +28,24 @@ color="white";
 }"""
 
 
+#: The same graph as later versions write it.
+NEWER = r"""strict digraph DiskGraph {
+node [shape=box,style=rounded]
+nodesep=0.35;
+subgraph cluster_graph {
+color="white";
+-5 [label="x = \"a\\\"b\\\\n\"",style = filled]
+-5 -> 7 [label="Grow(1, \"(\")",color="black",fontcolor="black"];
+7 [label="x = << 1,\n   2 >>",tooltip="x = << 1,\n   2 >>"];
+-5 -> 7 [label="Grow(2, \"a\")",color="black",fontcolor="black"];
+7 -> 7 [label="Stay",color="black",fontcolor="black"];
+7 -> 7 [style="dashed",color="lightgray"];
+{rank = same; -5;}
+{rank = same; 7;}
+}
+}"""
+
+
 @pytest.fixture
 def dump(tmp_path: Path) -> Callable[[str], Path]:
     """A dump with this text."""
@@ -51,10 +69,23 @@ def test_states_and_edges_come_in_the_order_of_the_file(dump: Callable[[str], Pa
     ]
 
 
-def test_every_cut_of_a_dump_is_an_error(dump: Callable[[str], Path]) -> None:
-    for end in range(len(DUMP)):
+def test_later_versions_write_the_same_in_more_words(dump: Callable[[str], Path]) -> None:
+    assert list(read(dump(NEWER))) == list(read(dump(DUMP)))
+
+
+@pytest.mark.parametrize("whole", [DUMP, NEWER], ids=["packaged version", "later version"])
+def test_every_cut_of_a_dump_is_an_error(dump: Callable[[str], Path], whole: str) -> None:
+    for end in range(len(whole)):
         with pytest.raises(BadDump):
-            summary(dump(DUMP[:end]))
+            summary(dump(whole[:end]))
+
+
+def test_state_outside_of_the_model_is_no_initial_state(dump: Callable[[str], Path]) -> None:
+    """Later versions can be asked to write those, too; here they are an error."""
+    outside = NEWER.replace('2 >>"];', '2 >>",style = filled, fillcolor=lightyellow];')
+
+    with pytest.raises(BadDump, match="not understood"):
+        summary(dump(outside))
 
 
 @pytest.mark.parametrize(
@@ -65,6 +96,9 @@ def test_every_cut_of_a_dump_is_an_error(dump: Callable[[str], Path]) -> None:
         pytest.param('\\n   2 >>"', '\\n   2 >"', 7, id="value that is none"),
         pytest.param('7 -> 7 [label="Stay"', '7 -> [label="Stay"', 9, id="edge without a target"),
         pytest.param("\n}\n}", "\n}\n}\n}", 15, id="more than the end"),
+        pytest.param(
+            '-5 -> 7 [label="Grow",color="black",fontcolor="black"];\n7 ->', '-x -> 7 [label="Grow"];\n7 ->', 8, id="no number"
+        ),
         pytest.param("\n7 -> 7 [style", "\n7 -> 8 [style", 10, id="dashed line that is no loop"),
     ],
 )

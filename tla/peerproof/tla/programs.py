@@ -23,6 +23,7 @@ from peerproof.tla.sany import parse
 from peerproof.tla.simulation import any_seed, simulate
 from peerproof.tla.tlc import Run, Walks, run
 from peerproof.tla.tools import Tools, ToolsUnusable, find
+from peerproof.tla.values import text
 
 WELL, WRONG, USAGE, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -218,7 +219,7 @@ def _broken(args: Namespace, verdict: str, violated: str | None, counterexample:
     if counterexample is not None:
         for number, state in enumerate(counterexample.states, 1):
             print(f"{number:3}. {state.action or 'Init'}")
-            print("\n".join(f"       {name} = {value}" for name, value in state.variables.items()))
+            print("\n".join(f"       {name} = {text(value)}" for name, value in state.variables.items()))
         if args.itf:
             args.itf.write_text(dumps(to_itf(counterexample, {"violated": violated})), encoding="utf-8")
     return WRONG

@@ -17,6 +17,7 @@ True
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -88,6 +89,29 @@ def order(value: Value) -> tuple[Any, ...]:
         case Function(rows):
             return (6, len(rows), tuple((order(argument), order(result)) for argument, result in rows))
     raise TypeError(f"not a TLA+ value: {value!r}")
+
+
+def text(value: Value) -> str:
+    """
+    A value as TLA+ has it.
+
+    >>> print(text(parse('<<[a |-> {1, 2}], (3 :> TRUE), "x">>')))
+    <<[a |-> {1, 2}], (3 :> TRUE), "x">>
+    """
+    match value:
+        case bool():
+            return str(value).upper()
+        case str() if not isinstance(value, ModelValue):
+            return json.dumps(value, ensure_ascii=False)
+        case frozenset():
+            return "{" + ", ".join(map(text, sorted(value, key=order))) + "}"
+        case tuple():
+            return "<<" + ", ".join(map(text, value)) + ">>"
+        case Function(rows) if all(type(argument) is str and argument.isidentifier() for argument, _ in rows):
+            return "[" + ", ".join(f"{argument} |-> {text(result)}" for argument, result in rows) + "]"
+        case Function(rows):
+            return "(" + " @@ ".join(f"{text(argument)} :> {text(result)}" for argument, result in rows) + ")"
+    return str(value)
 
 
 #: Blanks, then one token: a string, a number, `:>` and its like, a bracket, or a name. Newlines may be anywhere between.

@@ -1,0 +1,152 @@
+"""The programs in tla/bin, as they are started from a checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from peerproof.tla.dot import summary
+from peerproof.tla.sany import parse
+from peerproof.tla.tools import Tools
+
+BIN = Path(__file__).parents[2] / "tla" / "bin"
+COUNT = "Init == x = 0\nUp == x < 3 /\\ x' = x + 1\nDown == x > 0 /\\ x' = x - 1\nNext == Up \\/ Down\nSmall == x < 2\n"
+CFG = "INIT Init\nNEXT Next\n"
+
+
+@pytest.fixture
+def counter(module: Callable[[str], Path]) -> Path:
+    path = module(COUNT)
+    path.with_suffix(".cfg").write_text(CFG, encoding="utf-8")
+    path.with_name("small.cfg").write_text(CFG + "INVARIANT Small\n", encoding="utf-8")
+    return path
+
+
+def started(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    line = [str(BIN / name), *map(str, arguments)]
+    return subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", ["tlc", "sany", "graph", "simulate"])
+def test_program_has_a_help_with_an_example(name: str) -> None:
+    done = started(name, "--help")
+
+    assert done.returncode == 0, done.stderr
+    assert f"tla/bin/{name} tla/scuttlebutt/" in done.stdout
+
+
+def test_program_needs_no_activated_environment(tmp_path: Path) -> None:
+    """Nor the installed package: a Python is enough."""
+    shutil.copytree(BIN, tmp_path / "tla" / "bin")
+    for folder in ("tla", "spec"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "peerproof").symlink_to(BIN.parents[1] / folder / "peerproof")
+    (tmp_path / "python3").symlink_to(sys.executable)
+    line = [str(tmp_path / "tla/bin/sany"), "--help"]
+    path = f"{tmp_path}:/usr/bin:/bin"
+
+    done = subprocess.run(line, env={"PATH": path}, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "Parses a module with SANY" in done.stdout
+
+
+def test_without_a_python_it_says_what_to_do(tmp_path: Path) -> None:
+    shutil.copytree(BIN, tmp_path / "tla" / "bin")
+    for tool in ("sh", "dirname"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or tool)
+
+    done = subprocess.run(
+        [str(tmp_path / "tla/bin/tlc"), "x.tla"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 3
+    assert "tla/bin/tlc: no Python 3.11 or newer" in done.stderr
+
+
+@pytest.mark.slow
+def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path) -> None:
+    holds = started("tlc", counter, "--coverage")
+    breaks = started("tlc", counter, "--config", tmp_path / "small.cfg", "--itf", tmp_path / "broken.itf.json")
+
+    assert (holds.returncode, holds.stdout.splitlines()[-1]) == (0, "holds: 4 states, 6 steps, depth 4")
+    assert breaks.returncode == 1
+    assert breaks.stdout.splitlines()[0] == "does not hold: invariant Small"
+    assert breaks.stdout.splitlines()[-2:] == ["  3. Up", "       x = 2"]
+    assert '"violated": "Small"' in (tmp_path / "broken.itf.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_graph_is_written_and_counted(counter: Path, tmp_path: Path) -> None:
+    done = started("graph", counter, "--output", tmp_path / "counter.dot")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("counter.dot: 4 states, 6 edges")
+    assert summary(tmp_path / "counter.dot").edges == 6
+
+
+@pytest.mark.slow
+def test_simulation_with_the_same_seed_takes_the_same_walks(counter: Path, tmp_path: Path) -> None:
+    options = ("--config", tmp_path / "small.cfg", "--walks", 50, "--length", 10)
+    found = started("simulate", counter, *options)
+    seed = found.stdout.split()[1]
+    again = started("simulate", counter, *options, "--seed", seed)
+    holds = started("simulate", counter, "--walks", 20, "--length", 10, "--seed", 42)
+
+    assert (found.returncode, again.returncode, holds.returncode) == (1, 1, 0)
+    assert found.stdout == again.stdout
+    assert "does not hold: invariant Small" in found.stdout
+    assert holds.stdout.splitlines()[-1] == "nothing broken on 20 walks: 201 states, seed 42"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        pytest.param("Init == x = 0\nNext == x' = x +", 'Counter.tla:6:1: Encountered "===="', id="syntax"),
+        pytest.param("Init == x = 0\nNext == x' = y", "Counter.tla:5:14: Unknown operator: `y'", id="name"),
+    ],
+)
+@pytest.mark.parametrize("name", ["sany", "tlc", "graph", "simulate"])
+def test_mistake_in_a_module_is_told_with_its_place(
+    module: Callable[[str], Path], tmp_path: Path, name: str, lines: str, problem: str
+) -> None:
+    """SANY itself exits with 0 after a name that is not known."""
+    path = module(lines)
+    path.with_suffix(".cfg").write_text(CFG, encoding="utf-8")
+
+    done = started(name, path, *(("--output", tmp_path / "x.dot") if name == "graph" else ()))
+
+    assert done.returncode == 1
+    assert f"{name}: {problem}" in done.stderr
+
+
+@pytest.mark.slow
+def test_sany_says_what_it_has_read(tools: Tools, counter: Path) -> None:
+    assert parse(tools, counter) == ("Naturals", "Counter")
+    assert started("sany", counter).stdout.endswith("Counter.tla: no mistake; read with it: Naturals\n")
+
+
+@pytest.mark.parametrize("name", ["tlc", "graph", "simulate"])
+def test_file_that_is_not_there_is_a_usage_error(module: Callable[[str], Path], tmp_path: Path, name: str) -> None:
+    more = ("--output", "x.dot") if name == "graph" else ()
+
+    absent, no_configuration = started(name, tmp_path / "Absent.tla", *more), started(name, module(COUNT), *more)
+
+    assert (absent.returncode, no_configuration.returncode) == (2, 2)
+    assert "there is no file" in absent.stderr
+    assert "name one with --config" in no_configuration.stderr
+
+
+def test_without_the_tools_it_says_what_to_install(counter: Path, tmp_path: Path) -> None:
+    done = started("tlc", counter, PEERPROOF_TLA2TOOLS=str(tmp_path / "absent.jar"))
+
+    assert done.returncode == 3
+    assert "tlc: NO VERDICT: no such file: " in done.stderr
+    assert "pip install" in done.stderr
