@@ -86,53 +86,65 @@ def bottom_components(worlds: Sequence[World], targets_of: Callable[[World], Ite
 
     Tarjan's algorithm, without recursion. The edges are not kept but asked for, each once.
     """
-    number = {world: index for index, world in enumerate(worlds)}
-    seen_at = array("q", [_UNSEEN]) * len(worlds)  # in which order; also whether
-    low = array("q", [0]) * len(worlds)  # the earliest on the stack that is known to be in the same component
-    on_stack, leads_out = bytearray(len(worlds)), bytearray(len(worlds))
-    stack: list[int] = []
-    path: list[tuple[int, Iterator[int]]] = []  # from where the search began to where it is
-    seen = 0
-
-    def enter(index: int) -> None:
-        nonlocal seen
-        seen_at[index] = low[index] = seen
-        seen += 1
-        stack.append(index)
-        on_stack[index] = True
-        path.append((index, iter([number[target] for target in targets_of(worlds[index])])))
-
+    search = _DepthFirst(worlds, targets_of)
     for start in range(len(worlds)):
-        if seen_at[start] == _UNSEEN:
-            enter(start)
+        if search.seen_at[start] == _UNSEEN:
+            yield from search.bottoms_from(start)
+
+
+class _DepthFirst:
+    """Where a search is, and what it has seen."""
+
+    def __init__(self, worlds: Sequence[World], targets_of: Callable[[World], Iterable[World]]) -> None:
+        self.worlds, self.targets_of = worlds, targets_of
+        self.number = {world: index for index, world in enumerate(worlds)}
+        self.seen = 0
+        self.seen_at = array("q", [_UNSEEN]) * len(worlds)  # in which order
+        self.low = array("q", [0]) * len(worlds)  # the earliest on the stack that is known to be in the same component
+        self.on_stack, self.leads_out = bytearray(len(worlds)), bytearray(len(worlds))
+        self.stack: list[int] = []
+        self.path: list[tuple[int, Iterator[int]]] = []  # from where the search began to where it is
+
+    def bottoms_from(self, start: int) -> Iterator[list[int]]:
+        """The bottom components that can be reached from here and have not been seen before."""
+        seen_at, low, path = self.seen_at, self.low, self.path
+        self.enter(start)
         while path:
             index, targets = path[-1]
             for target in targets:
                 if seen_at[target] == _UNSEEN:
-                    enter(target)
+                    self.enter(target)
                     break
-                if on_stack[target]:
+                if self.on_stack[target]:
                     low[index] = min(low[index], seen_at[target])
                 else:
-                    leads_out[index] = True
+                    self.leads_out[index] = True
             else:
                 path.pop()
-                if low[index] == seen_at[index]:
-                    component = _popped(stack, on_stack, index)
-                    if not any(leads_out[member] for member in component):
-                        yield component
-                    if path:
-                        leads_out[path[-1][0]] = True
-                elif path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[index])
+                before = path[-1][0] if path else index
+                if low[index] < seen_at[index]:
+                    low[before] = min(low[before], low[index])
+                    continue
+                component = self.finished(index)
+                if not any(self.leads_out[member] for member in component):
+                    yield component
+                self.leads_out[before] = True
 
+    def enter(self, index: int) -> None:
+        """Goes on to a world that has not been seen."""
+        self.seen_at[index] = self.low[index] = self.seen
+        self.seen += 1
+        self.stack.append(index)
+        self.on_stack[index] = True
+        self.path.append((index, iter([self.number[target] for target in self.targets_of(self.worlds[index])])))
 
-def _popped(stack: list[int], on_stack: bytearray, root: int) -> list[int]:
-    at = len(stack) - 1
-    while stack[at] != root:
-        at -= 1
-    component = stack[at:]
-    del stack[at:]
-    for member in component:
-        on_stack[member] = False
-    return component
+    def finished(self, root: int) -> list[int]:
+        """The component whose first world was this one."""
+        at = len(self.stack) - 1
+        while self.stack[at] != root:
+            at -= 1
+        component = self.stack[at:]
+        del self.stack[at:]
+        for member in component:
+            self.on_stack[member] = False
+        return component
