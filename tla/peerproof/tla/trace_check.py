@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,8 @@ from peerproof.tla.trace_data import Trace, TraceData
 
 #: Where the class that reads traces is.
 CLASSES: Final = "java"
+
+_FEW: Final = 10_000
 
 _DEPARTS: Final = re.compile(r'<<"departs", (\d+), (\d+), (\d+), "(\w+)">>')
 
@@ -87,17 +90,15 @@ def judge(
             configuration=path.with_suffix(".cfg").read_text(encoding="utf-8"),
             library=(root(),),
             classes=(root() / CLASSES, Path(folder)),
+            brief=data.events < _FEW,
             seconds=seconds,
         )
         result = tlc.run(tools, what, on_progress, hear)
     if result.verdict is not Verdict.SUCCESS or result.distinct != data.events + 1:
         raise RunFailed(f"TLC has seen {result.distinct - 1} of {data.events} events ({result.verdict.value})")
-    judgements = []
-    begins = 0
-    for number, trace in enumerate(data.traces.values(), start=1):
-        judgements.append(_judgement(trace, begins, departures.get(number)))
-        begins += len(trace.events)
-    return judgements
+    begins = accumulate((len(trace.events) for trace in data.traces.values()), initial=0)
+    numbered = enumerate(zip(data.traces.values(), begins, strict=False), start=1)
+    return [_judgement(trace, begin, departures.get(number)) for number, (trace, begin) in numbered]
 
 
 def _judgement(trace: Trace, begins: int, departure: tuple[int, int, str] | None) -> Judgement:

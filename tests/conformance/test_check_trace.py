@@ -1,0 +1,297 @@
+"""`peerproof check-trace`: a verdict for each node, the first divergence with what is around it, and TLC's word beside it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerproof.cli.main import main
+from peerproof.conformance import trace_check
+from peerproof.spec.trace import parse
+from peerproof.tla.outcome import RunFailed
+from peerproof.tla.tools import Tools, ToolsUnusable, find
+from peerproof.tla.trace_check import Judgement, Opinion
+from peerproof.tla.trace_data import TraceData
+
+ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = range(6)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of three nodes that agrees."""
+    path = tmp_path_factory.mktemp("traces") / "good.jsonl"
+    assert main(["simulate", "scuttlebutt", *f"--nodes 3 --rounds 12 --seed 3 --trace {path}".split()]) == 0
+    return path
+
+
+@pytest.fixture
+def lines(good: Path) -> list[str]:
+    """Its lines."""
+    return good.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[list[str]], str]:
+    """The path of a file with these lines."""
+
+    def write(lines: list[str], end: str = "\n") -> str:
+        path = tmp_path / "trace.jsonl"
+        path.write_text("\n".join(lines) + end, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def of(lines: list[str], kind: str, text: str, after: int = 0) -> int:
+    """Where the first line of this kind is that has this text."""
+    return next(at for at, line in enumerate(lines) if at >= after and f'"kind":"{kind}"' in line and text in line)
+
+
+def test_a_trace_that_agrees_is_accepted_node_by_node(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-trace", str(good)]) == ACCEPTED
+
+    first, *nodes = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{good}: ")
+    assert first.endswith(" lines, 3 nodes, scuttlebutt")
+    assert sorted(line.split(" in ")[0] for line in nodes) == [f"  accepted  n{number}:1" for number in range(3)]
+
+
+def test_a_divergence_is_shown_with_its_place_its_clauses_and_what_is_around_it(
+    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = of(lines, "recv", '"type":"heartbeat"', after=len(lines) // 2)
+    node = parse(lines[at]).node
+    lines[at] = lines[at].replace('"type":"heartbeat"', '"type":"up"').replace(',"round_trip":', ',"round":')
+    path = written(lines)
+
+    assert main(["check-trace", path]) == WRONG
+
+    out = capsys.readouterr().out
+    assert f"REJECTED  {node} in seed-3" in out
+    assert f"{path}:{at + 1}: seq {parse(lines[at]).seq}, recv: effects" in out
+    assert 'effect 1, expected     {"notify": {"type": "heartbeat"' in out
+    assert 'effect 1, found        {"notify": {"type": "up"' in out
+    assert "clauses of this step: " in out
+    assert "B-33" in out
+    own = [line for line in lines if parse(line).node == node]
+    here = own.index(lines[at])
+    shown = [row[8:] for row in out.splitlines() if row.startswith(("        {", "      > {"))]
+    assert [row[:200] for row in shown] == [line[:200] for line in own[here - 5 : here + 3]]
+    assert out.count("accepted  n") == 2
+
+
+def test_the_same_as_json(lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]) -> None:
+    at = of(lines, "timer", "round.partner")
+    lines[at] = lines[at].replace('"round.partner"', '"round.seed"')
+    path = written([*lines[: at + 1], "garbage", *lines[at + 1 :]])
+
+    assert main(["check-trace", "--format", "json", path]) == WRONG
+
+    told = json.loads(capsys.readouterr().out)
+    (file,) = told["files"]
+    (wrong,) = [node for node in file["nodes"] if not node["accepted"]]
+    (divergence,) = wrong["divergences"]
+    assert told["exit"] == WRONG
+    assert (file["lines"], file["unreadable"], file["accepted"]) == (len(lines) + 1, 1, False)
+    assert file["unreadable_lines"][0]["line"] == at + 2
+    assert (divergence["line"], divergence["what"], divergence["seq"]) == (at + 1, "picks", parse(lines[at]).seq)
+    assert divergence["expected"].endswith(" for round.partner")
+    assert divergence["actual"].endswith(" for round.seed")
+    assert divergence["text"] == lines[at]
+    assert len(divergence["after"]) == 2
+    assert "tlc" not in wrong
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        (b"garbage\n", "not a trace line"),
+        (b"\xff\xfe\n", "not UTF-8"),
+        (b'{"run":"seed-3","protocol":"scut', "not a trace line"),
+        (b"x" * 200 + b"\n", "not a trace line"),
+        (b"null\n", "expected an object with run, protocol"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_told_with_its_number(
+    bad: bytes, problem: str, good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(good.read_bytes() + bad)
+
+    assert main(["check-trace", str(path)]) == WRONG
+
+    out = capsys.readouterr().out
+    assert f"UNREADABLE  {path}:{good.read_bytes().count(bytes([10])) + 1}: " in out
+    assert problem in out
+    assert out.count("accepted  n") == 3
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_check, "LONGEST_LINE", 2000)
+    long = good.read_bytes() + b"[" * 9000 + b"\n" + good.read_bytes().replace(b"seed-3", b"seed-4")
+
+    report = trace_check.check("x", io.BytesIO(long), 0, lambda *_: None)
+
+    assert [bad.problem for bad in report.unreadable] == ["a line of more than 2,000 bytes"]
+    assert len(report.nodes) == 6
+
+
+def test_many_unreadable_lines_and_many_nodes_are_not_all_listed(
+    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = [line.replace("seed-3", f"run {run}") for run in range(10) for line in lines[:20]]
+
+    assert main(["check-trace", written([*many, *["bad"] * 50])]) == WRONG
+
+    out = capsys.readouterr().out
+    assert "UNREADABLE  50 lines in all" in out
+    assert "accepted  the other 30 nodes" in out
+    assert len(out.splitlines()) < 20
+
+
+def test_a_node_that_starts_again_is_judged_again_and_of_many_divergences_the_first_are_shown(
+    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = of(lines, "api", "update_local")
+    node = parse(lines[at]).node
+    lines[at] = lines[at].replace('"state":"', '"state":"0')
+    own = [line for line in lines if parse(line).node == node]
+
+    assert main(["check-trace", written(own * 15)]) == WRONG
+
+    out = capsys.readouterr().out
+    assert out.count("api: state") == 10
+    assert "5 more after later starts" in out
+
+
+def test_stdin_and_several_files(good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
+
+    assert main(["check-trace", "-", str(good)]) == ACCEPTED
+
+    assert capsys.readouterr().out.endswith("2 files, 2 accepted\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (None, USAGE, "No such file or directory"),
+        ("", NOTHING, ""),
+        ("\n \n", NOTHING, ""),
+        ("# A page\n\nof prose\n", USAGE, "no line of it is a line of a trace; line 1: not a trace line"),
+        ("{}", USAGE, "no line of it is a line of a trace; line 1: expected a member 'run'"),
+    ],
+)
+def test_what_is_no_trace_is_said(
+    content: str | None, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trace.jsonl"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+
+    assert main(["check-trace", str(path)]) == code
+
+    assert said in capsys.readouterr().err
+
+
+def test_a_protocol_that_is_not_known_is_said(
+    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written([line.replace('"protocol":"scuttlebutt"', '"protocol":"gossip"') for line in lines])
+
+    assert main(["check-trace", path]) == USAGE
+
+    assert "a trace of the protocol 'gossip'; known are " in capsys.readouterr().err
+
+
+def test_without_java_tlc_is_not_run_and_that_is_said(
+    good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
+
+    captured = capsys.readouterr()
+    assert "TLC is not run: no java on the path" in captured.err
+    assert captured.out.count("accepted  n") == 3
+    assert "TLC       no verdict: not run" in captured.out
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts words into TLC's mouth: what it says of the first trace."""
+
+    def say(*said: Any, **more: Any) -> None:
+        def judge(_tools: object, _protocol: str, data: TraceData, *_: object) -> list[Judgement]:
+            if isinstance(said[0], Exception):
+                raise said[0]
+            first, *others = data.traces.values()
+            accepted = [Judgement(trace.run, trace.node, Opinion.ACCEPTED, len(trace.events)) for trace in others]
+            return [Judgement(first.run, first.node, *said, **more), *accepted]
+
+        monkeypatch.setattr("peerproof.tla.tools.find", lambda: Tools("java", 17, Path("tla2tools.jar")))
+        monkeypatch.setattr("peerproof.tla.trace_check.judge", judge)
+
+    return say
+
+
+def test_where_the_two_disagree_both_are_shown(good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    told(Opinion.REJECTED, 60, 7, 6, "effects")
+
+    assert main(["check-trace", str(good), "--tlc"]) == DISAGREE
+
+    (row,) = [row for row in capsys.readouterr().out.splitlines() if "DISAGREES" in row]
+    assert row.startswith("  accepted  n")
+    assert row.endswith("; TLC DISAGREES: it rejects seq 6 (effects)")
+
+
+def test_what_tlc_leaves_undetermined_is_not_accepted(
+    good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(Opinion.UNDETERMINED, 7, why="it was told no more")
+
+    assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
+
+    assert "; TLC UNDETERMINED: it accepts the first 7 events; it was told no more" in capsys.readouterr().out
+
+
+def test_a_tlc_that_fails_has_no_verdict(good: Path, told: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    told(RunFailed("the Java machine was killed"))
+
+    assert main(["check-trace", str(good), "--tlc", "--format", "json"]) == NO_TLC
+
+    assert json.loads(capsys.readouterr().out)["files"][0]["tlc_problem"] == "the Java machine was killed"
+
+
+@pytest.mark.slow
+def test_tlc_agrees_or_says_that_it_does_not_compare(
+    lines: list[str], written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        find()
+    except ToolsUnusable as problem:
+        pytest.fail(f"not run: {problem}")
+    seen, unseen = of(lines, "api", '"n0:1"'), of(lines, "recv", '"node":"n1:1"')
+    lines[seen] = lines[seen].replace('"picks":[]', '"picks":[["somewhere",[]]]')
+    lines[unseen] = lines[unseen].replace('"state":"', '"state":"0')
+
+    assert main(["check-trace", written(lines), "--tlc"]) == WRONG
+
+    rows = {row.split()[1]: row for row in capsys.readouterr().out.splitlines() if " in seed-3: " in row}
+    assert rows["n0:1"].endswith(f"; TLC agrees: it rejects seq {parse(lines[seen]).seq} (picks)")
+    assert "; TLC accepts the step: it does not compare round-trip times" in rows["n1:1"]
+    assert rows["n2:1"].endswith("; TLC agrees: it accepts all that it was told of")
+
+
+def test_the_number_of_events_for_tlc_must_be_one(good: Path) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check-trace", str(good), "--tlc-events", "0"])
+
+    assert stopped.value.code == USAGE

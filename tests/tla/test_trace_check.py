@@ -1,0 +1,354 @@
+"""TLC judges traces by the model: what it says is what the replay says, where it looks."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.recorder import Recorder
+from peerproof.reference.simulator import Simulation
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Instant, NodeId, Specification
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.properties import InFlight
+from peerproof.spec.replay import Replay
+from peerproof.spec.trace import Divergence, Line, parse
+from peerproof.tla import trace_check
+from peerproof.tla.manifest import root
+from peerproof.tla.outcome import RunFailed
+from peerproof.tla.tools import Tools
+from peerproof.tla.trace_check import CLASSES, Comparison, Judgement, Opinion, compare, judge, view
+from peerproof.tla.trace_data import TraceData
+
+SPEC: Specification = scuttlebutt
+MOST = 10**6
+
+Change = Callable[[list[str], Random], list[str]]
+
+
+def simulated(seed: str) -> list[str]:
+    """The lines of a small cluster; with the seed go its size, its limit and its faults."""
+    random = Random(seed)
+    lines: list[str] = []
+    plan = Campaign(
+        PROTOCOLS["scuttlebutt"],
+        {"max_payload": random.choice([30, 40, 70, 1400])},
+        nodes=random.choice([2, 3, 5]),
+        rounds=16,
+        seed=seed,
+        faults=Faults(loss=random.choice([0, 0.3]), duplication=0.1, reordering=0.1),
+        crashes=((1, 5),) if random.random() < 0.5 else (),
+        restarts=((1, 12),) if random.random() < 0.5 else (),
+    )
+    campaign.run(plan, lines.append)
+    return lines
+
+
+def edited(old: str, new: str) -> Change:
+    """The trace with a text replaced in one of the lines that have it."""
+
+    def change(lines: list[str], random: Random) -> list[str]:
+        at = random.choice([number for number, line in enumerate(lines) if old in line])
+        return [*lines[:at], lines[at].replace(old, new, 1), *lines[at + 1 :]]
+
+    return change
+
+
+def without_one(lines: list[str], random: Random) -> list[str]:
+    at = random.randrange(len(lines) // 2)
+    return [*lines[:at], *lines[at + 1 :]]
+
+
+def doubled(lines: list[str], random: Random) -> list[str]:
+    at = random.randrange(len(lines))
+    return [*lines[:at], lines[at], *lines[at:]]
+
+
+def swapped(lines: list[str], random: Random) -> list[str]:
+    """Two lines of one node."""
+    node = parse(random.choice(lines[len(lines) // 2 :])).node
+    first, second = [at for at, line in enumerate(lines) if parse(line).node == node][-2:]
+    return [*lines[:first], lines[second], *lines[first + 1 : second], lines[first], *lines[second + 1 :]]
+
+
+def truncated(lines: list[str], random: Random) -> list[str]:
+    at = random.randrange(len(lines) // 2, len(lines))
+    return [*lines[:at], lines[at][: random.randrange(1, len(lines[at]))]]
+
+
+def another_limit(lines: list[str], random: Random) -> list[str]:
+    """Fingerprints are of the configuration, too; without them the messages must give it away."""
+    bare = [re.sub('"state":"[0-9a-f]+"', '"state":null', line) for line in lines]
+    return [re.sub('"max_payload":[0-9]+', '"max_payload":25', line) for line in bare]
+
+
+def news_of_a_stranger(lines: list[str], random: Random) -> list[str]:
+    """A delta that was news is about a peer that nobody knows."""
+    at = random.choice([number for number, line in enumerate(lines) if '"type":"update"' in line])
+    return [*lines[:at], lines[at].replace('"entries":[{"addr":"', '"entries":[{"addr":"x', 1), *lines[at + 1 :]]
+
+
+#: How a trace is changed.
+CHANGES: dict[str, Change] = {
+    "nothing": lambda lines, _: lines,
+    "nothing, once more": lambda lines, _: lines,
+    "a line is missing": without_one,
+    "a line is there twice": doubled,
+    "two lines have changed places": swapped,
+    "the file ends within a line": truncated,
+    "news received": news_of_a_stranger,
+    "a version sent": edited('"version":"1"}]}}}', '"version":"3"}]}}}'),
+    "a version that is no number": edited('"version":"1"', '"version":"one"'),
+    "a version written in another way": edited('"version":"1"}]}}}', '"version":1}]}}}'),
+    "another value": edited('"value":"v1"', '"value":"v2"'),
+    "a type": edited('"type":"delta"', '"type":"digest_request"'),
+    "a heartbeat that was none": edited('"type":"heartbeat"', '"type":"up"'),
+    "whom it was sent to": edited('{"send":{"to":"n0:1"', '{"send":{"to":"n9:1"'),
+    "the partner": edited('["round.partner",["n0:1"]]', '["round.partner",["n8:1"]]'),
+    "the partner, by number": edited('["round.partner",["n0:1"]]', '["round.partner",[0]]'),
+    "a place of chance": edited('"digest.order"', '"order"'),
+    "an order": edited('["digest.order",["n0:1",', '["digest.order",["n1:1",'),
+    "a fingerprint": edited('"state":"', '"state":"0'),
+    "a kind": edited('"kind":"timer"', '"kind":"recv"'),
+    "an unheard-of kind": edited('"kind":"timer"', '"kind":"tick"'),
+    "a refusal": edited('"state":"', '"refused":"too_large","state":"'),
+    "an effect": edited('"effects":[{"notify"', '"effects":[{"notified"'),
+    "a round-trip time": edited('"round_trip":', '"round_trip":9'),
+    "the limit": another_limit,
+}
+
+#: What TLC leaves open: it sees no time and no fingerprints.
+OPEN = {"a fingerprint", "a round-trip time"}
+
+
+@pytest.fixture(scope="module")
+def judged(tools: Tools) -> dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]]:
+    """Fifty traces, each changed in its way, judged by the replay and, in one Java machine, by TLC."""
+    data, replay = TraceData(SPEC, MOST), Replay(SPEC)
+    found: dict[tuple[str, str], tuple[Divergence, int]] = {}
+    names: dict[str, tuple[str, str]] = {}
+    for number, (name, change) in enumerate([*CHANGES.items()] * 2):
+        lines = simulated(f"{number}")
+        names[parse(lines[0]).run] = name, str(number)
+        for text in change(lines, Random(number)):
+            try:
+                line = parse(text)
+            except MalformedMessage:
+                continue  # the last line of a file that was cut
+            divergence = replay.line(line)
+            data.add(line)
+            owner = line.run, line.node
+            if divergence is not None:
+                found.setdefault(owner, (divergence, replay.nodes[owner].events))
+    assert len(names) == 50
+    result: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]] = {name: [] for name in names.values()}
+    for judgement in judge(tools, "scuttlebutt", data):
+        divergence, event = found.get((judgement.run, judgement.node), (None, None))
+        comparison = compare(divergence, event, judgement, view("scuttlebutt"))
+        result[names[judgement.run]].append((divergence, comparison))
+    return result
+
+
+@pytest.mark.slow
+def test_on_fifty_traces_the_replay_and_tlc_say_the_same(
+    judged: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]],
+) -> None:
+    for (name, number), nodes in judged.items():
+        expected = {Comparison.AGREE, Comparison.UNSEEN} if name in OPEN else {Comparison.AGREE}
+        assert {comparison for _, comparison in nodes} <= expected, (name, number, nodes)
+
+
+@pytest.mark.slow
+def test_all_kinds_of_divergences_are_among_the_fifty(
+    judged: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]],
+) -> None:
+    kinds = Counter(d.what for nodes in judged.values() for d, comparison in nodes if d and comparison is Comparison.AGREE)
+    wrong = {name for (name, _), nodes in judged.items() if any(divergence for divergence, _ in nodes)}
+    unseen = {name for (name, _), nodes in judged.items() if any(comparison is Comparison.UNSEEN for _, comparison in nodes)}
+
+    assert set(kinds) == {"seq", "args", "picks", "effects", "refused"}
+    assert wrong == set(CHANGES) - {"nothing", "nothing, once more", "the file ends within a line"}
+    assert unseen == OPEN
+
+
+NAMES = [NodeId(name) for name in ('n"0":1', "\\n:1", "ключ:1", "\U0001f600", "%s' }")]
+NOT_UTF_8 = [NodeId(name) for name in ("\udcff\udc80:1", "\udcff")]
+
+
+def gossip_of_strange_names() -> list[str]:
+    """Addresses, keys and values with quotes, beyond ASCII and not of UTF-8; datagrams so small that bytes matter."""
+    lines: list[str] = []
+    simulation = Simulation(SPEC, "strange", recorder=Recorder(SPEC, "strange", lines.append))
+    config = scuttlebutt.Config(seeds=tuple(NAMES[:2]), max_payload=64, detector=None)
+    for node in NAMES:
+        simulation.start(node, config)
+        for name in NAMES:
+            simulation.ask(node, scuttlebutt.UpdateLocal(f"{name} of {node}"[:20], name))
+    hearsay = scuttlebutt.DigestRequest(tuple(scuttlebutt.DigestEntry(name, 1) for name in NOT_UTF_8))
+    simulation.at(Instant(5000), lambda: simulation.carry(InFlight(NOT_UTF_8[0], NAMES[0], hearsay)))
+    simulation.run(Instant(20_000))
+    return lines
+
+
+def judgements(tools: Tools, lines: list[str], most: int = MOST) -> list[Judgement]:
+    """What TLC says."""
+    data = TraceData(SPEC, most)
+    for line in lines:
+        data.add(parse(line))
+    return judge(tools, "scuttlebutt", data)
+
+
+@pytest.mark.slow
+def test_names_of_any_bytes_are_judged(tools: Tools) -> None:
+    lines = gossip_of_strange_names()
+    at = next(at for at, line in enumerate(lines) if '"join","peer":{"hex":"ff80' in line)
+    wrong = [line.replace('"run":"strange"', '"run":"wrong"') for line in lines]
+    wrong[at] = wrong[at].replace('"join","peer":{"hex":"ff80', '"join","peer":{"hex":"ff81')
+
+    opinions = [(said.run, said.opinion) for said in judgements(tools, [*lines, *wrong]) if said.opinion is not Opinion.ACCEPTED]
+
+    assert sum("hex" in line for line in lines) > 20
+    assert opinions == [("wrong", Opinion.REJECTED)]
+
+
+@pytest.mark.slow
+def test_what_tlc_is_not_told_of_is_undetermined_and_not_accepted(tools: Tools) -> None:
+    lines = simulated("7")
+    large = [line.replace('"version":"1"', f'"version":"{2**31}"') for line in lines]
+    first = parse(lines[0]).node
+    told = sum(parse(line).node == first for line in lines[:40])
+
+    few, far = judgements(tools, lines, 40)[0], judgements(tools, large)[0]
+
+    assert (few.opinion, few.events, few.why) == (Opinion.UNDETERMINED, told, "TLC is told of no more than 40 events")
+    assert far.opinion is Opinion.UNDETERMINED
+    assert far.why is not None
+    assert "the integer 2147483648, and TLC's integers end at 2^31 - 1" in far.why
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("VersionSize == 8", "VersionSize == 9"),
+        ("only(deltas) \\o only(requests)", "only(requests) \\o only(deltas)"),
+    ],
+)
+def test_a_mistake_in_the_module_is_a_disagreement(
+    right: str, wrong: str, tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (root() / "scuttlebutt/ScuttlebuttTrace.tla").read_text(encoding="utf-8")
+    shutil.copytree(root(), tmp_path / "models", ignore=shutil.ignore_patterns("peerproof"))
+    (tmp_path / "models/scuttlebutt/ScuttlebuttTrace.tla").write_text(text.replace(right, wrong), encoding="utf-8")
+    monkeypatch.setattr(trace_check, "root", lambda: tmp_path / "models")
+    lines = [line for seed in range(4) for line in simulated(f"{seed}")]
+
+    opinions = {judgement.opinion for judgement in judgements(tools, lines)}
+
+    assert right in text
+    assert Opinion.REJECTED in opinions
+
+
+def test_a_java_machine_that_ends_early_gives_no_verdict(java: Callable[[str], Tools]) -> None:
+    with pytest.raises(RunFailed):
+        judgements(java("os.kill(os.getpid(), signal.SIGKILL)"), simulated("0")[:20])
+
+
+def test_a_protocol_without_a_module_has_no_verdict(java: Callable[[str], Tools]) -> None:
+    with pytest.raises(RunFailed, match=r"for traces of nothing: nothing/NothingTrace\.tla"):
+        judge(java("pass"), "nothing", TraceData(SPEC, MOST))
+
+
+def line(**members: object) -> Line:
+    """A line of a round."""
+    text = simulated("0")[0]
+    return replace(parse(text), kind="recv", **members)  # type: ignore[arg-type]  # tests say what they change
+
+
+HEARD, HEARD_LATE, JOINED = (
+    {"notify": {"type": "heartbeat", "peer": "a:1", "round_trip": 5}},
+    {"notify": {"type": "heartbeat", "peer": "a:1", "round_trip": 9}},
+    {"notify": {"type": "join", "peer": "a:1"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "expected", "actual", "is_seen"),
+    [
+        ("seq", "recv", 1, 2, True),
+        ("seq", "timer", 1, 2, True),
+        ("args", "timer", "", "", True),
+        ("refused", "api", None, "too_large", True),
+        ("state", "recv", "0", "1", False),
+        ("state", "timer", "0", "1", False),
+        ("picks", "recv", "", "", True),
+        ("picks", "timer", "", "", False),
+        ("effects", "timer", [JOINED], [], False),
+        ("effects", "recv", [HEARD], [HEARD_LATE], False),
+        ("effects", "recv", [HEARD, JOINED], [HEARD_LATE, JOINED], False),
+        ("effects", "recv", [HEARD, JOINED], [HEARD_LATE], True),
+        ("effects", "recv", [JOINED], ["garbage"], True),
+    ],
+)
+def test_what_the_module_sees_is_declared(what: str, kind: str, expected: object, actual: object, is_seen: bool) -> None:
+    divergence = Divergence(replace(line(), kind=kind), what, expected, actual)  # type: ignore[arg-type]  # any kind
+
+    assert view("scuttlebutt").sees(divergence) is is_seen
+
+
+def judgement(opinion: Opinion, events: int, event: int | None = None) -> Judgement:
+    """What TLC says of a trace."""
+    return Judgement("r", "n", opinion, events, event)
+
+
+SEEN, UNSEEN = ("seq", 1, 2), ("state", "0", "1")
+
+
+@pytest.mark.parametrize(
+    ("found", "event", "said", "comparison"),
+    [
+        (None, None, judgement(Opinion.ACCEPTED, 9), Comparison.AGREE),
+        (None, None, judgement(Opinion.REJECTED, 9, 4), Comparison.DISAGREE),
+        (None, None, judgement(Opinion.UNDETERMINED, 9), Comparison.UNDETERMINED),
+        (SEEN, 4, judgement(Opinion.REJECTED, 9, 4), Comparison.AGREE),
+        (SEEN, 4, judgement(Opinion.REJECTED, 9, 3), Comparison.DISAGREE),
+        (SEEN, 4, judgement(Opinion.REJECTED, 9, 5), Comparison.DISAGREE),
+        (SEEN, 4, judgement(Opinion.ACCEPTED, 9), Comparison.DISAGREE),
+        (SEEN, 4, judgement(Opinion.UNDETERMINED, 4), Comparison.DISAGREE),
+        (SEEN, 4, judgement(Opinion.UNDETERMINED, 3), Comparison.UNDETERMINED),
+        (UNSEEN, 4, judgement(Opinion.ACCEPTED, 9), Comparison.UNSEEN),
+        (UNSEEN, 4, judgement(Opinion.REJECTED, 9, 5), Comparison.UNSEEN),
+        (UNSEEN, 4, judgement(Opinion.REJECTED, 9, 3), Comparison.DISAGREE),
+    ],
+)
+def test_verdicts_agree_on_the_first_event_that_is_wrong(
+    found: tuple[str, object, object] | None, event: int | None, said: Judgement, comparison: Comparison
+) -> None:
+    divergence = Divergence(line(), *found) if found else None
+
+    assert compare(divergence, event, said, view("scuttlebutt")) is comparison
+
+
+@pytest.mark.slow
+def test_the_class_is_what_its_source_compiles_to(tools: Tools, tmp_path: Path) -> None:
+    folder = root() / CLASSES
+    javac = shutil.which("javac")
+    if javac is None:
+        pytest.skip("no javac on the path (Debian, Ubuntu: sudo apt install openjdk-17-jdk-headless)")
+    options = ["--release", "17", "-g:none", "-cp", str(tools.jar), "-d", str(tmp_path)]
+
+    subprocess.run([javac, *options, str(folder / "TraceData.java")], check=True)
+
+    assert (tmp_path / "TraceData.class").read_bytes() == (folder / "TraceData.class").read_bytes()

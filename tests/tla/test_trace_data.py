@@ -1,0 +1,152 @@
+"""Traces as TLC reads them: strings are numbers in the order of their bytes, and what does not fit is marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Specification
+from peerproof.spec.trace import Line
+from peerproof.spec.wire import U64, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+from peerproof.tla.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
+
+SPEC: Specification = scuttlebutt
+
+START = Line("r", "scuttlebutt", "test", "n:1", 0, 0, "start", None, {"seeds": []}, (), (), None)
+HEARD = replace(START, seq=1, kind="recv", peer="p:1", args={"type": "delta", "entries": []})
+
+
+class Colour(Enum):
+    """Something with a value."""
+
+    RED = "red"
+
+
+class Pair(NamedTuple):
+    """Two things."""
+
+    key: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Box:
+    """Some things."""
+
+    pairs: tuple[Pair, ...]
+    colour: Colour
+    maybe: int | None
+
+
+PAIR = Record(Pair, key=Text(most=9), version=U64())
+BOX = Record(Box, pairs=ListOf(PAIR), colour=OneOf(Colour), maybe=Maybe(Whole()))
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "written"),
+    [
+        (U64(), 5, "5"),
+        (Whole(), TLC_INTEGER_MAX, "2147483647"),
+        (Text(most=9), "a", "<a>"),
+        (Maybe(Whole()), None, "( )"),
+        (Maybe(Whole()), 3, "( 3 )"),
+        (PAIR, Pair("a", 1), "( <a> 1 )"),
+        (BOX, Box((Pair("a", 1),), Colour.RED, None), "{ pairs ( ( <a> 1 ) ) colour 'red maybe ( ) }"),
+        (Tagged(box=(1, BOX)), Box((), Colour.RED, 7), "{ type 'box pairs (  ) colour 'red maybe ( 7 ) }"),
+    ],
+)
+def test_a_value_is_written_by_its_form(form: Form, value: Any, written: str) -> None:
+    assert tokens(form, lambda text: f"<{text}>")(value) == written
+
+
+def test_an_integer_that_tlc_has_not_is_refused() -> None:
+    with pytest.raises(TooLarge, match="the integer 2147483648"):
+        tokens(U64(), str)(2**31)
+
+
+def test_strings_are_numbered_in_the_order_of_their_bytes(tmp_path: Path) -> None:
+    data = TraceData(SPEC, 10)
+    for seq, name in enumerate(["b", "\udcff", "a", "\U0001f600", "é", "", "b"]):
+        data.add(replace(START, seq=seq, node="b", kind="recv", peer=name, args={"type": "delta", "entries": []}))
+
+    data.write(tmp_path)
+
+    count, *rows = (tmp_path / "strings").read_text(encoding="ascii").splitlines()
+    peers = [event.split(" peer ")[1].split()[0] for event in (tmp_path / "events").read_text(encoding="ascii").splitlines()]
+    assert count == "7"
+    assert peers == ["$0", "$1", "$2", "$3", "$4", "$5", "$0"]
+    assert rows == ["3 1", "6 1", "2 1", "5 4", "4 2", "1 0"]  # rank and bytes of b, ff, a, the face, é, and nothing
+
+
+def written(line: Line) -> str:
+    """What TLC is told of one line."""
+    data = TraceData(SPEC, 10)
+    data.add(line)
+    (trace,) = data.traces.values()
+    (event,) = trace.events
+    return event
+
+
+def test_an_event_is_a_record_of_what_happened_and_what_was_done() -> None:
+    line = replace(
+        HEARD,
+        picks=(("somewhere", ("p:1", 4)),),
+        effects=(
+            {"notify": {"type": "heartbeat", "peer": "p:1", "round_trip": None}},
+            {"set_timer": {"timer": {"type": "round"}, "after": 9}},
+        ),
+        refused="too_large",
+    )
+
+    assert written(line) == (
+        "node $0 seq 1 kind 'recv peer $1 readable 'yes args { type 'delta entries (  ) } picks ( ( 'somewhere ( $1 -5 ) ) )"
+        " effects ( { effect 'notify notice { type 'heartbeat peer $1 round_trip ( ) } }"
+        " { effect 'set_timer timer { type 'round  } after 9 } ) refused 'too_large"
+    )
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"kind": "tick"},
+        {"args": {"type": "gossip"}},
+        {"args": None},
+        {"kind": "start", "args": {"interval": 0}},
+        {"effects": ("nothing",)},
+        {"effects": ({"send": {"to": "p:1"}},)},
+        {"effects": ({"send": {"to": "p:1", "message": {"type": "delta", "entries": []}, "more": 1}},)},
+        {"effects": ({"notify": {"type": "up", "peer": "p:1"}, "send": {}},)},
+        {"effects": ({"notify": {"type": "update", "peer": "p", "key": "k", "value": "v", "version": 1}},)},  # should be "1"
+        {"effects": ({"set_timer": {"timer": {"type": "round"}, "after": 1.5}},)},
+        {"effects": ({"set_timer": {"timer": {"type": "round"}, "after": float("inf")}},)},
+        {"picks": (("not a word'", ()),)},
+        {"refused": "not a word"},
+        {"refused": ""},
+    ],
+)
+def test_what_is_no_event_of_the_protocol_is_marked(members: dict[str, Any]) -> None:
+    assert "readable 'no args ( ) picks ( ) effects ( ) refused '" in written(replace(HEARD, **members))
+
+
+def test_json_has_one_number_for_1_and_1_0() -> None:
+    timer = {"set_timer": {"timer": {"type": "round"}, "after": 1000.0}}
+
+    assert "after 1000 }" in written(replace(HEARD, effects=(timer,)))
+
+
+def test_a_trace_ends_where_it_cannot_be_told_and_the_others_go_on() -> None:
+    data = TraceData(SPEC, 4)
+    large = replace(HEARD, args={"type": "digest_request", "entries": [{"addr": "p:1", "version": str(2**31)}]})
+    for line in (START, large, HEARD, replace(START, node="m:1"), *[replace(HEARD, node="m:1", seq=seq) for seq in (1, 2, 3)]):
+        data.add(line)
+
+    first, second = data.traces.values()
+
+    assert (len(first.events), len(second.events), data.events) == (1, 3, 4)
+    assert first.ends == "the line with seq 1 has the integer 2147483648, and TLC's integers end at 2^31 - 1"
+    assert second.ends == "TLC is told of no more than 4 events"
