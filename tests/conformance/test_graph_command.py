@@ -152,6 +152,22 @@ def test_checkpoint_of_something_else_is_refused(tmp_path: Path, capsys: pytest.
     assert "000002.level: it is damaged; remove" in capsys.readouterr().err
 
 
+def test_full_disk_loses_no_level_that_was_kept(tmp_path: Path) -> None:
+    """A limit on the size of files stands for it."""
+    line = command("--model", "small-c", "--resume", str(tmp_path / "kept"))
+    environment = a_java(tmp_path, "exit 1")
+    limited = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *line]
+
+    full = subprocess.run(limited, env=environment, capture_output=True, text=True, check=False)
+    kept = len(list(tmp_path.glob("kept/small-c/*.level")))
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+
+    assert full.returncode == 3
+    assert "small-c  NO VERDICT: " in full.stdout
+    assert 0 < kept < 19
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["--model", "absent"], ["--model", "tiny", "--model", "absent"], ["--processes", "0"]])
 def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     try:
