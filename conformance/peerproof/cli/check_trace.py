@@ -21,12 +21,14 @@ not known; 3 TLC was asked, and has no verdict on some node; 4 no line at all; 5
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
     from peerproof.conformance.trace_check import Found, NodeReport, Report
     from peerproof.spec.wire import Plain
@@ -106,9 +108,17 @@ def _ask_tlc(report: Report, tools: Tools | None) -> None:
         report.tlc_problem = "not run"
     elif report.nodes:
         show = _Ticker(report.name)
-        trace_check.ask_tlc(report, tools, show.judged)
-        show.clear()
+        former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
+        try:
+            trace_check.ask_tlc(report, tools, show.judged)
+        finally:
+            signal.signal(signal.SIGTERM, former)
+            show.clear()
     report.data = None  # it may be large
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _exit_code(reports: list[Report]) -> int:
