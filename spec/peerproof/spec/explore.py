@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -83,27 +84,18 @@ def explore(
         raise ValueError("visit sees every world only in one process that starts at the beginning")
     chosen = tuple(p for p in properties if p.when == "always")
     of_clusters = tuple(p for p in chosen if p.of == "cluster")
-    exploration = Exploration(System(model, chosen), digest=GraphDigest() if digest else None)
-    level = [exploration.system.initial()]
-    exploration.depths[level[0]] = 0
-    if exploration.digest:
-        exploration.digest.begin(WorldKeys(exploration.system)(level[0]))
+    exploration, level = _begun(model, chosen, digest=digest)
     kept = Checkpoint(checkpoint, exploration, chosen) if checkpoint else None
     if kept:
         level = kept.restore(level)
-    others: shards.Shards | None = None
+    expand: Callable[[list[World]], list[World]] = partial(_expand_here, exploration, of_clusters, visit, progress)
     with ExitStack() as stack:
-        while level:
-            if processes > 1 and others is None and len(level) >= WORTH_SHARING:
+        while level and not exploration.counterexample:
+            if processes > 1 and len(level) >= WORTH_SHARING:
                 others = stack.enter_context(shards.started(exploration, level, of_clusters, processes))
-            before = level
-            if others:
-                level = _expand_there(exploration, level, of_clusters, others)
-            else:
-                level = _expand_here(exploration, level, of_clusters, visit, progress)
-            if exploration.counterexample:
-                return exploration
-            if kept:
+                expand, processes = partial(_expand_there, exploration, of_clusters, others), 1
+            before, level = level, expand(level)
+            if kept and not exploration.counterexample:
                 kept.save(before, level)
             if progress:
                 progress(len(exploration.depths), len(level), exploration.depths[before[0]] + 1)
@@ -116,13 +108,24 @@ PROGRESS_EVERY = 10_000
 WORTH_SHARING = 500
 
 
+def _begun(model: Model, properties: tuple[Property, ...], *, digest: bool) -> tuple[Exploration, list[World]]:
+    """An exploration that has seen the initial world."""
+    exploration = Exploration(System(model, properties), digest=GraphDigest() if digest else None)
+    first = exploration.system.initial()
+    exploration.depths[first] = 0
+    if exploration.digest:
+        exploration.digest.begin(WorldKeys(exploration.system)(first))
+    return exploration, [first]
+
+
 def _expand_here(
     exploration: Exploration,
-    level: list[World],
     of_clusters: tuple[Property, ...],
     visit: Callable[[World, list[Edge]], None] | None,
     progress: Progress | None,
+    level: list[World],
 ) -> list[World]:
+    """The level after this one, noted in the exploration; not all of it if a property is violated."""
     system, depths, parents, counted = exploration.system, exploration.depths, exploration.parents, exploration.edges
     keys, found = WorldKeys(system), list[World]()
     depth = depths[level[0]] + 1
@@ -150,8 +153,9 @@ def _expand_here(
 
 
 def _expand_there(
-    exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], others: shards.Shards
+    exploration: Exploration, of_clusters: tuple[Property, ...], others: shards.Shards, level: list[World]
 ) -> list[World]:
+    """The same by several processes; all of it."""
     system, depths = exploration.system, exploration.depths
     first, violating = len(depths) - len(level), None
     for rank, question in others.questions():
