@@ -26,7 +26,7 @@ from peerproof.spec.shards import ProcessLost
 CONSTANTS: dict[str, Any] = {
     "Node": [1, 2],
     "Key": ["a"],
-    "Value": ["x", "y"],
+    "Value": ["x"],
     "Seeds": [1],
     "MaxVersion": 1,
     "MaxPayload": 21,
