@@ -109,6 +109,8 @@ def keep(checked: Checked) -> None:
         known = configuration.get("expected", {})
         configuration["expected"] = counts | {key: known[key] for key in ("digest",) if key in known}
         _write(path, data)
+    elif checked.result.verdict is Verdict.TEMPORAL_PROPERTY:
+        return  # of what happens in the end, TLC finds one counterexample or another, depending on the time that it has
     elif checked.result.counterexample is not None:
         keep_expected(model, {"steps": checked.result.counterexample.steps})
     else:
@@ -119,7 +121,8 @@ def keep_expected(model: Model, found: Mapping[str, int]) -> None:
     """Writes this into what the manifest expects of a model."""
     path = root() / "manifest.json"
     data = json.loads(path.read_bytes())
-    next(entry for entry in data["models"] if entry["name"] == model.name)["expected"] |= found
+    entry = next(entry for entry in data["models"] if (entry["protocol"], entry["name"]) == (model.protocol, model.name))
+    entry["expected"] |= found
     _write(path, data)
 
 
