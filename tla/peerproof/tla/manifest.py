@@ -10,6 +10,7 @@ else explores the same graph reads the same file. TLC's `.cfg` files are made fr
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +55,7 @@ class Model:
     replace: Mapping[str, str] = field(default_factory=dict)  #: definitions of the protocol -> what stands for them here
     verdict: str = "success"
     violated: str | None = None
-    steps: int | None = None  #: of the counterexample; the shortest there is, except of what happens in the end
+    steps: int | None = None  #: of the shortest counterexample; None of what happens in the end, where TLC gives one or another
     counts: Mapping[str, int] = field(default_factory=dict)
     specification: str | None = None  #: in place of `init` and `next`, where fairness matters
     by: str = "tlc"  #: or "explorer"
@@ -126,8 +127,10 @@ def tla(value: Any) -> str:
     """
     Plain data as TLC's configuration files have it; a list is a set.
 
-    >>> tla([1, 2]), tla(["a"]), tla(True)
-    ('{1, 2}', '{"a"}', 'TRUE')
+    They have no tuples. A list in a list is one, and becomes a text of its elements, which the module has to understand.
+
+    >>> tla([1, 2]), tla(["a"]), tla([[1, "leave", 2]]), tla(True)
+    ('{1, 2}', '{"a"}', '{"1 leave 2"}', 'TRUE')
     """
     match value:
         case bool():
@@ -137,7 +140,8 @@ def tla(value: Any) -> str:
         case str():
             return json.dumps(value)
         case list():
-            return "{" + ", ".join(tla(element) for element in value) + "}"
+            texts = (" ".join(map(str, element)) if isinstance(element, list) else element for element in value)
+            return "{" + ", ".join(tla(element) for element in texts) + "}"
     raise BadManifest(f"no constant of a model can be {value!r}")
 
 
@@ -161,7 +165,8 @@ def models(protocol: str | None = None) -> tuple[Model, ...]:
     path = root() / "manifest.json"
     entries = _read(path).get("models", [])
     found = tuple(_models(path, entries))
-    repeated = {model.name for model in found if sum(other.name == model.name for other in found) > 1}
+    often = Counter((model.protocol, model.name) for model in found)
+    repeated = {name for (_, name), times in often.items() if times > 1}
     if repeated:
         raise BadManifest(f"{path}: more than one model is called {', '.join(sorted(repeated))}")
     return tuple(model for model in found if protocol in (None, model.protocol))

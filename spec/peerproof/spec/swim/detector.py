@@ -39,20 +39,19 @@ def closed(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
 
 def settled(state: State, node: Uuid, row: Row) -> State:
     """The node after settling one row: one miss more, or none. [S-04, S-06, S-07, SA-02, SA-03]"""
-    if row.status is Status.SUSPICIOUS:
-        if not row.indirect_asked:
-            return state
-        row = replace(row, indirect_misses=row.indirect_misses + 1, indirect_asked=False)
+    has_missed = row.is_live and node in state.pinged and node not in state.answered
+    if has_missed:
+        row = replace(row, misses=min(row.misses + 1, MISSES))
         state = with_row(state, node, row)
-        if row.indirect_misses < MISSES:
-            return state
-        return claimed(state, Claim(node, Status.DEAD, row.incarnation))
-    if row.is_live and node in state.pinged and node not in state.answered:
-        row = replace(row, misses=row.misses + 1)
-        state = with_row(state, node, row)
-        if row.misses >= MISSES:
-            return claimed(state, Claim(node, Status.SUSPICIOUS, row.incarnation))
-    return state
+    if row.status is not Status.SUSPICIOUS:
+        to_suspect = has_missed and row.misses >= MISSES
+        return claimed(state, Claim(node, Status.SUSPICIOUS, row.incarnation)) if to_suspect else state
+    if not row.indirect_asked:
+        return state
+    row = replace(row, indirect_misses=row.indirect_misses + 1, indirect_asked=False)
+    state = with_row(state, node, row)
+    to_bury = row.indirect_misses >= MISSES
+    return claimed(state, Claim(node, Status.DEAD, row.incarnation)) if to_bury else state
 
 
 def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:

@@ -65,7 +65,7 @@ def merged(row: Row, claim: Claim) -> Row:
     The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13]
 
     A new restart counter makes the payload stale [S-47, SA-34]. A larger incarnation answers the indirect ping that is
-    under way [SA-03]; one that finds the node well forgets what it has missed.
+    under way [SA-03]; who was not well and is now begins without misses [SA-02].
     """
     if key(claim.status, claim.incarnation) <= key(row.status, row.incarnation):
         return row
@@ -75,7 +75,8 @@ def merged(row: Row, claim: Claim) -> Row:
         changed = replace(changed, payload=None)
     if claim.incarnation > row.incarnation:
         changed = replace(changed, indirect_misses=0, indirect_asked=False)
-    if claim.status in (Status.JOINING, Status.NORMAL):
+    well = (Status.JOINING, Status.NORMAL)
+    if claim.status in well and row.status not in well:
         changed = replace(changed, misses=0)
     return changed
 
