@@ -180,12 +180,12 @@ class _Reading:
         self._followed[owner] = found
 
     def _follow(self, text: str) -> None:
-        owner = _OWNER.match(text)
-        found = self._followed.get(owner.group(1, 2)) if owner else None
-        if owner and found:
+        begin = _OWNER.match(text)
+        owner = (begin[1], begin[2]) if begin else None
+        if owner is not None and (found := self._followed.get(owner)):
             found.after.append(text.rstrip())
             if len(found.after) == LINES_AFTER:
-                del self._followed[owner.group(1, 2)]
+                del self._followed[owner]
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
