@@ -4,6 +4,7 @@ Makes vectors from the state graphs of a protocol's model: a table for each conf
   peerproof generate                              all protocols that have a model
   peerproof generate scuttlebutt                  one
   peerproof generate --check                      write nothing; exit 1 and say which file is not what would be made now
+  peerproof generate --only tiny                  one configuration
   peerproof generate --every-edge DIR             write to DIR tables whose paths take every edge of the small graphs too
   peerproof run --vectors DIR -k file:*small-c*   and judge by them: they are too many to keep
 
@@ -32,6 +33,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("protocol", metavar="PROTOCOL", nargs="?", help="only this protocol")
     parser.add_argument("--vectors", metavar="DIR", type=Path, help="the root of the vectors, if it is not the suite's own")
+    parser.add_argument("--only", metavar="NAME", action="append", help="only this configuration; may be given again")
     parser.add_argument("--check", action="store_true", help="only say what would become different")
     parser.add_argument("--every-edge", metavar="DIR", type=Path, help="write tables whose paths take every edge to this folder")
 
@@ -62,10 +64,14 @@ def run(args: Namespace) -> int:
 
 
 def _protocol(args: Namespace, configurations: list[Configuration], folder: Path) -> int:
-    made = {f"{one.name}.json" for one in configurations}
-    code = max((_table(args, one, folder / f"{one.name}.json") for one in configurations), default=AS_EXPECTED)
+    names = [one.name for one in configurations]
+    if unknown := [name for name in args.only or () if name not in names]:
+        print(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}", file=sys.stderr)
+        return USAGE
+    asked_for = [one for one in configurations if one.name in (args.only or names)]
+    code = max((_table(args, one, folder / f"{one.name}.json") for one in asked_for), default=AS_EXPECTED)
     for path in sorted(folder.glob("*.json")):
-        if path.name not in made:
+        if path.stem not in names and not args.only:
             print(f"{shown(path)}  {'is made of' if args.check else 'removed: there is'} no configuration", flush=True)
             code = WRONG if args.check else code
             if not args.check:

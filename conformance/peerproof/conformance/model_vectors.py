@@ -19,7 +19,7 @@ from peerproof.conformance.message_graph import plain_text, shortened
 from peerproof.conformance.model_table import KINDS, LAYER, Table, beginning, table_of
 from peerproof.conformance.schema import unfit
 from peerproof.conformance.trial import read
-from peerproof.conformance.yaml_subset import VectorError
+from peerproof.conformance.yaml_subset import Place, VectorError
 
 #: Where the rows of a kind stand in the file.
 _MEMBERS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}
@@ -30,7 +30,8 @@ def compiled(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str,
     try:
         plain = json.loads(content)
     except ValueError as error:
-        raise VectorError(shown, getattr(error, "lineno", None), f"no JSON: {error}") from None
+        place = Place(error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else None
+        raise VectorError(shown, place, f"no JSON: {error}; peerproof generate makes it anew") from None
     if problem := unfit(plain, LAYER):
         raise VectorError(shown, None, f"{problem}; peerproof generate makes it anew")
     if (expected := f"{plain['protocol']}/{LAYER}/{plain['configuration']}.json") != path.as_posix():

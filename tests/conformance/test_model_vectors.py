@@ -1,0 +1,208 @@
+"""Vectors made from state graphs, run: who can be judged by them, how, and what they catch."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+import pytest
+from tests.conformance.numbered import argv
+from tests.conformance.test_commands import ended
+from tests.conformance.test_generate import of, suite
+from tests.conformance.wrong import DIVERGENCES, Wrong
+
+from peerproof.conformance.adapter import Adapter, Patience, program, reach
+from peerproof.conformance.cases import cases
+from peerproof.conformance.result import STATUSES, Result
+from peerproof.conformance.runner import Settings, run
+from peerproof.conformance.vectors import Vector
+from peerproof.reference.harness import Harness
+
+Capture = pytest.CaptureFixture[str]
+
+REFERENCE: Final = "py:peerproof.reference.harness:Harness"
+
+
+class Drawing(Harness):
+    """The reference, drawing by lot itself."""
+
+    def __init__(self) -> None:
+        super().__init__(oracle=False)
+
+
+class NotLoading(Harness):
+    """The reference, which cannot be loaded."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Does not say that it can, and cannot."""
+        if request["op"] == "load":
+            return {"error": {"code": "unknown_op", "message": "no load"}}
+        reply = super().handle(request, choose)
+        if request["op"] == "hello":
+            reply["protocols"]["scuttlebutt"]["capabilities"].remove("state.load")
+        return reply
+
+
+class ForgetsItsOrder(Harness):
+    """The reference, which says that it asks and then draws itself."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:  # noqa: ARG002  # asks nobody
+        """Always draws the first."""
+        return super().handle(request, lambda asked: list(range(1 if asked["kind"] == "one" else len(asked["of"]))))
+
+
+def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool = False) -> list[Result]:
+    """The results of an implementation, in the order in which they came."""
+    if isinstance(adapter, str):
+        adapter = reach(adapter, Patience(op=30), suite().version)
+    started, results = adapter, list[Result]()
+
+    def report(result: Result) -> bool:
+        results.append(result)
+        return STATUSES[result.status]
+
+    settings = Settings(most_restarts=10_000, strict=True, fail_fast=fail_fast)
+    run(lambda: started, started, started.start(), cases(suite(), vectors), settings, report)
+    return results
+
+
+def py(variant: type[Harness]) -> str:
+    return f"py:{variant.__module__}:{variant.__qualname__}"
+
+
+def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw() -> None:
+    results = judged(py(Drawing), [*of("tiny"), *of("small-c")])
+    reasons = Counter(result.reason for result in results if result.status == "skipped")
+
+    assert Counter(result.status for result in results) == {"passed": len(results) - reasons.total(), "skipped": reasons.total()}
+    assert set(reasons) == {"the implementation does not offer choices.oracle"}
+    assert not [result.id for result in results if "-path-" in result.id and result.status == "skipped"]
+
+
+def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_says_why_not() -> None:
+    results = judged(py(NotLoading), of("small-c"))
+
+    assert {(result.id.split("-")[2], result.status) for result in results} == {
+        ("step", "skipped"),
+        ("refusal", "skipped"),
+        ("path", "passed"),
+    }
+    assert {r.reason for r in results} == {None, "the implementation does not offer state.load"}
+
+
+def test_who_claims_to_be_told_what_to_draw_must_draw_that() -> None:
+    results = judged(py(ForgetsItsOrder), of("small-c", "step"))
+
+    assert {result.status for result in results} == {"passed", "failed"}
+    assert all(result.status == "passed" for result in results if "choices.oracle" not in _vector(result).needs)
+
+
+def test_cases_of_a_model_are_asked_together_and_each_is_answered_its_own_questions() -> None:
+    lines: list[tuple[str, str]] = []
+    adapter = program(argv("good"), Patience(op=30), suite().version, lambda *line: lines.append(line))
+
+    results = judged(adapter, [*of("small-c", "step"), *of("small-c", "path")])
+
+    requests = sum(len(json.loads(line).get("items", [0])) for direction, line in lines if direction == ">")
+    assert {result.status for result in results} == {"passed"}
+    assert requests > 1000
+    assert sum('"op":"batch"' in line for _, line in lines) < requests / 20
+
+
+def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
+    """Every case that feeds the datagram dies of it, and only those."""
+    vectors = of("small-c", "step")[:60]
+    fed = Counter(vector.body["steps"][0].get("send", {}).get("bytes") for vector in vectors)
+    datagram = next(digits for digits, count in fed.items() if digits and 1 < count < 5)
+    adapter = program(argv("die", f'"bytes":"{datagram}"'), Patience(op=30), suite().version)
+
+    results = judged(adapter, vectors)
+
+    feeding = {vector.id for vector in vectors if vector.body["steps"][0].get("send", {}).get("bytes") == datagram}
+    assert len(feeding) == fed[datagram]
+    assert {result.id for result in results if result.status == "crashed"} == feeding
+    assert {result.status for result in results if result.id not in feeding} == {"passed"}
+    assert all(result.confirmed for result in results if result.status == "crashed")
+
+
+def test_a_failure_says_what_happened_and_how_to_see_it_again(capsys: Capture) -> None:
+    implementation = "py:tests.conformance.wrong:BD02"
+
+    assert ended("run", "--impl", implementation, "-k", "tiny-step", "--fail-fast") == 1
+
+    text = capsys.readouterr().out
+    failed = next(line.split()[1] for line in text.splitlines() if line.startswith("FAILED "))
+    assert "tiny: node " in text
+    assert "first difference: steps[1].messages" in text
+    assert f"again:   peerproof replay {failed} --impl {implementation}" in text
+    assert ended("replay", failed, "--impl", implementation) == 1
+    assert '"op":"load"' in capsys.readouterr().out
+
+
+def test_a_vector_of_a_table_is_shown_as_it_would_be_written(capsys: Capture) -> None:
+    vector = of("small-b", "path")[3]
+
+    assert ended("show", vector.id) == 0
+    text = capsys.readouterr().out
+    assert f"vectors/scuttlebutt/model/small-b.json:{vector.line}\n" in text
+    assert f"- id: {vector.id}\n" in text
+    assert "  model: {config: small-b, path: [" in text
+    assert text.count('\n  - {"') == len(vector.body["steps"])
+
+
+def test_the_line_of_a_vector_is_its_row() -> None:
+    for kind, member in (("step", "steps"), ("refusal", "refusals"), ("path", "walks")):
+        vector = of("small-c", kind)[4]
+        lines = suite().path(vector).read_text(encoding="utf-8").splitlines()
+        rows = json.loads("\n".join(lines))[member]
+
+        assert json.loads(lines[vector.line - 1].rstrip(",")) == rows[4]
+
+
+def test_a_vector_of_a_table_can_be_selected_by_what_it_is_about(capsys: Capture) -> None:
+    assert ended("list", "-k", "layer:model need:restart clause:B-08 small-b-step", "--format", "ids") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 24
+
+
+#: The modules of mistakes that a model can know of: it has neither a failure detector nor malformed datagrams.
+MODULES: Final = ("packing", "answers", "store", "rounds")
+
+#: So many of the variants were found out by vectors from state graphs alone.
+FOUND_OUT: Final = 60
+
+
+def _variants() -> Iterator[type[Wrong]]:
+    yield from DIVERGENCES.values()
+    for name in MODULES:
+        for thing in vars(import_module(f"tests.conformance.mistakes.{name}")).values():
+            if inspect.isclass(thing) and issubclass(thing, Wrong) and thing is not Wrong:
+                yield thing
+
+
+def _vector(result: Result) -> Vector:
+    return next(vector for vector in suite().vectors if vector.id == result.vector)
+
+
+@pytest.mark.slow
+def test_vectors_from_state_graphs_alone_find_out_most_mistakes_that_the_models_can_see(record_property: Any) -> None:
+    vectors: Sequence[Vector] = [
+        *of("small-c"),
+        *of("small-b", "step"),
+        *of("small-a", "refusal"),
+        *of("small-a", "step")[::4],
+    ]
+    variants = list(_variants())
+
+    missed = [
+        variant.__name__
+        for variant in variants
+        if not any(STATUSES[result.status] for result in judged(py(variant), vectors, fail_fast=True))
+    ]
+
+    record_property("missed", f"{len(missed)} of {len(variants)}: {', '.join(missed)}")
+    print(f"{len(variants) - len(missed)} of {len(variants)} found out; not {', '.join(missed)}")
+    assert len(variants) - len(missed) >= FOUND_OUT, missed
