@@ -289,10 +289,20 @@ def committed(place: Path, table: Table) -> list[Path]:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
+    with renamed(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def renamed(path: Path) -> Iterator[Path]:
+    """Another name to write a file under, which is then there whole; an error leaves what was there before."""
     unfinished = _unfinished(path)
-    unfinished.write_text(text, encoding="utf-8")
-    _flush(unfinished)
-    unfinished.rename(path)
+    try:
+        yield unfinished
+        _flush(unfinished)
+        unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _unfinished(path: Path) -> Path:

@@ -274,7 +274,7 @@ VERDICTS: Final = Table(
 METRICS: Final = Table(
     "metrics",
     "one figure",
-    ("run_id", "metric", "round", "node"),
+    ("run_id",),
     (
         _RUN,
         _PROTOCOL,
@@ -283,6 +283,26 @@ METRICS: Final = Table(
         Column("node", Type.TEXT, "the node, if it is of one", nullable=True),
         Column("value", Type.REAL, "the figure"),
         Column("unit", Type.TEXT, "of the figure"),
+    ),
+)
+
+SUMMARIES: Final = Table(
+    "summaries",
+    "one metric over all runs of one configuration",
+    ("protocol", "config_json", "metric"),
+    (
+        _PROTOCOL,
+        Column("config_json", Type.TEXT, "what the runs were configured with, as in `runs`; empty if that is not known"),
+        Column("metric", Type.TEXT, "what is measured"),
+        Column("unit", Type.TEXT, "of all figures but the count"),
+        Column("count", Type.WHOLE, "how many rows of `metrics`"),
+        Column("total", Type.REAL, "their sum"),
+        Column("least", Type.REAL, "the least of them"),
+        Column("mean", Type.REAL, "total by count"),
+        Column("p50", Type.REAL, "half of them are no more than this"),
+        Column("p90", Type.REAL, "90 % of them are no more than this"),
+        Column("p99", Type.REAL, "99 % of them are no more than this"),
+        Column("most", Type.REAL, "the most of them"),
     ),
 )
 
@@ -332,7 +352,7 @@ MANIFEST: Final = Table(
 
 #: Tables by name.
 TABLES: Final[Mapping[str, Table]] = {
-    table.name: table for table in (RUNS, TRACES, VIOLATIONS, VERDICTS, METRICS, QUARANTINE, VECTOR_RESULTS, MANIFEST)
+    table.name: table for table in (RUNS, TRACES, VIOLATIONS, VERDICTS, METRICS, SUMMARIES, QUARANTINE, VECTOR_RESULTS, MANIFEST)
 }
 
 
