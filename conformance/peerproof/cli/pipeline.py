@@ -28,6 +28,7 @@ from types import FrameType
 STAGES = (
     ("simulate", "simulate", "seeded runs over a grid of parameters"),
     ("ingest", "ingest", "logs and captures of any program"),
+    ("measure", "measure", "times, hops, messages and bytes, and their percentiles"),
     ("status", "status", "the batches of a folder, and whether they are complete"),
     ("gc", "gc", "remove what killed processes have left behind"),
     ("warm", "warm", "make Spark start faster on this machine, once"),

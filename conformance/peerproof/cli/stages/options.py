@@ -62,8 +62,13 @@ def executed(args: Namespace, spark: Engine, todo: Work) -> Executed:
         result = execute(spark, args.out, todo, progress)
     finally:
         progress.clear()
-    print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
+    tell(args, spark, result)
     return result
+
+
+def tell(args: Namespace, spark: Engine, result: Executed) -> None:
+    """Print what came of a stage."""
+    print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
 
 
 def _plain(spark: Engine, result: Executed) -> dict[str, object]:

@@ -11,7 +11,7 @@ A parameter grid: every combination of the values that it lists is a configurati
     updates: 5                      # pairs that each node sets
     config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
 
-What the grid leaves out is as `peerproof simulate` has it.
+A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration. What the grid leaves out is as `peerproof simulate` has it.
 """
 
 from __future__ import annotations
@@ -105,10 +105,10 @@ def check(protocol: Protocol, points: list[Point]) -> None:
 
 
 def _combinations(grid: Any) -> Iterator[Any]:
-    """Every way to take one value where a list stands."""
+    """Every way to take one value where a list stands; a list in a list is a value."""
     if isinstance(grid, list):
         for value in grid:
-            yield from _combinations(value)
+            yield from [value] if isinstance(value, list) else _combinations(value)
     elif isinstance(grid, dict):
         for values in product(*(list(_combinations(value)) for value in grid.values())):
             yield dict(zip(grid, values, strict=True))

@@ -1,0 +1,97 @@
+"""
+What of a protocol is measured: a module for each protocol that has more to measure than messages and bytes.
+
+The module `measures/<protocol>.py` has a class `Observer`. One is made for each node of each run and sees that node's events
+in their order, as plain data; what it reports is put together with what other nodes' observers report (`spreading`):
+
+- `Made`: this node has made news, such as a version of its own data. News of a node has levels, from 1 without gaps.
+- `Reached`: this node has learnt somebody's news up to a level, from a peer.
+- `Judged`: this node now takes somebody for up, suspected, down or left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from peerproof.conformance.pipeline.tables import column_text
+from peerproof.spec.trace import TEXT
+
+UP: Final = "up"
+SUSPECTED: Final = "suspected"
+DOWN: Final = "down"
+LEFT: Final = "left"
+
+
+class Seen(NamedTuple):
+    """One event of a node, as plain data."""
+
+    kind: str  #: start, recv, timer or api
+    peer: str | None
+    args: Any
+    sent: tuple[Any, ...]  #: messages
+    notices: tuple[Any, ...]
+    refused: bool
+
+
+class Made(NamedTuple):
+    """This node's own news, up to a level."""
+
+    level: int
+
+
+class Reached(NamedTuple):
+    """Somebody's news, from the first level that is new here to the last."""
+
+    subject: str
+    low: int
+    high: int
+    via: str | None  #: the peer that told it
+
+
+class Judged(NamedTuple):
+    """What this node now takes somebody for: one of the constants above."""
+
+    subject: str
+    status: str
+
+
+Report: TypeAlias = Made | Reached | Judged
+
+
+class Observer(Protocol):
+    """Watches one node. Whatever it cannot make sense of raises KeyError, TypeError or ValueError, and counts as unreadable."""
+
+    def __init__(self, node: str) -> None:
+        """Of the node with this address."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What other nodes' reports call this node."""
+        ...
+
+    @property
+    def detects(self) -> bool:
+        """Whether this node judges others at all, as it is configured."""
+        ...
+
+    def seen(self, event: Seen) -> Iterator[Report]:
+        """What an event shows."""
+        ...
+
+
+def named(plain: Any) -> str:
+    """A node's name in plain form as a text column holds it. Raises MalformedMessage, a ValueError."""
+    return column_text(TEXT.value(plain))
+
+
+def observer(protocol: str, node: str) -> Observer | None:
+    """An observer for a node; None if nothing but messages and bytes is measured of its protocol."""
+    module = f"{__name__}.{protocol}"
+    if not protocol.isidentifier() or find_spec(module) is None:
+        return None
+    made: Observer = import_module(module).Observer(node)
+    return made
