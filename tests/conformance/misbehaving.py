@@ -113,6 +113,8 @@ def spoil(habit: str, argument: str, line: str, reply: dict[str, Any]) -> dict[s
     """The reply that it gives instead of the right one."""
     if habit == "no-batch" and '"op":"batch"' in line:
         return {"id": reply["id"], "error": {"code": "unknown_op", "message": "what is a batch?"}}
+    if habit == "codec-batch" and '"op":"batch"' in line and '"op":"decode"' not in line:
+        return {**reply, "results": [{"error": {"code": "unknown_op", "message": "not in a batch"}} for _ in reply["results"]]}
     if habit == "errors" and '"op":"hello"' in line:
         return {"id": reply["id"], "error": {"code": "version", "message": "I speak 2"}}
     if argument not in line:

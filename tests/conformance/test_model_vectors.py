@@ -113,6 +113,26 @@ def test_cases_of_a_model_are_asked_together_and_each_is_answered_its_own_questi
     assert sum('"op":"batch"' in line for _, line in lines) < requests / 20
 
 
+def test_an_adapter_whose_batch_is_for_the_codec_only_is_asked_one_by_one() -> None:
+    lines: list[tuple[str, str]] = []
+    adapter = program(argv("codec-batch"), Patience(op=30), suite().version, lambda *line: lines.append(line))
+
+    results = judged(adapter, of("small-c", "step")[:40])
+
+    assert {result.status for result in results} == {"passed"}
+    assert sum('"op":"batch"' in line for _, line in lines) == 1
+
+
+def test_a_question_in_a_batch_that_is_for_no_item_is_the_adapters_mistake() -> None:
+    round_step = next(vector for vector in of("small-c", "step") if "picks" in vector.body["steps"][0])
+    adapter = program(argv("wrong-question"), Patience(op=30), suite().version)
+
+    (result, _) = judged(adapter, [round_step, of("small-c", "step")[0]])
+
+    assert (result.status, result.failure) == ("failed", "garbled")
+    assert "a choice is an object with" in str(result.reason)
+
+
 def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
     """Every case that feeds the datagram dies of it, and only those."""
     vectors = of("small-c", "step")[:60]

@@ -35,6 +35,9 @@ FIRST_BATCH: Final = 8
 LARGEST_BATCH: Final = 256
 _WELL_WITHIN: Final = 0.1  #: of the time
 
+#: What an adapter says to an op that it does not have.
+_NO_OP: Final = ("unknown_op", "unsupported")
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -222,6 +225,9 @@ class LineAdapter:
             results = reply.get("results")
             if not isinstance(results, list) or len(results) != len(items) or not all(isinstance(part, dict) for part in results):
                 self._batch = 0  # it has none, or a wrong one; what it says one by one may be right
+                break
+            if all(isinstance(error := part.get("error"), dict) and error.get("code") in _NO_OP for part in results):
+                self._batch = 0  # none for this op
                 break
             replies += results
             well_within = time.monotonic() - begin < self._patience.op * _WELL_WITHIN or not self._patience.op
