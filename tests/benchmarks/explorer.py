@@ -10,6 +10,7 @@ whatever else runs on the machine counts against them; of several turns the best
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -98,6 +99,9 @@ def main() -> None:
     assert one[0].states == two[0].states
     alone, together = min(run.wall for run in one), min(run.wall for run in two)
     print(f"medium: one process {alone:.1f} s, two {together:.1f} s on the wall; {one[0].cpu:.1f} and {two[0].cpu:.1f} CPU-s")
+    print(
+        f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores: above 2, the clock also counts what others do"
+    )
     verdict("speed of two processes / of one, on the wall", alone / together, PROCESSES_TARGET)
     verdict("bytes a state, in two processes", two[0].kib * 1024 / two[0].states, BYTES_TARGET, most=True)
 
