@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,10 @@ def add_spark(parser: ArgumentParser, *, printed: bool = True) -> None:
         add_format(parser)
 
 
-def engine(args: Namespace) -> Engine:
-    """The Spark that the options ask for; it starts when a stage needs it."""
+def engine(args: Namespace) -> AbstractContextManager[Engine]:
+    """The Spark that the options ask for; it starts when a stage needs it. One that is shared with other stages goes on."""
+    if hasattr(args, "engine"):
+        return nullcontext(args.engine)
     from peerproof.conformance.pipeline.execution import Engine
     from peerproof.conformance.pipeline.session import Settings
 

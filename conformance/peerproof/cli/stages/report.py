@@ -1,0 +1,46 @@
+"""
+One HTML page of all that a folder's batches tell: verdicts, first divergences, what was set aside, figures, what made them.
+
+  peerproof pipeline report --in out                       writes out/report.html
+  peerproof pipeline report --in out --output report.html
+
+The page stands alone: it needs no network, no script and no other file, and can be sent to somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from peerproof.cli.stages.options import add_format, add_in
+
+OK, FAILED, NOTHING = 0, 3, 4
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add_in(parser)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the page (default: report.html in the folder)")
+    add_format(parser)
+
+
+def run(args: Namespace) -> int:
+    """Writes the page."""
+    from importlib.util import find_spec
+
+    from peerproof.conformance.pipeline.gathered import NothingToReport
+    from peerproof.conformance.pipeline.report import write
+
+    if find_spec("matplotlib") is None:
+        print("peerproof pipeline report: matplotlib is not installed: pip install 'peerproof[pipeline]'", file=sys.stderr)
+        return FAILED
+    try:
+        path, found = write(args.place, args.output)
+    except NothingToReport as problem:
+        print(f"peerproof pipeline report: {problem}", file=sys.stderr)
+        return NOTHING
+    shown = {"report": str(path), "verdict": found.verdict, "runs": found.runs, "events": found.events}
+    print(json.dumps(shown) if args.format == "json" else f"{found.verdict}; the report: {path}")
+    return OK

@@ -1,0 +1,126 @@
+"""
+All stages in order: simulate or ingest, validate, measure, report.
+
+  peerproof pipeline run node*.jsonl --out out                                    logs
+  peerproof pipeline run cluster.pcap --input pcap --protocol scuttlebutt --out out    a capture
+  peerproof pipeline run --simulate scuttlebutt --runs 100 --out out              a campaign
+
+It can be killed at any moment: the same command again does what is left. The page is out/report.html. What each stage does,
+and its further options, `peerproof pipeline STAGE --help` says; they can be run one by one in the same folder.
+Ends with 1 if validate has found something; the other stages run nevertheless.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peerproof.cli.stages.measure import add_shared_clock
+from peerproof.cli.stages.options import add_out, add_spark, count
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.execution import Engine
+
+OK, FOUND, USAGE = 0, 1, 2
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="logs, or captures")
+    add("--input", choices=("jsonl", "pcap", "pcapng"), help="what the files are (default jsonl)")
+    add("--mapping", metavar="FILE", help="which field of a log is what; without it, lines are trace lines")
+    add("--protocol", metavar="NAME", help="of a capture: whose messages these are")
+    add("--port", action="append", default=[], metavar="N", help="of a capture: leave out the packets of all other ports")
+    add_shared_clock(parser)
+    add("--simulate", metavar="PROTOCOL", help="no files: simulate this protocol")
+    add("--runs", type=count, metavar="N", help="with --simulate: how many")
+    add("--grid", metavar="FILE", help="with --simulate: the configurations, in YAML")
+    add("--seed", metavar="TEXT", help="with --simulate: fixes all runs (default 0)")
+    add_out(parser)
+    add_spark(parser)
+
+
+def run(args: Namespace) -> int:
+    """Runs the stages."""
+    from peerproof.cli.stages.options import engine
+
+    if problem := _contradiction(args):
+        print(f"peerproof pipeline run: {problem}", file=sys.stderr)
+        return USAGE
+    begun = time.monotonic()
+    told: dict[str, Any] = {}
+    worst = OK
+    with engine(args) as spark:
+        for stage, arguments in _stages(args):
+            code, told[stage] = _staged(args, spark, stage, arguments)
+            if code not in (OK, FOUND):
+                return code
+            worst = max(worst, code)
+        told |= {"wall_s": round(time.monotonic() - begun, 3), "spark_start_s": round(spark.start_s, 3)}
+    if args.format == "json":
+        print(json.dumps(told))
+    else:
+        start = f", of which the start of Spark {spark.start_s:.1f} s" if spark.start_s else ""
+        print(f"all stages: {told['wall_s']:.1f} s{start}")
+    return worst
+
+
+def _contradiction(args: Namespace) -> str | None:
+    if args.simulate:
+        for option in ("files", "input", "mapping", "protocol", "port", "shared_clock"):
+            if getattr(args, option):
+                return f"--simulate reads no files; leave out {'them' if option == 'files' else '--' + option.replace('_', '-')}"
+        return None if args.runs else "--simulate needs --runs N"
+    for option in ("runs", "grid", "seed"):
+        if getattr(args, option):
+            return f"--{option} is for --simulate"
+    return None if args.files else "needs files, or --simulate PROTOCOL --runs N"
+
+
+def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
+    """Each stage and its arguments."""
+    place, out = ["--in", str(args.out)], ["--out", str(args.out)]
+    common = ["--quiet"] if args.quiet else []
+    told = ["--format", args.format]
+    if args.simulate:
+        given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
+        first = ("simulate", [args.simulate, *_given(given), *out, *common, *told])
+    else:
+        ports = [("--port", port) for port in args.port]
+        given = [("--format", args.input), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
+        files = [str(Path(name)) if not name.startswith("-") else f"./{name}" for name in args.files]
+        first = ("ingest", [*files, *_given(given), *out, *common, *(["--json"] if args.format == "json" else [])])
+    return [
+        first,
+        ("validate", [*place, *out, *common, *told]),
+        ("measure", [*place, *common, *told, *(["--shared-clock"] if args.shared_clock else [])]),
+        ("report", [*place, *told]),
+    ]
+
+
+def _given(options: Sequence[tuple[str, object]]) -> list[str]:
+    return [part for name, value in options if value is not None for part in (name, str(value))]
+
+
+def _staged(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:
+    """Run a stage with the Spark that there is; its exit code, and what it has told if that is to be JSON."""
+    module = import_module(f"peerproof.cli.stages.{stage}")
+    parser = ArgumentParser(prog=f"peerproof pipeline run: {stage}")
+    module.configure(parser)
+    given = parser.parse_args(arguments)
+    given.engine = spark
+    if args.format == "text":
+        print(f"== {stage}", flush=True)
+        return module.run(given), None
+    with redirect_stdout(io.StringIO()) as said:
+        code = module.run(given)
+    return code, json.loads(said.getvalue()) if said.getvalue() else None
