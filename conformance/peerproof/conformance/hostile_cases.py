@@ -1,12 +1,15 @@
 """
 Cases about what malformed datagrams do to a node: it survives them, they change nothing, and it serves afterwards.
 
-None of these needs to know the protocol. The node is first told some legal messages, taken from the suite's own vectors,
-so that it has a state to lose; whether it still serves is seen by the side of a twin that was told nothing malformed.
+None of these needs to know the protocol. The node is first told some legal messages, those of the file's `receiver` or some
+of the suite's own vectors, so that it has a state to lose; whether it still serves is seen by the side of a twin that was told
+nothing malformed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from inspect import signature
 from typing import Any, Final
 
 from peerproof.conformance.choices import Choices
@@ -15,16 +18,15 @@ from peerproof.conformance.families import Variant
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Request
 from peerproof.conformance.stage import DATAGRAMS, Message, Stage
-from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read
+from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read, specification
 
-_NODE: Final = {"addr": "node:1"}
 _PEER: Final = "peer:1"
 _LATER: Final = 60_000  #: milliseconds in which timers of any protocol run
 
 
 def survives(trial: Trial) -> Dialogue:
     """The node takes every malformed datagram without dying or hanging; the runner notices if it does not."""
-    stage = Stage(trial, {"node": _NODE})
+    stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
     yield from _fed(trial, stage)
     return Verdict()
@@ -32,7 +34,7 @@ def survives(trial: Trial) -> Dialogue:
 
 def unchanged(trial: Trial) -> Dialogue:
     """Nothing is sent, and every query gives what it gave before."""
-    stage = Stage(trial, {"node": _NODE})
+    stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
     yield from _probed(trial, stage)
     stage.messages.clear()
@@ -58,7 +60,7 @@ def serves(trial: Trial) -> Dialogue:
     twins = []
     for hostile in (False, True):
         trial.choices = Choices(trial.seed)  # the same answers for both
-        stage = Stage(trial, {"node": _NODE})
+        stage = Stage(trial, {"node": _receiver(trial)})
         yield from stage.open()
         if hostile:
             yield from _fed(trial, stage)
@@ -69,6 +71,12 @@ def serves(trial: Trial) -> Dialogue:
     if difference := first_difference(twins[0], twins[1], {}, "messages"):
         raise Miss("unserving", difference)
     return Verdict()
+
+
+def _receiver(trial: Trial) -> Mapping[str, Any]:
+    """The node that is told all this."""
+    receiver: Mapping[str, Any] = trial.body.get("receiver", {"addr": "node:1"})
+    return {name: receiver[name] for name in ("addr", "config") if name in receiver}
 
 
 def _fed(trial: Trial, stage: Stage) -> Asking:
@@ -82,16 +90,17 @@ def _essence(variant: Variant) -> Request:
 
 
 def _probed(trial: Trial, stage: Stage) -> Asking:
-    """The node is told something legal of each kind."""
-    yield from stage.deliver_all(stage.actors["node"], _PEER, trial.case.probes)
+    """The node is told something legal."""
+    told = trial.body.get("receiver", {}).get("told")
+    yield from stage.deliver_all(stage.actors["node"], _PEER, [one["bytes"] for one in told] if told else trial.case.probes)
 
 
 def _queried(trial: Trial, stage: Stage) -> Asking:
-    """What the node answers to every query that it offers."""
+    """What the node answers to every query that it offers, but for those that are about something."""
     answers = {}
-    for capability in sorted(trial.offered.capabilities):
-        if capability.startswith("observe."):
-            what = capability.removeprefix("observe.")
+    queries = specification(trial.vector.protocol).QUERIES
+    for what in sorted(queries):
+        if f"observe.{what}" in trial.offered.capabilities and len(signature(queries[what]).parameters) == 1:
             answers[what] = yield from stage.query(stage.actors["node"], what)
     return answers
 

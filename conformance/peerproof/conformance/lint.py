@@ -279,8 +279,13 @@ def _twins(readable: Sequence[Source]) -> Iterator[Finding]:
 
 
 def _specification(source: Source) -> Iterator[Finding]:
+    protocol, file = source.document.data["protocol"], source.document.data
+    if any("rejects" in vector for vector in file["vectors"]):
+        receiver = vector_file.normalised(file.get("receiver", {}))
+        for place, message in plain_forms.receiver_misfits(protocol, receiver):
+            yield source.finding("specification", ("receiver", *place), f"receiver: {message}")
     for where, vector in _each(source):
-        for place, message in plain_forms.misfits(source.document.data["protocol"], vector_file.normalised(vector)):
+        for place, message in plain_forms.misfits(protocol, vector_file.normalised(vector)):
             yield source.finding("specification", (*where, *place), message)
 
 

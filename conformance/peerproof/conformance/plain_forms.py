@@ -46,6 +46,14 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
                 yield Misfit((part, index, *misfit.where), misfit.message)
 
 
+def receiver_misfits(protocol: str, receiver: Mapping[str, Any]) -> Iterator[Misfit]:
+    """What the protocol's specification says against the node that is told what the vectors of a file reject."""
+    spec = specification(protocol)
+    yield from _fits(("config",), spec.CONFIG.value, receiver.get("config", {}))
+    for index, told in enumerate(receiver.get("told", ())):
+        yield from _fits(("told", index, "bytes"), spec.MESSAGE.decode, bytes.fromhex(told["bytes"]))
+
+
 def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
     try:
         reader(plain)

@@ -124,6 +124,12 @@ class _Script:
             yield self.document.error((*path, "picked"), message)
 
 
+def body(file: Mapping[str, Any], vector: Mapping[str, Any]) -> dict[str, Any]:
+    """The vector, normalised; one that rejects has the file's receiver, if there is any."""
+    receiver = {"receiver": file["receiver"]} if "rejects" in vector and "receiver" in file else {}
+    return normalised({**vector, **receiver})
+
+
 def normalised(vector: Mapping[str, Any]) -> dict[str, Any]:
     """The vector with all bytes as lower-case hexadecimal digits without blanks."""
     return {

@@ -39,7 +39,7 @@ class Vector:
     clauses: tuple[str, ...]
     flags: tuple[str, ...]
     needs: tuple[str, ...]  #: capabilities, the derived ones included
-    body: Mapping[str, Any]  #: the vector as in YAML, with bytes as lower-case digits without blanks
+    body: Mapping[str, Any]  #: the vector as in YAML, with bytes as lower-case digits without blanks, and its file's `receiver`
     file: str  #: below the root of the vectors
     line: int
 
@@ -160,7 +160,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
             if first := seen.get(vector["id"]):
                 raise document.error(("vectors", index, "id"), f"id {vector['id']} is there twice, first at {first}")
             seen[vector["id"]] = f"{document.file}:{line}"
-            rows.append((name, line, vector_file.needs(vector), vector_file.normalised(vector)))
+            rows.append((name, line, vector_file.needs(vector), vector_file.body(document.data, vector)))
         for flag, note in document.data.get("notes", {}).items():
             notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
     _check_retired(root, retired, seen)
