@@ -9,12 +9,13 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.conformance.test_commands import ended
 
-from peerproof.conformance import plain_forms, sources
+from peerproof.conformance import generate, plain_forms, sources
 from peerproof.conformance.generate import chosen, fingerprint, generated, in_time
 from peerproof.conformance.local_steps import local_steps
 from peerproof.conformance.model_table import OutOfTime, Table, table_of, timed
@@ -99,6 +100,15 @@ def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
     assert ended("generate", "scuttlebutt", "--only", "enormous") == 2
     assert "no tables are made of enormous, but of tiny, small-a" in capsys.readouterr().err
     assert ended("generate", "--check", "--every-edge", "x") == 2
+
+
+def test_a_model_whose_nodes_are_more_than_their_specification_has_no_tables_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(generate, "_model", lambda _: SimpleNamespace(spec=SimpleNamespace()))
+
+    assert ended("generate", "scuttlebutt", "--check") == 0
+    assert capsys.readouterr().out.startswith("scuttlebutt  no tables: ")
 
 
 def test_paths_take_every_edge_of_tiny_and_are_no_longer_than_they_may_be() -> None:

@@ -23,15 +23,22 @@ from peerproof.conformance.path_cover import covering, state_graph
 from peerproof.spec.core import Asked, Expired, Instant, Received, Send
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import NOW
+from peerproof.spec.world import NOW, Model
 from peerproof.tla.manifest import Configuration, configurations
 
 #: The configuration of which every edge is in the repository.
 WHOLE: Final = "tiny"
 
 
+class NoTables(Exception):
+    """The models of a protocol are no source of vectors; the message says why."""
+
+
 def chosen(protocol: str) -> list[Configuration]:
-    """The configurations that tables are made of. Raises BadManifest."""
+    """The configurations that tables are made of. Raises BadManifest, and NoTables."""
+    for configuration in configurations(protocol).values():
+        if _model(configuration).spec is not import_module(f"peerproof.spec.{protocol}"):
+            raise NoTables("what happens to a node in its models is not only what its specification says")
     return [one for name, one in configurations(protocol).items() if name == WHOLE or name.startswith("small")]
 
 
@@ -57,8 +64,7 @@ def _line(value: Any) -> str:
 
 
 def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress | None) -> dict[str, Any]:
-    module = import_module(f"peerproof.spec.{configuration.protocol}.world")
-    local = local_steps(module.Model(configuration.constants), progress)
+    local = local_steps(_model(configuration), progress)
     graph = state_graph(local)
     whole = every_edge or configuration.name == WHOLE
     refused = list(_refusals(local, _calls(configuration.protocol)))
@@ -89,6 +95,11 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
     return plain
 
 
+def _model(configuration: Configuration) -> Model:
+    model: Model = import_module(f"peerproof.spec.{configuration.protocol}.world").Model(configuration.constants)
+    return model
+
+
 def _node(local: LocalSteps, place: int) -> dict[str, Any]:
     """How a node is configured, as far as it is not the default."""
     _, state = local.model.nodes[place]
@@ -109,10 +120,9 @@ def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
 
 def _calls(protocol: str) -> list[Any]:
     """The finite domain of calls: what the application may ask of any fresh node of any configuration."""
-    module = import_module(f"peerproof.spec.{protocol}.world")
     found: dict[Any, None] = {}
     for configuration in configurations(protocol).values():
-        model = module.Model(configuration.constants)
+        model = _model(configuration)
         for _, state in model.nodes:
             found.update((event.command, None) for _, event in model.offers(state) if isinstance(event, Asked))
     return list(found)

@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Notify, Pick, Received, Send, SetTimer, Step, outcomes
@@ -235,11 +236,18 @@ def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
     """The local steps of a model whose graph is explored for this."""
     system = explore(model, progress=progress).system
     spec, places = model.spec, [node for node, _ in model.nodes]
-    states = sorted((places.index(state.self_id), canonical(spec.STATE.plain(state)), state) for state in system.states)
-    messages = sorted(
-        (places.index(message.sender), places.index(message.to), spec.MESSAGE.encode(message.message).hex(), message)
-        for message in system.messages
+    states = sorted(
+        ((places.index(state.self_id), canonical(spec.STATE.plain(state)), state) for state in system.states),
+        key=itemgetter(0, 1),
     )
+    messages = sorted(
+        (
+            (places.index(message.sender), places.index(message.to), spec.MESSAGE.encode(message.message).hex(), message)
+            for message in system.messages
+        ),
+        key=itemgetter(0, 1, 2),
+    )
+    assert len({(place, plain) for place, plain, _ in states}) == len(states), "a state is shown whole"
     return LocalSteps(
         model,
         states=[state for _, _, state in states],
