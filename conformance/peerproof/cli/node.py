@@ -45,6 +45,7 @@ def _add_options(command: ArgumentParser) -> None:
     add("--set", metavar="KEY=VALUE", type=_assignment, action="append", default=[], dest="assignments", help="a pair of its own")
     add("--json", action="store_true", help="print JSON lines and not tables")
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
+    add("--run", metavar="NAME", help="of the cluster in the trace, if its nodes are to be looked at together")
     add("--random-seed", metavar="TEXT", help="fixes the node's dice")
     add("-v", "--verbose", action="count", default=0, help="log to stderr what happens (-vv: also what is passed over)")
 
@@ -114,6 +115,7 @@ def _setup(args: Namespace) -> Setup:
         assignments=tuple(args.assignments),
         random_seed=args.random_seed or token_hex(8),
         as_json=args.json,
+        run=args.run,
     )
 
 

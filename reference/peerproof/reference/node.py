@@ -43,6 +43,7 @@ class Setup:
     assignments: tuple[tuple[str, str], ...]
     random_seed: str
     as_json: bool
+    run: str | None = None  #: what the trace calls the run; None: a run of this node's own
 
 
 class RunningNode:
@@ -54,7 +55,8 @@ class RunningNode:
         self._specification: Final = setup.protocol.specification()
         opened = bound(setup.bind)
         self.self_id: Final = setup.advertise or named(opened.getsockname())
-        recorder = Recorder(self._specification, f"{self.self_id}/{setup.random_seed}", record) if record else None
+        run = setup.run or f"{self.self_id}/{setup.random_seed}"
+        recorder = Recorder(self._specification, run, record) if record else None
         self._loop: Final = asyncio.get_running_loop()
         self._done: Final = asyncio.Event()
         self._gathering: asyncio.TimerHandle | None = None

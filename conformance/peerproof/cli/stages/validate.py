@@ -1,0 +1,236 @@
+"""
+Hold logs, captures and simulations to the specification, into the tables `violations` and `verdicts`.
+
+  peerproof pipeline ingest node*.jsonl --out out && peerproof pipeline validate --in out --out out
+  peerproof pipeline validate --in out --run r1 --node a:1        show one node again: the command that each violation names
+  peerproof pipeline validate --follow logs                       watch the traces that running nodes write there
+
+A node is judged by as much of it as is logged. Replay: where every answer of chance and every effect is, the specification must
+do the same, step by step, to the state's digest. Relation: where its start is, and what happened to it, some outcome of the
+specification must explain each step; all states that it can be in are carried, up to --states. Monitor: where there are only
+messages, as in a capture, they are held to the protocol's rules for messages alone. Of a run whose nodes are replayed, the
+protocol's properties are looked at at every instant of the cluster.
+
+A verdict is accepted, rejected or undetermined; the last means that not all could be judged. Faults of the log (lines lost,
+doubled, swapped, what ingest could not read, clocks that jump) are told apart from those of the protocol.
+
+Ends with 1 if there is any violation or fault of a log. --follow runs until Ctrl-C, then ends with 1 if it has printed one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from peerproof.cli.stages.options import add_spark, count
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.validate import Validated, Validation
+    from peerproof.conformance.pipeline.work import Show
+    from peerproof.spec.wire import Plain
+
+OK, FOUND, USAGE, NOTHING = 0, 1, 2, 4
+
+#: Violations that are shown.
+EXAMPLES = 3
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("--in", type=Path, metavar="DIR", dest="place", help="a folder with batches of ingest or simulate")
+    add("--out", type=Path, metavar="DIR", help="the folder that the batch goes to")
+    add("--follow", type=Path, metavar="DIR", help="watch the traces (*.jsonl) in a folder; needs neither --in nor --out")
+    add("--run", metavar="NAME", help="with --in only: show what is found of this run's nodes together, or with --node of one")
+    add("--node", metavar="NAME", help="with --run: only this node")
+    add("--config", type=_config, default={}, metavar="JSON", help='of nodes whose log has no start, as {"max_payload": 512}')
+    add("--states", type=count, default=256, metavar="N", help="possible states of one node that are carried (default 256)")
+    add("--tries", type=count, default=20_000, metavar="N", help="ways for chance to fall, tried for one event (default 20000)")
+    add(
+        "--every",
+        type=_every,
+        default=1,
+        metavar="N",
+        help="look at the whole cluster at every N-th instant; 0: never (default 1)",
+    )
+    add_spark(parser)
+
+
+def run(args: Namespace) -> int:
+    """Judges."""
+    if problem := _contradiction(args):
+        return _complain(problem, USAGE)
+    if args.follow is not None:
+        from peerproof.conformance.pipeline.follow import follow
+
+        return follow(args.follow, _validation(args).options, sys.stdout)
+    if problem := _bad_config(args.config):
+        return _complain(f"--config: {problem}", USAGE)
+    if args.run is not None:
+        return _shown_again(args)
+    from peerproof.cli.stages.options import engine
+    from peerproof.conformance.pipeline.validate import execute
+
+    with engine(args) as spark:
+        result = execute(spark, args.out, _validation(args), _shows(args))
+    counts = _counts(result)
+    print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
+    return FOUND if counts["violations"] else OK
+
+
+def _contradiction(args: Namespace) -> str | None:
+    if args.follow is not None:
+        return "--follow needs no other folder" if args.place or args.out or args.run else None
+    if args.place is None:
+        return "needs --in DIR, with what ingest or simulate have made, or --follow DIR"
+    if args.node is not None and args.run is None:
+        return "--node needs --run: nodes of different runs may have the same name"
+    if (args.run is None) == (args.out is None):
+        return "needs --out DIR, or --run NAME to show again what was found of one run"
+    return None
+
+
+def _validation(args: Namespace) -> Validation:
+    from peerproof.conformance.pipeline.validate import Validation
+
+    place = args.follow if args.place is None else args.place
+    return Validation(place, args.config, args.states, args.tries, args.every)
+
+
+def _bad_config(config: Plain) -> str | None:
+    """Why no protocol can be configured so."""
+    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.spec.core import NodeId
+
+    problems: list[str] = []
+    for protocol in PROTOCOLS.values():
+        try:
+            protocol.configured(config, NodeId("127.0.0.1:1"), [])
+        except ValueError as error:
+            problems.append(f"{protocol.name}: {getattr(error, 'detail', None) or error}")
+        else:
+            return None
+    return "; ".join(problems)
+
+
+class _shows:  # noqa: N801  # a function with a memory
+    """Gives each step its line of progress."""
+
+    def __init__(self, args: Namespace) -> None:
+        self._quiet = args.quiet
+
+    def __call__(self, step: str) -> Show:
+        from peerproof.conformance.pipeline.progress import Progress
+
+        return Progress(f"validate, {step}", quiet=self._quiet)
+
+
+def _shown_again(args: Namespace) -> int:
+    from peerproof.conformance.pipeline.again import findings
+
+    found = list(findings(_validation(args), args.run, args.node))
+    if not found:
+        chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
+        return _complain(f"there is no {chosen} in {args.place}", NOTHING)
+    wrong = False
+    for verdict, rows in found:
+        wrong = wrong or bool(rows)
+        if args.format == "json":
+            print(
+                json.dumps({"verdict": verdict._asdict(), "violations": [dict(zip(_names(), row, strict=True)) for row in rows]})
+            )
+            continue
+        who = f"node {verdict.node}" if verdict.node else "the cluster"
+        judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
+        print(f"{who} in run {verdict.run_id}: {verdict.verdict}, by {verdict.way}: {judged}")
+        if verdict.remark:
+            print(f"  {verdict.remark}")
+        for row in rows:
+            print(_violation(dict(zip(_names(), row, strict=True)), whole=True))
+    return FOUND if wrong else OK
+
+
+def _names() -> list[str]:
+    from peerproof.conformance.pipeline.tables import VIOLATIONS
+
+    return [column.name for column in VIOLATIONS.columns]
+
+
+def _counts(result: Validated) -> dict[str, int]:
+    """How many nodes and runs have each verdict, and how many violations of each severity there are."""
+    from collections import Counter
+
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+    from peerproof.conformance.pipeline.tables import VERDICTS, VIOLATIONS
+
+    counts: Counter[str] = Counter(violations=result.success.rows(VIOLATIONS))
+    for file in result.success.files(VERDICTS):
+        table = pq.read_table(file, columns=["way", "verdict", "n_events"], partitioning=None)
+        for way, verdict, events in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            counts[f"{'runs' if way == 'cluster' else 'nodes'} {verdict}"] += 1
+            counts["events"] += 0 if way == "cluster" else events
+    for file in result.success.files(VIOLATIONS):
+        for severity in pq.read_table(file, columns=["severity"], partitioning=None).column("severity").to_pylist():
+            counts[f"violations {severity}"] += 1
+    return dict(sorted(counts.items()))
+
+
+def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
+    return {"folder": str(result.success.folder), **result.success.told, "counts": counts, "already_committed": not result.done}
+
+
+def _text(result: Validated, counts: dict[str, int]) -> str:
+    lines = [f"{counts.get('events', 0):,} events"]
+    for what in ("nodes", "runs"):
+        verdicts = [f"{counts.get(f'{what} {verdict}', 0):,} {verdict}" for verdict in ("accepted", "rejected", "undetermined")]
+        lines.append(f"{what}: {', '.join(verdicts)}")
+    severities = ("rejected", "undetermined", "log")
+    parts = [f"{counts[f'violations {name}']:,} {name}" for name in severities if f"violations {name}" in counts]
+    lines.append(f"violations: {', '.join(parts) or 'none'}")
+    lines += _examples(result)
+    if result.done:
+        took = sum(done.wall_s for done in result.done)
+        lines.append(f"{took:.1f} s; a worker took at most {max(done.peak_mib for done in result.done):.0f} MiB")
+    lines.append(f"{'committed' if result.done else 'committed before, nothing to do'}: {result.success.folder}")
+    return "\n".join(lines)
+
+
+def _examples(result: Validated) -> list[str]:
+    import pyarrow.parquet as pq
+
+    from peerproof.conformance.pipeline.tables import VIOLATIONS
+
+    shown: list[str] = []
+    for file in result.success.files(VIOLATIONS):
+        rows = pq.ParquetFile(file).read_row_group(0).slice(0, EXAMPLES - len(shown)).to_pylist()
+        shown += [_violation(row) for row in rows]
+    return shown
+
+
+def _violation(row: dict[str, object], *, whole: bool = False) -> str:
+    from peerproof.conformance.pipeline.follow import violation_text
+
+    return violation_text(row, whole=whole)
+
+
+def _config(text: str) -> Plain:
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise ArgumentTypeError(f'{text!r}: expected an object, as {{"max_payload": 512}}')
+    return plain
+
+
+def _every(text: str) -> int:
+    return 0 if text == "0" else count(text)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"peerproof pipeline validate: {message}", file=sys.stderr)
+    return code

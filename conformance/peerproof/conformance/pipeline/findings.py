@@ -1,0 +1,171 @@
+"""What was found, as rows of `violations`: with the events around it, and of a node's further ones only their number."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from peerproof.conformance.pipeline.events import Event, canonical_json
+from peerproof.conformance.pipeline.rows import Ref
+from peerproof.spec.core import Specification
+from peerproof.spec.wire import Plain
+
+#: Events around a finding.
+BEFORE: Final = 5
+AFTER: Final = 2
+
+#: Findings of one node that are told one by one.
+MOST: Final = 10
+
+#: Longer data of a finding is cut; the event itself is where `src_file`, or the run and the number, say.
+LONGEST: Final = 20_000
+
+Severity: TypeAlias = Literal["rejected", "undetermined", "log"]
+
+
+@dataclass(slots=True)
+class Finding:
+    """One divergence, or one fault of the log."""
+
+    severity: Severity
+    name: str  #: of the property, or of the fault
+    message: str
+    ref: Ref | None = None  #: the event
+    clauses: Sequence[str] = ()
+    expected: Plain = None
+    actual: Plain = None
+    after: list[Event] = field(default_factory=list)
+    before: list[Event] = field(default_factory=list)
+
+
+class Findings:
+    """The findings of one node, or of one run."""
+
+    def __init__(self, specification: Specification, run_id: str, node: str, replay: str) -> None:
+        """Texts are as columns have them; `replay` is the command that shows it again."""
+        self.divergences = 0
+        self.log_faults = 0
+        self.undetermined = 0
+        self._specification = specification
+        self._run_id = run_id
+        self._node = node
+        self._replay = replay
+        self._kept: list[Finding] = []
+        self._recent: deque[Ref] = deque(maxlen=2 * BEFORE + AFTER)
+        self._awaited: list[Finding] = []  #: those whose events after are still to come
+        self._told = 0
+
+    def passed(self, refs: Iterable[Ref]) -> None:
+        """The events that were judged last, in their order, up to `AFTER` and the last `BEFORE` at least."""
+        for ref in refs:
+            self._recent.append(ref)
+            for finding in self._awaited:
+                finding.after.append(ref.event)
+            self._awaited = [finding for finding in self._awaited if len(finding.after) < AFTER]
+
+    @property
+    def awaits(self) -> bool:
+        """Whether events are to be told one by one, because one is part of a finding."""
+        return bool(self._awaited)
+
+    def add(self, finding: Finding) -> None:
+        """One more."""
+        self.divergences += finding.severity == "rejected"
+        self.log_faults += finding.severity == "log"
+        self.undetermined += finding.severity == "undetermined"
+        if len(self._kept) >= MOST:
+            return
+        self._kept.append(finding)
+        if finding.ref is not None:
+            seq = finding.ref.event.seq
+            around = [ref.event for ref in self._recent if ref != finding.ref]
+            finding.before = [event for event in around if event.seq <= seq][-BEFORE:]
+            finding.after = [event for event in around if event.seq > seq][:AFTER]
+            if len(finding.after) < AFTER:
+                self._awaited.append(finding)
+
+    def __len__(self) -> int:
+        return self.divergences + self.log_faults + self.undetermined
+
+    def fresh(self) -> Iterator[Finding]:
+        """Those that were not given out yet."""
+        yield from self._kept[self._told :]
+        self._told = len(self._kept)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Rows of `violations`; the last one is the number of those that are not told, if there are any."""
+        for finding in self._kept:
+            yield self.row(finding)
+        if (further := len(self) - len(self._kept)) > 0:
+            where = f"node {self._node}" if self._node else "run"
+            severity = "rejected" if self.divergences else "undetermined" if self.undetermined else "log"
+            message = f"{further:,} more of this {where}"
+            yield self._run_id, self._node, None, None, None, severity, None, None, message, None, None, None, self._replay
+
+    def row(self, finding: Finding) -> tuple[Any, ...]:
+        """A row of `violations`."""
+        event = finding.ref.event if finding.ref else None
+        return (
+            self._run_id,
+            self._node,
+            event.seq if event else None,
+            ", ".join(finding.clauses) or None,
+            finding.name,
+            finding.severity,
+            _shown(finding.expected),
+            _shown(finding.actual),
+            finding.message,
+            self._context(finding, event),
+            event.src_file if event else None,
+            event.src_off if event else None,
+            self._replay,
+        )
+
+    def _context(self, finding: Finding, event: Event | None) -> str | None:
+        if event is None:
+            return None
+        around = (*finding.before, event, *finding.after)
+        return canonical_json([line(self._specification, each) for each in around])
+
+
+def line(specification: Specification, event: Event) -> dict[str, Plain]:
+    """An event as a trace line shows it, without what is not known of it; a message that was seen as bytes is decoded."""
+    shown: dict[str, Plain] = {
+        "run": event.run_id,
+        "protocol": event.protocol,
+        "impl": event.impl,
+        "node": event.node,
+        "seq": event.seq,
+        "t_us": event.t_us,
+        "kind": event.kind,
+        "peer": event.peer,
+    }
+    if event.args is not None:
+        shown["args"] = json.loads(event.args)
+    elif event.payload is not None:
+        shown["args"] = specification.MESSAGE.plain(specification.MESSAGE.decode(event.payload))
+    for name in ("picks", "effects"):
+        if (text := getattr(event, name)) is not None:
+            shown[name] = json.loads(text)
+    if event.state_hash is not None:
+        shown["state"] = event.state_hash
+    if event.refused is not None:
+        shown["refused"] = event.refused
+    return shown
+
+
+def replay_command(place: str, run_id: str, node: str, options: Sequence[str] = ()) -> str:
+    """What shows the findings of one node again, or with an empty node of a run's nodes together."""
+    chosen = ["--node", node] if node else []
+    return shlex.join(["peerproof", "pipeline", "validate", "--in", place, "--run", run_id, *chosen, *options])
+
+
+def _shown(plain: Plain) -> str | None:
+    if plain is None:
+        return None
+    text = canonical_json(plain)
+    return text if len(text) <= LONGEST else canonical_json({"cut": text[:LONGEST], "characters": len(text)})

@@ -1,0 +1,288 @@
+"""
+A run's nodes together: the protocol's properties at every instant.
+
+Nodes' clocks are their own. So their events are put into an order in which each message is received after it was sent; among
+those that may be next, the earliest by its own clock is. Each such order is one in which the run may have happened, and what must
+hold always holds at each of its instants.
+
+Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
+with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
+known any more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.pipeline.asked import Asked
+from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
+from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
+from peerproof.conformance.pipeline.rows import READ, Ref, Rows, read
+from peerproof.conformance.pipeline.steps import NodeSteps, Stepped
+from peerproof.spec.core import NodeId, Send
+from peerproof.spec.properties import Cluster, InFlight, Property
+
+#: Rows of all nodes of a run that are in memory, about.
+HELD: Final = READ
+
+#: Messages of which it is remembered that they were sent, of each sender to each receiver.
+SENT: Final = 2**12
+
+#: Messages that properties see under way; older ones that never arrived are given up.
+MOST_UNDER_WAY: Final = 64
+
+NEVER_SENT: Final = "NeverSent"
+
+
+class Place(NamedTuple):
+    """Where the events of a node lie."""
+
+    run_id: str
+    node: str
+    protocol: str
+    way: str
+    file: str
+    begin: int  #: row
+    events: int
+    until: int | None  #: the event from which its state is not known any more
+
+
+class RunCheck:
+    """The nodes of one run."""
+
+    def __init__(self, places: Sequence[Place], every: int, options: Options) -> None:
+        self._places: Final = [place for place in places if place.way == "replay"]
+        self._unseen: Final = len(places) - len(self._places)
+        first = self._places[0]
+        self._run_id, self._protocol = first.run_id, first.protocol
+        self._specification: Final = specification_of(first.protocol)
+        command = replay_command(options.place, first.run_id, "", options.arguments)
+        self.findings: Final = Findings(self._specification, first.run_id, "", command)
+        self._every: Final = every
+        always = [p for p in self._specification.PROPERTIES if p.when == "always"]
+        self._of_one: Final = [p for p in always if p.of != "cluster"]
+        self._asked: Final[dict[NodeId, list[Asked]]] = {}
+        self._asked_of_all: Final = [(p, Asked(p.holds)) for p in always if p.of == "cluster"]
+        self._told: set[str] = set()
+        self._remark = ""
+        self._instants = 0
+        self._states: dict[NodeId, Any] = {}
+        self._restarted = False
+        self._under_way: Final = UnderWay()
+        self._mail: Final = Mail()
+
+    def run(self) -> None:
+        """Look at all instants."""
+        size = max(16, HELD // len(self._places))
+        nodes = [NodeSteps(self._specification, events(p, size), leaves=p.until is not None) for p in self._places]
+        for index in Order(nodes, self._mail, self._never_sent):
+            self._step(nodes[index])
+            if nodes[index].is_lost:
+                self._states.pop(nodes[index].name, None)
+        for place, node in zip(self._places, nodes, strict=True):
+            if node.is_lost:
+                self._remark = self._remark or f"the state of {place.node} is not known to its end, so it is left out from there"
+
+    def verdict(self) -> Verdict:
+        """What came of it."""
+        if self._unseen:
+            self._remark = self._remark or f"of {self._unseen} nodes the states are not known"
+        found = self.findings
+        verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
+        events = sum(place.events for place in self._places)
+        remark = self._remark or None
+        return Verdict(
+            self._run_id,
+            self._protocol,
+            "",
+            "cluster",
+            verdict,
+            events,
+            self._instants,
+            found.divergences,
+            found.log_faults,
+            remark,
+        )
+
+    def _step(self, node: NodeSteps) -> None:
+        """One instant: a node takes its next step."""
+        stepped = node.step()
+        if stepped is None:
+            return
+        if stepped.taken is None and node.name in self._states and not self._restarted:
+            self._restarted = True
+            self._remark = (
+                f"what holds of the cluster was looked at up to the restart of {node.name} at event {stepped.ref.event.seq}: "
+                "the properties are promised for runs without restarts"
+            )
+        self._states[node.name] = stepped.state
+        self._instants += 1
+        for effect in stepped.effects:
+            if isinstance(effect, Send):
+                self._mail.sent(node.name, effect)
+                self._under_way.add(InFlight(node.name, effect.to, effect.message))
+        if stepped.received is not None:
+            self._under_way.remove(stepped.received)
+        self._look(stepped)
+
+    def _look(self, stepped: Stepped) -> None:
+        name = stepped.name
+        if name not in self._asked:
+            self._asked[name] = [Asked(holding.holds) for holding in self._of_one]
+        for holding, asked in zip(self._of_one, self._asked[name], strict=True):
+            subject = stepped.state if holding.of == "node" else stepped.taken
+            if holding.name not in self._told and subject is not None and not asked(subject):
+                self._tell(holding, stepped)
+        if self._instants % self._every == 0 and not self._restarted:
+            cluster = Cluster(self._states, self._under_way.messages)
+            for holding, asked in self._asked_of_all:
+                if holding.name not in self._told and not asked(cluster):
+                    self._tell(holding, stepped)
+
+    def _tell(self, holding: Property, stepped: Stepped) -> None:
+        self._told.add(holding.name)
+        event = stepped.ref.event
+        message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
+        self.findings.add(Finding("rejected", holding.name, message, stepped.ref, holding.clauses))
+
+    def _never_sent(self, node: NodeSteps, sender: NodeId) -> None:
+        if NEVER_SENT in self._told:
+            return
+        self._told.add(NEVER_SENT)
+        ref = node.head
+        assert ref is not None
+        message = (
+            f"{node.name} received a message from {sender} that is not in the log of {sender}: it ends early, or is of another"
+        )
+        self.findings.add(Finding("log", NEVER_SENT, message, ref))
+
+
+class UnderWay:
+    """What was sent last and has not been received. Who goes through it gets a list, the same one as long as it is the same."""
+
+    def __init__(self) -> None:
+        self._messages: dict[InFlight, None] = {}
+        self.messages: tuple[InFlight, ...] = ()
+
+    def add(self, message: InFlight) -> None:
+        """It was sent, perhaps again."""
+        self._messages.pop(message, None)
+        self._messages[message] = None
+        if len(self._messages) > MOST_UNDER_WAY:
+            del self._messages[next(iter(self._messages))]
+        self.messages = tuple(self._messages)
+
+    def remove(self, message: InFlight) -> None:
+        """It was received."""
+        if message in self._messages:
+            del self._messages[message]
+            self.messages = tuple(self._messages)
+
+
+class Mail:
+    """Which messages were sent. It forgets the oldest, and then knows that it does not know."""
+
+    def __init__(self) -> None:
+        self._sent: dict[tuple[NodeId, NodeId], tuple[set[int], deque[int]]] = {}
+
+    def sent(self, sender: NodeId, send: Send[Any]) -> None:
+        """A message was sent."""
+        known, order = self._sent.setdefault((sender, send.to), (set(), deque()))
+        key = hash(send.message)
+        if key not in known:
+            known.add(key)
+            order.append(key)
+            if len(order) > SENT:
+                known.discard(order.popleft())
+
+    def was_sent(self, sender: NodeId, to: NodeId, key: int) -> bool | None:
+        """Whether the message with this hash was; None if that is not known any more."""
+        known, order = self._sent.get((sender, to), (set(), deque()))
+        if key in known:
+            return True
+        return None if len(order) >= SENT else False
+
+
+class Order:
+    """The numbers of nodes, in an order in which they may have taken their steps."""
+
+    def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, never_sent: Any) -> None:
+        self._nodes: Final = nodes
+        self._mail: Final = mail
+        self._never_sent: Final = never_sent
+        self._numbers: dict[NodeId, int] = {}
+        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
+        self._waiting: dict[int, list[int]] = {}  #: sender -> those who wait for a message of it
+
+    def __iter__(self) -> Iterator[int]:
+        self._numbers = {node.name: number for number, node in enumerate(self._nodes)}
+        for number in range(len(self._nodes)):
+            self._put(number)
+        while self._ready or self._waiting:
+            if not self._ready:
+                self._break_the_circle()
+            _, number = heappop(self._ready)
+            yield number
+            self._put(number)
+            for other in self._waiting.pop(number, ()):
+                self._put(other)
+
+    def _put(self, number: int) -> None:
+        """What this node does next is ready, or waits for a message to be sent."""
+        node = self._nodes[number]
+        if node.head is None:
+            return
+        message = node.message
+        if message is not None and self._mail.was_sent(message.sender, message.to, node.key) is False:
+            sender = self._numbers.get(message.sender)
+            if sender is not None and sender != number and self._nodes[sender].head is not None:
+                self._waiting.setdefault(sender, []).append(number)
+                return
+            if sender is not None and not self._nodes[sender].is_lost:
+                self._never_sent(node, message.sender)
+        heappush(self._ready, (node.now, number))
+
+    def _break_the_circle(self) -> None:
+        """Each waits for another: something is wrong with their logs. The earliest goes on."""
+        waiting = [(self._nodes[number].now, number, sender) for sender, numbers in self._waiting.items() for number in numbers]
+        now, number, sender = min(waiting)
+        self._waiting[sender].remove(number)
+        if not self._waiting[sender]:
+            del self._waiting[sender]
+        self._never_sent(self._nodes[number], self._nodes[sender].name)
+        heappush(self._ready, (now, number))
+
+
+def events(place: Place, size: int) -> Iterator[Ref]:
+    """The events of a node whose state is known, in their order; an event that comes again is left out."""
+    expected: int | None = None
+    left, skip = place.events, place.begin
+    groups: list[int] = []
+    with pq.ParquetFile(place.file) as opened:
+        counts = [opened.metadata.row_group(n).num_rows for n in range(opened.num_row_groups)]
+    for number, count in enumerate(counts):
+        if skip >= count and not groups:
+            skip -= count
+        elif sum(counts[n] for n in groups) < skip + left:
+            groups.append(number)
+    for batch in read(Path(place.file), groups, size):
+        rows = Rows(batch.slice(skip, left)) if skip < batch.num_rows else None
+        skip = max(0, skip - batch.num_rows)
+        if rows is None:
+            continue
+        for index, seq in enumerate(rows.seqs.tolist()):
+            if expected is not None and seq < expected:
+                continue
+            if seq == place.until or (expected is not None and seq > expected):
+                return
+            yield Ref(rows, index)
+            expected = seq + 1
+        left -= len(rows)
+        if not left:
+            return

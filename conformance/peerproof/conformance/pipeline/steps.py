@@ -1,0 +1,103 @@
+"""The steps of one node, one after the other, as the specification takes them with the recorded answers of chance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.pipeline.rows import Ref
+from peerproof.conformance.pipeline.tables import text_of
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Specification, Step
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.properties import InFlight, Taken
+from peerproof.spec.trace import LINE, Script, WrongAnswer
+
+_MICROSECONDS: Final = 1000
+_PICKS: Final = LINE.forms["picks"]
+
+
+class Stepped(NamedTuple):
+    """A step."""
+
+    name: NodeId
+    ref: Ref
+    state: Any
+    effects: tuple[Any, ...]
+    taken: Taken | None  #: None for a start
+    received: InFlight | None
+
+
+class NodeSteps:
+    """One node. `head` is its next event, `message` what it receives then; None if there is none."""
+
+    def __init__(self, specification: Specification, events: Iterator[Ref], *, leaves: bool) -> None:
+        """`leaves`: what it knows after these events is not known."""
+        self.head: Ref | None = None
+        self.key = 0  #: of the message: others have others, but for one in 2^64
+        self.now = 0  #: microseconds on the node's clock, at the next event
+        self.message: InFlight | None = None
+        self.is_lost = False
+        self.name = NodeId("")
+        self._specification: Final = specification
+        self._events: Final = events
+        self._leaves: Final = leaves
+        self._event: Any = None
+        self._state: Any = None
+        self._advance()
+
+    def step(self) -> Stepped | None:
+        """Takes the next step; None if its state is not known any more, and then it takes no other."""
+        ref, event, received = self.head, self._event, self.message
+        assert ref is not None
+        before = self._state
+        try:
+            step, taken = self._stepped(ref, event)
+        except (MalformedMessage, WrongAnswer, NotEnabled, ValueError):
+            self.is_lost, self.head, self.message = True, None, None
+            return None
+        self._state = step.state
+        self._advance()
+        of_step = Taken(before, event, step.state, step.effects) if taken else None
+        return Stepped(self.name, ref, step.state, step.effects, of_step, received)
+
+    def _stepped(self, ref: Ref, event: Any) -> Any:
+        if event is None:
+            return self._specification.initial(self.name, self._specification.CONFIG.value(_json(ref, "args"))), False
+        pick = Script(_PICKS.value(_json(ref, "picks")))
+        refused = ref.rows.is_set("refused") and ref.rows.texts("refused")[ref.at] is not None
+        try:
+            step = self._specification.step(self._state, event, pick)
+        except NotEnabled:
+            if not refused:
+                raise
+            return Step(self._state), True
+        pick.finish()
+        return step, True
+
+    def _advance(self) -> None:
+        self.head, self._event, self.message = next(self._events, None), None, None
+        if self.head is None:
+            self.is_lost = self._leaves
+            return
+        rows, at = self.head
+        self.name = NodeId(text_of(rows.node))
+        self.now = int(rows.times[at])
+        now, kind = Instant(self.now // _MICROSECONDS), rows.kinds[at]
+        specification = self._specification
+        try:
+            if kind == "recv":
+                message = specification.MESSAGE.value(_json(self.head, "args"))
+                self._event = Received(now, NodeId(rows.peers[at] or ""), message)
+                self.message = InFlight(self._event.sender, self.name, message)
+                self.key = hash(message)
+            elif kind == "timer":
+                self._event = Expired(now, specification.TIMER.value(_json(self.head, "args")))
+            elif kind == "api":
+                self._event = Asked(now, specification.COMMAND.value(_json(self.head, "args")))
+        except MalformedMessage:
+            self.is_lost, self.head = True, None
+
+
+def _json(ref: Ref, name: str) -> Any:
+    return json.loads(ref.rows.texts(name)[ref.at] or "null")

@@ -1,0 +1,96 @@
+"""
+One node's clock and timers: does time go on, and does a timer run out when it should?
+
+A clock that jumps is a fault of the log. A timer that was set by the node itself and runs out early, or one that it never set,
+is its own fault. How late a timer may be depends on the machine, so only what no machine explains is told, as a jump.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from peerproof.conformance.pipeline.findings import Finding
+from peerproof.conformance.pipeline.rows import Ref, Rows
+
+#: Microseconds by which a timer may be early: clocks are read in milliseconds, and event loops round.
+EARLY: Final = 50_000
+
+#: Microseconds by which a timer may be late.
+LATE: Final = 60_000_000
+
+JUMPED, TOO_EARLY, NEVER_SET = "ClockJumps", "TimerIsEarly", "TimerIsSet"
+
+_MILLISECOND: Final = 1000
+
+# Effects are JSON with sorted members; a quote within a string is written with an escape, so that this is no part of one.
+_SET: Final = re.compile(r'\{"set_timer":\{"after":(\d+),"timer":(\{[^{}]*\})\}\}|\{"cancel_timer":\{"timer":(\{[^{}]*\})\}\}')
+_HINT: Final = '_timer":{'
+
+
+class Timing:
+    """The clock and the timers of one node."""
+
+    def __init__(self) -> None:
+        self._now: int | None = None
+        self._due: dict[str, int] = {}  #: timers that run, by their JSON
+        self._is_known = False  #: which timers run
+
+    def lose(self) -> None:
+        """Events are missing: which timers run is not known any more."""
+        self._is_known = False
+
+    def take(self, rows: Rows, begin: int, end: int) -> Iterator[Finding]:
+        """The next events."""
+        times = rows.times[begin:end]
+        if (self._now is None or times[0] >= self._now) and (times[1:] >= times[:-1]).all():
+            self._now = int(times[-1])
+        else:
+            yield from self._backwards(rows, begin, times.tolist())
+        if rows.is_null("effects"):
+            return
+        effects, kinds = rows.texts("effects"), rows.kinds
+        for index in range(begin, end):
+            if _HINT in effects[index] or kinds[index] == "timer":
+                yield from self._timers(rows, index, kinds[index], effects[index])
+
+    def _backwards(self, rows: Rows, begin: int, times: list[int]) -> Iterator[Finding]:
+        for index, now in enumerate(times, begin):
+            before, self._now = self._now, now
+            if before is not None and now < before:
+                self._moved(now - before)
+                message = f"the clock goes back by {before - now:,} microseconds"
+                yield Finding("log", JUMPED, message, Ref(rows, index), expected={"at least": before}, actual=now)
+
+    def _timers(self, rows: Rows, index: int, kind: str, effects: str) -> Iterator[Finding]:
+        now = int(rows.times[index])
+        if kind == "start":
+            self._due, self._is_known = {}, True
+        if not self._is_known:
+            return
+        if kind == "timer":
+            yield from self._ran_out(rows, index, now)
+        for after, timer, cancelled in _SET.findall(effects):
+            if timer:
+                self._due[timer] = now + int(after) * _MILLISECOND
+            else:
+                self._due.pop(cancelled, None)
+
+    def _ran_out(self, rows: Rows, index: int, now: int) -> Iterator[Finding]:
+        ref = Ref(rows, index)
+        timer = rows.texts("args")[index]
+        due = self._due.pop(timer, None)
+        if due is None:
+            yield Finding("rejected", NEVER_SET, f"the timer {timer} runs out, which was not set", ref)
+        elif now < due - EARLY:
+            message = f"the timer {timer} runs out {(due - now) / 1000:,.0f} milliseconds early"
+            yield Finding("rejected", TOO_EARLY, message, ref, expected={"at least": due}, actual=now)
+        elif now > due + LATE:
+            self._moved(now - due)
+            late = f"{(now - due) / 1_000_000:,.0f} seconds late"
+            message = f"the timer {timer} runs out {late}: the clock jumps, or the node stood still"
+            yield Finding("log", JUMPED, message, ref, expected=due, actual=now)
+
+    def _moved(self, by: int) -> None:
+        self._due = {timer: due + by for timer, due in self._due.items()}
