@@ -50,6 +50,8 @@ long: check docs
 	@mkdir -p build
 	$(BIN)/peerproof lint
 	$(BIN)/peerproof coverage > build/clauses.txt
+	$(BIN)/peerproof generate --check
+	$(BIN)/peerproof prove
 	$(BIN)/peerproof model-check
 	$(BIN)/peerproof graph scuttlebutt --size medium
 	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec

@@ -105,8 +105,9 @@ def test_every_divergence_flag_has_its_variant() -> None:
 
 def test_every_file_of_vectors_catches_a_mistake() -> None:
     catching = {vector.file for variant in VARIANTS for vector in _made_for(variant)}
+    by_hand = {vector.file for vector in _written() if "model" not in vector.body}  # the others: test_counterexample_vectors.py
 
-    assert {vector.file for vector in _written()} == catching
+    assert by_hand == catching
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 """
-Explains a clause: its text, and what holds it: code, vectors, properties, models.
+Explains a clause: its text, and what holds it: code, vectors, properties, models, proofs.
 
   peerproof explain B-14        a clause of the protocol's document
   peerproof explain BA-07       a decision where the document leaves something open
@@ -62,6 +62,7 @@ def explained(clauses: prose.Clauses, name: str, suite: Suite) -> str:
         ("code", code),
         ("vectors", vectors),
         ("properties", clauses.properties.get(name, [])),
+        ("proofs", clauses.proofs.get(name, [])),
         ("models", clauses.models.get(name, [])),
         ("cited by", beside),
     )

@@ -1,5 +1,5 @@
 """
-The clauses of a protocol, and what cites them: code, vectors, properties, models.
+The clauses of a protocol, and what cites them: code, vectors, properties, models, proofs.
 
 A protocol's prose, `spec/PROTOCOL.md`, has a list item for each clause and decision:
 
@@ -80,6 +80,21 @@ class Clauses:
         for path in code_of(self.protocol):
             for clause, citation in _cited_by_code(path):
                 found.setdefault(clause, []).append(citation)
+        return found
+
+    @cached_property
+    def proofs(self) -> Mapping[str, list[str]]:
+        """Names of the proofs about each id; empty if Z3 is not installed."""
+        from peerproof.conformance.proofs.proof import ProverMissing, load, proven_protocols
+
+        try:
+            every = load(self.protocol) if self.protocol in proven_protocols() else ()
+        except ProverMissing:
+            every = ()
+        found: dict[str, list[str]] = {}
+        for proof in every:
+            for clause in proof.clauses:
+                found.setdefault(clause, []).append(proof.name)
         return found
 
     @cached_property

@@ -2,8 +2,8 @@
 The clause matrix: which clause is held by what.
 
 A row for each clause and decision; columns for the code that cites it, the vectors that demand it, the properties that watch
-over it and the models that cover it. A row that says "Not testable, because …" may be empty; any other without code or
-without a vector is a hole.
+over it, the models that cover it and the proofs about it. A row that says "Not testable, because …" may be empty; any other
+without code or without a vector is a hole.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Row:
     vectors: tuple[str, ...]  #: ids
     properties: tuple[str, ...]
     models: tuple[str, ...]
+    proofs: tuple[str, ...]
     untestable: str | None  #: the reason
 
     @property
@@ -50,6 +51,7 @@ def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
             vectors=tuple(by_clause.get(clause.id, ())),
             properties=tuple(clauses.properties.get(clause.id, ())),
             models=tuple(clauses.models.get(clause.id, ())),
+            proofs=tuple(clauses.proofs.get(clause.id, ())),
             untestable=clause.untestable,
         )
         for clause in sorted(clauses.with_level, key=lambda clause: in_order(clause.id))
@@ -64,8 +66,8 @@ def in_order(clause: str) -> tuple[int, str, int]:
 
 def as_text(rows: Sequence[Row]) -> str:
     """The matrix for a terminal, the holes after it."""
-    cells = [("clause", "level", "vectors", "code", "properties", "models"), *map(_cells, rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(5)]
+    cells = [("clause", "level", "vectors", "code", "properties", "models", "proofs"), *map(_cells, rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(6)]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in cells]
     return "\n".join([*lines, "", *summary(rows)])
 
@@ -79,6 +81,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         first + (f" +{len(others)}" if others else ""),
         ", ".join(row.properties) or "-",
         ", ".join(row.models) or "-",
+        ", ".join(row.proofs) or "-",
     )
 
 
@@ -93,13 +96,13 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 def as_markdown(rows: Sequence[Row]) -> str:
     """The matrix as a table for the documentation, everything by name."""
-    lines = ["| clause | level | code | vectors | properties | models |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| clause | level | code | vectors | properties | models | proofs |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         vectors = "<br>".join(f"`{name.split('/', 1)[1]}`" for name in row.vectors)
         if row.untestable:
             vectors = f"{vectors} not testable, because {row.untestable}".strip()
         code = "<br>".join(f"`{name}`" for name in row.code)
-        cells = (row.clause, row.level, code, vectors, ", ".join(row.properties), ", ".join(row.models))
+        cells = (row.clause, row.level, code, vectors, *map(", ".join, (row.properties, row.models, row.proofs)))
         lines.append(
             f"| {' | '.join(cell or ('**hole**' if at in _NEEDED and row.holes else '–') for at, cell in enumerate(cells))} |"
         )
