@@ -23,6 +23,11 @@ def schema(name: str) -> Path:
     return _first(_PACKAGE / "schemas", _SOURCE_TREE / "schemas") / f"{name}.schema.json"
 
 
+def examples() -> list[Path]:
+    """The example traces."""
+    return sorted(_first(_PACKAGE / "examples", _SOURCE_TREE / "examples").glob("*.jsonl"))
+
+
 def clauses_root() -> Path:
     """The folder of the protocols' clauses and decisions in prose, `PROTOCOL.md` in it."""
     return _first(_PACKAGE / "clauses", _SOURCE_TREE.parent / "spec")

@@ -1,9 +1,10 @@
 """
 All stages in order: simulate or ingest, validate, measure, report.
 
-  peerproof pipeline run node*.jsonl --out out                                    logs
-  peerproof pipeline run cluster.pcap --input pcap --protocol scuttlebutt --out out    a capture
-  peerproof pipeline run --simulate scuttlebutt --runs 100 --out out              a campaign
+  peerproof pipeline run --examples --out out             the bundled example traces; one of them is wrong
+  peerproof pipeline run node*.jsonl --out out            logs
+  peerproof pipeline run cluster.pcap --input pcap --protocol scuttlebutt --out out
+  peerproof pipeline run --simulate scuttlebutt --runs 100 --out out
 
 It can be killed at any moment: the same command again does what is left. The page is out/report.html. What each stage does,
 and its further options, `peerproof pipeline STAGE --help` says; they can be run one by one in the same folder.
@@ -20,11 +21,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peerproof.cli.stages.measure import add_shared_clock
 from peerproof.cli.stages.options import add_out, add_spark, count
+from peerproof.conformance.sources import examples, shown
 
 if TYPE_CHECKING:
     from peerproof.conformance.pipeline.execution import Engine
@@ -41,6 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--protocol", metavar="NAME", help="of a capture: whose messages these are")
     add("--port", action="append", default=[], metavar="N", help="of a capture: leave out the packets of all other ports")
     add_shared_clock(parser)
+    add("--examples", action="store_true", help="no files of one's own: the bundled example traces")
     add("--simulate", metavar="PROTOCOL", help="no files: simulate this protocol")
     add("--runs", type=count, metavar="N", help="with --simulate: how many")
     add("--grid", metavar="FILE", help="with --simulate: the configurations, in YAML")
@@ -56,6 +58,9 @@ def run(args: Namespace) -> int:
     if problem := _contradiction(args):
         print(f"peerproof pipeline run: {problem}", file=sys.stderr)
         return USAGE
+    if args.examples:
+        args.files = [shown(path) for path in examples()]
+        args.shared_clock = True
     begun = time.monotonic()
     told: dict[str, Any] = {}
     worst = OK
@@ -75,15 +80,20 @@ def run(args: Namespace) -> int:
 
 
 def _contradiction(args: Namespace) -> str | None:
-    if args.simulate:
+    if args.simulate or args.examples:
+        kind = "--simulate" if args.simulate else "--examples"
         for option in ("files", "input", "mapping", "protocol", "port", "shared_clock"):
             if getattr(args, option):
-                return f"--simulate reads no files; leave out {'them' if option == 'files' else '--' + option.replace('_', '-')}"
+                name = "the files" if option == "files" else f"--{option.replace('_', '-')}"
+                return f"{kind} reads no other files: leave out {name}"
+    if args.simulate:
+        if args.examples:
+            return "either --simulate or --examples"
         return None if args.runs else "--simulate needs --runs N"
     for option in ("runs", "grid", "seed"):
         if getattr(args, option):
             return f"--{option} is for --simulate"
-    return None if args.files else "needs files, or --simulate PROTOCOL --runs N"
+    return None if args.files or args.examples else "needs files, --examples, or --simulate PROTOCOL --runs N"
 
 
 def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
@@ -97,7 +107,7 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
     else:
         ports = [("--port", port) for port in args.port]
         given = [("--format", args.input), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
-        files = [str(Path(name)) if not name.startswith("-") else f"./{name}" for name in args.files]
+        files = [f"./{name}" if name.startswith("-") else name for name in args.files]
         first = ("ingest", [*files, *_given(given), *out, *common, *(["--json"] if args.format == "json" else [])])
     return [
         first,

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, plain_text, shortened
 
-COLUMN: Final = 230  #: from one participant's line to the next
+COLUMN: Final = 400  #: from one participant's line to the next
 ROW: Final = 34
 MARGIN: Final = 120
 HEAD: Final = 46
 
 #: Characters of a label, which has the width of about a column; the whole of it is in the text below the picture.
-LABEL: Final = 60
+LABEL: Final = 48
 
 #: Stands before what diverges.
 MARK: Final = "✗ "
@@ -67,7 +67,7 @@ def _happenings(line: Mapping[str, Any], *, diverges: bool) -> Iterator[Arrow | 
 def svg(graph: MessageGraph, name: str, title: str) -> str:
     """The picture; `name` is an id that the page has once. What it shows is said by `graph.text()`."""
     columns = {participant: MARGIN + COLUMN * number for number, participant in enumerate(graph.participants)}
-    width = 2 * MARGIN + COLUMN * max(0, len(columns) - 1)
+    width = MARGIN + COLUMN * max(1, len(columns))
     height = HEAD + ROW * (len(graph.happenings) + 1)
     parts = [
         f'<svg class="graph" role="img" aria-labelledby="{name}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',

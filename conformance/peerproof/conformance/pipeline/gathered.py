@@ -136,7 +136,9 @@ def _violations(found: Gathered) -> None:
         for row in _counted(batch, ("severity", "property")):
             severities[row["severity"], row["property"] or ""] += row["count_all"]
         for row in batch.to_pylist():
-            kind = row["severity"], row["property"] or ""
+            if row["property"] is None:  # the number of a node's further ones
+                continue
+            kind = row["severity"], row["property"]
             if kind not in first and len(first) < SHOWN:
                 first[kind] = row
             elif len(further[row["severity"]]) < SHOWN:

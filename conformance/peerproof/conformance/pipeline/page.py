@@ -103,7 +103,7 @@ def _number(value: object) -> str:
 
 def _events(found: Gathered) -> str:
     of = f" of {', '.join(map(_text, found.protocols))}" if found.protocols else ""
-    return f"{found.runs:,} runs{of}, {found.events:,} events."
+    return f"{found.runs:,} run{'s' if found.runs != 1 else ''}{of}, {found.events:,} events."
 
 
 def _verdicts(found: Gathered) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _verdicts(found: Gathered) -> Iterator[str]:
         (3, 4, 5),
     )
     if found.severities:
-        kinds = [(SEVERITIES.get(severity, severity), name or "(more of the same node)", count) for (severity, name), count in found.severities.items()]
+        kinds = [(SEVERITIES.get(severity, severity), name or "nodes with more than are told", count) for (severity, name), count in found.severities.items()]
         yield _table("What was found", ("severity", "property, or fault of the log", "times"), kinds, (2,))
     if found.remarks:
         yield _table("Why not all was judged", ("reason", "nodes or runs"), list(found.remarks.items()), (1,))
@@ -137,7 +137,7 @@ def _divergences(found: Gathered) -> Iterator[str]:
 def _divergence(number: int, row: Row) -> Iterator[str]:
     where = f"node {row['node']}" if row["node"] else "all nodes"
     at = "" if row["seq"] is None else f", event {row['seq']}"
-    title = f"{number}. {row['property'] or 'more'}: {where}{at}, run {row['run_id']}"
+    title = f"{number}. {row['property']}: {where}{at}, run {row['run_id']}"
     yield f'<article aria-labelledby="divergence-{number}">\n<h3 id="divergence-{number}">{_text(title)}</h3>'
     yield f'<p class="severity {_text(row["severity"])}">{_text(SEVERITIES.get(row["severity"], row["severity"]))}</p>'
     yield f"<p>{_text(row['message'])}</p>"

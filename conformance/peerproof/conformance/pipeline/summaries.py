@@ -87,7 +87,10 @@ def summarised(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, .
     for batch in metrics:
         config = configs.take(pc.index_in(batch.column("run_id"), runs))
         rows = pa.table(
-            {"config": config.dictionary_decode(), **{name: batch.column(name) for name in ("protocol", "metric", "unit", "value")}}
+            {
+                "config": config.dictionary_decode(),
+                **{name: batch.column(name) for name in ("protocol", "metric", "unit", "value")},
+            }
         )
         counted = rows.group_by(["protocol", "config", "metric", "unit", "value"]).aggregate([([], "count_all")])
         for row in counted.to_pylist():

@@ -327,7 +327,7 @@ VECTOR_RESULTS: Final = Table(
     ("vector_id", "impl"),
     (
         Column("suite_version", Type.TEXT, "the version of the suite"),
-        Column("vector_id", Type.TEXT, "the vector"),
+        Column("vector_id", Type.TEXT, "the vector, and after # the part of it that is judged by itself"),
         Column("impl", Type.TEXT, "the implementation or mutant"),
         Column("verdict", Type.TEXT, "as `peerproof run` gives it"),
         Column("expected", Type.TEXT, "what was expected, where it failed", nullable=True),

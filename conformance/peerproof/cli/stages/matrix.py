@@ -1,0 +1,105 @@
+"""
+The conformance vectors on several implementations at once, or on many variants of one, into the table `vector_results`.
+
+  peerproof pipeline matrix --impl './adapter-1' --impl './adapter-2' --out out
+  peerproof pipeline matrix --impl reference --impl py:my_package.adapter:Adapter -k 'layer:codec' --out out
+
+Verdicts are those of `peerproof run` with the same seed; a failing one comes with what was expected and what was found.
+An implementation is known by how it is called: after it was changed, take another folder. On a cluster it must be installed
+on every machine. Ends with 1 if anything fails.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from peerproof.cli import options
+from peerproof.cli.implementation import REFERENCE, tell_unusable
+from peerproof.cli.stages.options import add_out, add_spark
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.batches import Success
+    from peerproof.conformance.pipeline.matrix import Matrix
+
+OK, WRONG, NOTHING = 0, 1, 4
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument(
+        "--impl",
+        action="append",
+        metavar="WHAT",
+        help="'COMMAND ARGS', tcp://HOST:PORT, py:MODULE:CLASS, or reference; may be repeated (default: reference)",
+    )
+    options.add_selection(parser)
+    options.add_vectors(parser)
+    parser.add_argument("--seed", default="0", metavar="TEXT", help="of everything that is drawn by lot (default: 0)")
+    parser.add_argument("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    add_out(parser)
+    add_spark(parser)
+
+
+def run(args: Namespace) -> int:
+    """Tries the cases."""
+    from peerproof.cli.stages.options import engine, tell
+    from peerproof.conformance.adapter import Unusable
+    from peerproof.conformance.cases import cases
+    from peerproof.conformance.pipeline.matrix import Matrix, check, execute
+    from peerproof.conformance.pipeline.progress import Progress
+
+    suite = options.suite(args)
+    selected = cases(suite, options.selected(args, suite))
+    if not selected:
+        print("peerproof pipeline matrix: no case is selected", file=sys.stderr)
+        return NOTHING
+    implementations = list(dict.fromkeys(args.impl or ["reference"]))
+    todo = Matrix(suite, selected, implementations, REFERENCE, args.seed, args.strict)
+    progress = Progress("matrix", quiet=args.quiet)
+    try:
+        check(todo)
+        with engine(args) as spark:
+            try:
+                result = execute(spark, args.out, todo, progress)
+            finally:
+                progress.clear()
+            if args.format == "text":
+                tell(args, spark, result)
+    except Unusable as error:
+        return tell_unusable(error)
+    counts = _counts(todo, result.success)
+    shown = {"folder": str(result.success.folder), **result.success.told, "verdicts": counts}
+    print(json.dumps(shown) if args.format == "json" else _text(counts), flush=True)
+    return WRONG if _wrong(counts) else OK
+
+
+def _counts(todo: Matrix, success: Success) -> dict[str, dict[str, int]]:
+    """Implementation -> verdict -> cases."""
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+    from peerproof.conformance.pipeline.tables import VECTOR_RESULTS
+
+    counts: dict[str, dict[str, int]] = {implementation: {} for implementation in todo.implementations}
+    for file in success.files(VECTOR_RESULTS):
+        rows = pq.read_table(file, columns=["impl", "verdict"], partitioning=None).group_by(["impl", "verdict"])
+        for row in rows.aggregate([([], "count_all")]).to_pylist():
+            of = counts[row["impl"]]
+            of[row["verdict"]] = of.get(row["verdict"], 0) + row["count_all"]
+    return counts
+
+
+def _text(counts: dict[str, dict[str, int]]) -> str:
+    width = max(map(len, counts))
+    return "\n".join(
+        f"{name:{width}}  {', '.join(f'{number:,} {verdict}' for verdict, number in sorted(of.items()))}"
+        for name, of in counts.items()
+    )
+
+
+def _wrong(counts: dict[str, dict[str, int]]) -> bool:
+    from peerproof.conformance.result import STATUSES
+
+    return any(STATUSES[verdict] for of in counts.values() for verdict in of)
