@@ -63,6 +63,7 @@ class shows:  # noqa: N801  # a function with a memory
         self._stage, self._quiet = stage, quiet
 
     def __call__(self, step: str) -> Show:
+        """For the step of this name."""
         from peerproof.conformance.pipeline.progress import Progress
 
         return Progress(f"{self._stage}, {step}", quiet=self._quiet)

@@ -70,7 +70,7 @@ def svg(graph: MessageGraph, name: str, title: str) -> str:
     width = MARGIN + COLUMN * max(1, len(columns))
     height = HEAD + ROW * (len(graph.happenings) + 1)
     parts = [
-        f'<svg class="graph" role="img" aria-labelledby="{name}" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+        f'<svg class="graph" role="img" aria-labelledby="{name}" width="{width}" height="{height}">',
         f'<title id="{name}">{escape(shown(title))}</title>',
     ]
     for participant, x in columns.items():

@@ -64,7 +64,13 @@ def _axes(height: float, name: str, title: str) -> Iterator[tuple[Axes, list[str
     from matplotlib.figure import Figure
 
     # Text stays text, for readers and searches; a dollar sign is one; ids follow from the name.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "text.parse_math": False, "font.size": 9, "font.family": "DejaVu Sans"}
+    settings: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "text.parse_math": False,
+        "font.size": 9,
+        "font.family": "DejaVu Sans",
+    }
     with rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # signs that the font lacks, and that a browser has
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
@@ -74,7 +80,9 @@ def _axes(height: float, name: str, title: str) -> Iterator[tuple[Axes, list[str
         made: list[str] = []
         yield axes, made
         written = io.StringIO()
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}, transparent=True)
+        figure.savefig(
+            written, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}, transparent=True
+        )
     made.append(_inline(written.getvalue(), name, title))
 
 

@@ -62,7 +62,9 @@ class Gathered:
     reasons: Mapping[str, int] = field(default_factory=dict)
     quarantined: Sequence[Row] = ()
     summaries: Sequence[Row] = ()
-    curves: Mapping[tuple[str, str], Sequence[tuple[int, float]]] = field(default_factory=dict)  #: protocol, metric -> round, mean
+    curves: Mapping[tuple[str, str], Sequence[tuple[int, float]]] = field(
+        default_factory=dict
+    )  #: protocol, metric -> round, mean
 
     @property
     def validated(self) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,7 +56,7 @@ class Matrix:
     reference: Sequence[str]  #: the command that is the reference
     seed: str = "0"
     strict: bool = False
-    patience: Patience = Patience()
+    patience: Patience = field(default_factory=Patience)
 
     def options(self) -> dict[str, Any]:
         """What a unit must know beside its cases."""
@@ -93,8 +94,6 @@ class Matrix:
 
 def code_of(ids: Iterable[str]) -> str:
     """A short name of a selection of cases."""
-    from hashlib import sha256
-
     return sha256("\n".join(ids).encode()).hexdigest()[:16]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -148,7 +149,7 @@ def _together(batch: Batch, alone: Sequence[Unit]) -> list[Unit]:
     bounds = [SLOTS * number // max(1, count) for number in range(count + 1)]
     return [
         Unit(len(alone) + number, {"files": files, "slots": [low, high]})
-        for number, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False))
+        for number, (low, high) in enumerate(pairwise(bounds))
     ]
 
 

@@ -86,10 +86,14 @@ def _section(name: str, title: str, parts: Iterable[str]) -> Iterator[str]:
 def _table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[int] = ()) -> str:
     """A table; the columns in `numbers` stand to the right. Cells are texts."""
     scope = "".join(f'<th scope="col">{_text(head)}</th>' for head in heads)
-    lines = [f'<div class="wide" role="region" aria-label="{_text(caption)}" tabindex="0"><table><caption>{_text(caption)}</caption>']
+    lines = [
+        f'<div class="wide" role="region" aria-label="{_text(caption)}" tabindex="0"><table><caption>{_text(caption)}</caption>'
+    ]
     lines.append(f"<thead><tr>{scope}</tr></thead><tbody>")
     for row in rows:
-        first, *rest = (f'class="number">{_number(cell)}' if place in numbers else f">{_text(cell)}" for place, cell in enumerate(row))
+        first, *rest = (
+            f'class="number">{_number(cell)}' if place in numbers else f">{_text(cell)}" for place, cell in enumerate(row)
+        )
         lines.append(f'<tr><th scope="row" {first}</th>' + "".join(f"<td {cell}</td>" for cell in rest) + "</tr>")
     lines.append("</tbody></table></div>")
     return "\n".join(lines)
@@ -118,7 +122,10 @@ def _verdicts(found: Gathered) -> Iterator[str]:
         (3, 4, 5),
     )
     if found.severities:
-        kinds = [(SEVERITIES.get(severity, severity), name or "nodes with more than are told", count) for (severity, name), count in found.severities.items()]
+        kinds = [
+            (SEVERITIES.get(severity, severity), name or "nodes with more than are told", count)
+            for (severity, name), count in found.severities.items()
+        ]
         yield _table("What was found", ("severity", "property, or fault of the log", "times"), kinds, (2,))
     if found.remarks:
         yield _table("Why not all was judged", ("reason", "nodes or runs"), list(found.remarks.items()), (1,))
@@ -172,10 +179,18 @@ def _input(found: Gathered) -> Iterator[str]:
         rows = [(reason, REASONS.get(reason, ""), count) for reason, count in found.reasons.items()]
         yield _table("Quarantined, by reason", ("reason", "what it means", "records"), rows, (2,))
         examples = [
-            (f"{row['src_file']}, {'' if row['line_no'] is None else row['line_no']}", row["src_off"], row["reason_code"], row["detail"], repr(row["raw"][:80])[2:-1])
+            (
+                f"{row['src_file']}, {'' if row['line_no'] is None else row['line_no']}",
+                row["src_off"],
+                row["reason_code"],
+                row["detail"],
+                repr(row["raw"][:80])[2:-1],
+            )
             for row in found.quarantined
         ]
-        yield _table(f"The first {len(examples)}", ("file and line or packet", "byte", "reason", "detail", "begins"), examples, (1,))
+        yield _table(
+            f"The first {len(examples)}", ("file and line or packet", "byte", "reason", "detail", "begins"), examples, (1,)
+        )
 
 
 def _figures(found: Gathered) -> Iterator[str]:
@@ -187,7 +202,9 @@ def _figures(found: Gathered) -> Iterator[str]:
     for row in found.summaries:
         by_metric[row["protocol"], row["metric"], row["unit"]].append(row)
     order = {name: place for place, name in enumerate(ABOUT)}
-    for number, ((protocol, metric, unit), rows) in enumerate(sorted(by_metric.items(), key=lambda item: (item[0][0], order.get(item[0][1], 99)))):
+    for number, ((protocol, metric, unit), rows) in enumerate(
+        sorted(by_metric.items(), key=lambda item: (item[0][0], order.get(item[0][1], 99)))
+    ):
         names = configuration_names(row["config_json"] for row in rows)
         named = [(names[row["config_json"]], row) for row in rows]
         yield f"<h3>{_text(protocol)}: {_text(metric)}</h3>\n<p>{_text(ABOUT.get(metric, ''))} ({_text(unit)})</p>"
@@ -195,7 +212,8 @@ def _figures(found: Gathered) -> Iterator[str]:
         yield f"<figure>{figures.ranges(named, unit, f'figure-{number}', title)}</figure>"
         if points := found.curves.get((protocol, metric)):
             title = f"{metric} of {protocol} by round, mean of all nodes"
-            yield f"<figure>{figures.curve(points, unit, f'curve-{number}', title)}<figcaption>{_text(title)}</figcaption></figure>"
+            drawn = figures.curve(points, unit, f"curve-{number}", title)
+            yield f"<figure>{drawn}<figcaption>{_text(title)}</figcaption></figure>"
         heads = ("configuration", "count", "total", "least", "mean", *PERCENTILES, "most")
         cells = [(label, *(row[head] for head in heads[1:])) for label, row in named[:LISTED]]
         yield "<details><summary>The figures</summary>"
@@ -224,7 +242,11 @@ def _made(found: Gathered) -> Iterator[str]:
         if told["inputs"]:
             items = "".join(f"<li><code>{_text(_json(item))}</code></li>" for item in told["inputs"][:SHOWN])
             more = len(told["inputs"]) - SHOWN
-            yield f"<details><summary>Inputs</summary><ul>{items}</ul>" + (f"<p>and {more:,} more</p>" if more > 0 else "") + "</details>"
+            yield (
+                f"<details><summary>Inputs</summary><ul>{items}</ul>"
+                + (f"<p>and {more:,} more</p>" if more > 0 else "")
+                + "</details>"
+            )
         tables = [(table, total["rows"], total["digest"]) for table, total in told["tables"].items()]
         yield _table(f"Tables of {batch.folder.name}", ("table", "rows", "digest"), tables, (1,))
 

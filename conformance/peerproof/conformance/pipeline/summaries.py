@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.conformance.pipeline.batches import Output, Unit, renamed
-from peerproof.conformance.pipeline.tables import METRICS, RUNS, SUMMARIES
+from peerproof.conformance.pipeline.tables import METRICS, SUMMARIES
 
 #: So many different values of a metric are counted one by one.
 DISTINCT: Final = 10_000
@@ -100,7 +100,7 @@ def summarised(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, .
 
 
 def summarise(folder: Path, unit: Unit, output: Output) -> None:
-    """Write `summaries`, and both tables as CSV, from the files of `metrics` in this folder and the `runs` that the task names."""
+    """Write `summaries`, and both tables as CSV, from `metrics` in this folder and the `runs` that the task names."""
     files = [file for name in unit.task["metrics"] if (file := folder / METRICS.name / name).exists()]
     runs = pa.concat_tables(
         pq.read_table(file, columns=["run_id", "config_json"], partitioning=None) for file in unit.task["runs"]
