@@ -26,7 +26,7 @@ CONSTANTS
     Active,           \* the nodes that have quanta; the others only answer
     AeSize,           \* so many rows are in anti-entropy at most [SA-28]
     EmitIncarnation,  \* whether normal, suspicious and dead are sent with an incarnation [SA-12]
-    MaxTx,            \* no node goes beyond this incarnation
+    MaxTx,            \* no quantum, message or command takes a node beyond this incarnation
     MaxRestart,
     MaxRestarts,      \* the nodes of Restarting may restart so often, together
     Restarting,
@@ -597,6 +597,7 @@ Command(n) ==
     /\ up[n]
     /\ \E command \in todo[n] :
         /\ IsAllowed(Local(n), command)
+        /\ command[1] # "crash" => IsBounded(Local(n))
         /\ Becomes(n, Obeyed(Local(n), command))
         /\ up' = [up EXCEPT ![n] = command[1] # "crash"]
         /\ todo' = [todo EXCEPT ![n] = @ \ {command}]
@@ -606,7 +607,6 @@ Restart(n) ==
     LET restart == own[n][1] + (IF n \in Forgetful THEN 0 ELSE 1) IN
     /\ n \in Restarting
     /\ restarts > 0
-    /\ restart <= MaxRestart
     /\ restarts' = restarts - 1
     /\ Becomes(n, Started(n, restart, SeedRows(n)))
     /\ up' = [up EXCEPT ![n] = TRUE]

@@ -1,0 +1,228 @@
+------------------------------- MODULE MCSwim -------------------------------
+(***************************************************************************)
+(* What is asked of SWIM by the model checker.                             *)
+(*                                                                         *)
+(* Invariants speak of a state, and of what the next close or the messages  *)
+(* on their way would make of it. Models that must fail find their question *)
+(* at the end, or a definition of Swim replaced by one from here.           *)
+(***************************************************************************)
+EXTENDS Swim
+
+Status == {"joining", "normal", "suspicious", "dead", "leave"}
+
+IsIncarnation(pair) == pair \in (0..(MaxRestart + MaxRestarts)) \X (0..MaxTx)
+
+IsVector(vector) ==
+    CASE vector[1] \in {"joining", "leave", "indirect-ack"} ->
+             Len(vector) = 4 /\ vector[2] \in Node /\ IsIncarnation(<<vector[3], vector[4]>>)
+      [] vector[1] \in {"normal", "suspicious", "dead"} ->
+             vector[2] \in Node /\ (Len(vector) = 2 \/ (Len(vector) = 4 /\ IsIncarnation(<<vector[3], vector[4]>>)))
+      [] vector[1] = "indirect-ping" -> Len(vector) = 2 /\ vector[2] \in Node
+      [] vector[1] \in {"anti-entropy", "members"} ->
+             Len(vector) > 1 /\ \A i \in 2..Len(vector) : vector[i][1] \in Node /\ IsIncarnation(Tail(vector[i]))
+      [] vector[1] = "payload" -> vector[2] \in Payload
+
+IsRow(row) ==
+    /\ row.status \in Status
+    /\ IsIncarnation(row.incarnation)
+    /\ row.payload \in Payload \cup {""}
+    /\ row.exchange \in {"first", "second", "done"}
+    /\ row.misses \in 0..2
+    /\ row.indirect \in 0..2
+    /\ row.asked \in BOOLEAN
+    /\ Len(row.unanswered) <= 16
+    /\ \A i \in DOMAIN row.unanswered : row.unanswered[i] \in 1..MaxTx
+    /\ \A i, j \in DOMAIN row.unanswered : i < j => row.unanswered[i] < row.unanswered[j]
+
+\* [SI-01]
+TypeOK ==
+    /\ \A n \in Node :
+        /\ IsIncarnation(own[n])
+        /\ DOMAIN table[n] \subseteq Node \ {n}
+        /\ \A m \in DOMAIN table[n] : IsRow(table[n][m])
+        /\ \A i \in DOMAIN queue[n] : IsVector(queue[n][i].event) /\ queue[n][i].recipients \subseteq Node \ {n}
+        /\ Range(round[n]) \subseteq Node \ {n}
+        /\ answered[n] \subseteq pinged[n]
+        /\ pinged[n] \subseteq Node \ {n}
+        /\ {heard[n], isolated[n], left[n], up[n]} \subseteq BOOLEAN
+        /\ \A i \in DOMAIN relays[n] : {relays[n][i].target, relays[n][i].requester} \subseteq Node \ {n}
+        /\ payload[n] \in Payload \cup {""}
+        /\ todo[n] \subseteq Commands(n)
+    /\ restarts \in 0..MaxRestarts
+    /\ \A m \in net :
+        /\ {m[1], m[2]} \subseteq Node
+        /\ m[3] \in {"ping", "ack"}
+        /\ Len(m[4]) = IF m[3] = "ping" THEN 2 ELSE 3
+        /\ \A i \in DOMAIN m[5] : IsVector(m[5][i])
+
+-----------------------------------------------------------------------------
+\* Incarnations
+
+\* Nobody knows more of a node than it says itself. [SI-02]
+OwnAhead == \A n \in Node : \A m \in DOMAIN table[n] : ~Less(own[m], table[n][m].incarnation)
+
+\* What a message claims: <<node, incarnation>>.
+Claims(m) ==
+    LET entries(vector) == IF vector[1] \in {"anti-entropy", "members"} THEN Range(Tail(vector))
+                           ELSE IF Len(vector) = 4 THEN {Tail(vector)}
+                           ELSE {}
+        all == UNION {entries(m[5][i]) : i \in DOMAIN m[5]}
+    IN  {<<m[1], Incarnation(m)>>} \cup {<<entry[1], Tail(entry)>> : entry \in all}
+
+\* No message does, either. [SI-02]
+NothingInvented == \A m \in net : \A claim \in Claims(m) : ~Less(own[claim[1]], claim[2])
+
+RowKey(row) == Key(row.status, row.incarnation)
+
+IsRemoved(n, m) == <<"remove", m>> \in todo[n] \ todo'[n]
+
+\* [SI-03]
+NeverGoesBack ==
+    restarts' = restarts => \A n \in Node : \A m \in DOMAIN table[n] : ~IsRemoved(n, m) =>
+        m \in DOMAIN table'[n] /\ ~KeyLess(RowKey(table'[n][m]), RowKey(table[n][m]))
+
+Monotone == [][NeverGoesBack]_vars
+
+\* [SI-12]
+NeverComesBack ==
+    restarts' = restarts => \A n \in Node : \A m \in DOMAIN table[n] :
+        table[n][m].status = "leave" /\ ~IsRemoved(n, m) =>
+            table'[n][m].status = "leave" \/ table'[n][m].incarnation[1] > table[n][m].incarnation[1]
+
+LeaveSticky == [][NeverComesBack]_vars
+
+-----------------------------------------------------------------------------
+\* The queue and the round
+
+HasRemoved(n, m) == <<"remove", m>> \in Commands(n) \ todo[n]
+
+\* One event for each node, which says what its row says, unless the row was removed since. [SI-04]
+QueueLast ==
+    \A n \in Node : \A i, j \in DOMAIN queue[n] :
+        LET event == queue[n][i].event IN
+        /\ queue[n][j].event[2] = event[2] => i = j
+        /\ event[2] \in DOMAIN table[n] /\ ~HasRemoved(n, event[2]) =>
+            /\ event[1] = table[n][event[2]].status
+            /\ Len(event) = 4 => event[3] = table[n][event[2]].incarnation[1]
+
+\* Whoever is still to be pinged is there once, and has not been yet. [SI-05]
+FairRound ==
+    \A n \in Node :
+        /\ \A i, j \in DOMAIN round[n] : round[n][i] = round[n][j] => i = j
+        /\ Range(round[n]) \cap pinged[n] = {}
+
+\* What is still queued has not been sent to enough. [SI-10]
+RecipientBound ==
+    \A n \in Node : \A i \in DOMAIN queue[n] :
+        Cardinality(queue[n][i].recipients \ {queue[n][i].event[2]}) < Fanout(Cardinality(Node))
+
+-----------------------------------------------------------------------------
+\* The failure detector: what a close would make of the node now
+
+\* [SI-06]
+DeadOnlyAfterSuspicious ==
+    \A n \in Node : \A m \in DOMAIN table[n] :
+        LET closed == Closed(Local(n)).table[m] IN
+        closed.status = "dead" /\ table[n][m].status # "dead" =>
+            table[n][m].status = "suspicious" /\ table[n][m].asked /\ closed.indirect = 2
+
+\* [SI-09]
+IsolationQuiet ==
+    \A n \in Node : ClosesIsolated(Local(n)) =>
+        LET closed == Closed(Local(n)) IN
+        /\ closed.isolated
+        /\ closed.table = table[n]
+        /\ closed.queue = queue[n]
+
+-----------------------------------------------------------------------------
+\* Messages: what they would make of their receivers now
+
+Arriving == {m \in net : up[m[2]]}
+
+\* [SI-07]
+PastIgnored ==
+    \A m \in Arriving : IsPast(Local(m[2]), m) =>
+        \A result \in Received(Local(m[2]), m) :
+            LET to == m[2]
+                known == table[to][m[1]].incarnation
+                ack == <<to, m[1], "ack", <<own[to][1], own[to][2] + 1, m[4][2]>>, << <<"dead", m[1], known[1], known[2]>> >> >>
+            IN  /\ [result[2] EXCEPT !.own = own[to]] = Local(to)
+                /\ result[3] = IF m[3] = "ping" THEN {ack} ELSE {}
+
+\* A payload in a row, or under way, that belongs to the present life of its node was set in it. [SI-08]
+PayloadLife ==
+    /\ \A n \in Node : \A m \in DOMAIN table[n] :
+        table[n][m].payload # "" /\ table[n][m].incarnation[1] = own[m][1] => payload[m] # ""
+    /\ \A m \in net : (\E i \in DOMAIN m[5] : m[5][i][1] = "payload") /\ m[4][1] = own[m[1]][1] => payload[m[1]] # ""
+
+\* Leaving is a decision and no rumour: it counts for the whole life. [SI-11, SA-13]
+StaleRumourHarmless ==
+    \A m \in Arriving : \A i \in DOMAIN m[5] :
+        LET vector == m[5][i]
+            to == m[2]
+        IN  vector[1] \in Status \ {"leave"} /\ Len(vector) = 4 /\ vector[2] \in DOMAIN table[to]
+            /\ Less(<<vector[3], vector[4]>>, table[to][vector[2]].incarnation)
+            => Event(Local(to), m[3], m[1], vector).table[vector[2]] = table[to][vector[2]]
+
+-----------------------------------------------------------------------------
+\* What must be possible, put as what never happens: each of these must fail.
+
+NeverStatus(status) == \A n \in Node : \A m \in DOMAIN table[n] : table[n][m].status # status
+
+NeverSuspicious == NeverStatus("suspicious")
+
+NeverDead == NeverStatus("dead")
+
+NeverLeave == NeverStatus("leave")
+
+NeverIsolated == \A n \in Node : ~isolated[n]
+
+\* Nobody takes over a suspicion who does not ping.
+NeverHearsay == \A n \in Node \ Active : \A m \in DOMAIN table[n] : table[n][m].status # "suspicious"
+
+\* What a message makes of its receiver's rows never is this.
+NeverMakes(Change(_, _)) ==
+    \A m \in Arriving : \A result \in Arrivals(m) : \A other \in DOMAIN table[m[2]] :
+        ~Change(table[m[2]][other], result[2].table[other])
+
+NeverRefuted == NeverMakes(LAMBDA before, after : before.status = "suspicious" /\ after.status = "normal")
+
+NeverRisen == NeverMakes(LAMBDA before, after : before.status = "dead" /\ after.status = "normal")
+
+NeverStalePayload == NeverMakes(LAMBDA before, after : before.payload # "" /\ after.payload = "")
+
+NeverNewLife == NeverMakes(LAMBDA before, after : before.incarnation[1] < after.incarnation[1])
+
+\* Nobody is told that it comes from the past.
+NeverExpired == \A m \in net : ~(m[3] = "ack" /\ Len(m[5]) = 1 /\ m[5][1][1] = "dead" /\ m[5][1][2] = m[2])
+
+\* Nobody has to raise its own restart counter.
+NeverRaised == \A m \in Arriving : \A result \in Arrivals(m) : result[2].own[1] = own[m[2]][1]
+
+\* Nobody has gone through both exchanges, and is normal where it joined.
+NeverJoined ==
+    \A n, seed \in Node :
+        ~(/\ seed \in DOMAIN table[n]
+          /\ n \in DOMAIN table[seed]
+          /\ table[n][seed].exchange = "done"
+          /\ table[n][seed].status = "joining"
+          /\ table[seed][n].status = "normal")
+
+NeverVector(name) == \A m \in net : \A i \in DOMAIN m[5] : m[5][i][1] # name
+
+NeverIndirectAck == NeverVector("indirect-ack")
+
+NeverMembers == NeverVector("members")
+
+\* No event in a queue makes room for a newer one about the same node.
+NeverReplaced ==
+    \A m \in Arriving : \A result \in Arrivals(m) : \A i \in DOMAIN queue[m[2]], j \in DOMAIN result[2].queue :
+        queue[m[2]][i].event[2] = result[2].queue[j].event[2] => queue[m[2]][i].event = result[2].queue[j].event
+
+\* Nobody asks who is not known.
+NeverStranger == \A m \in Arriving : m[1] \in DOMAIN table[m[2]] \/ Says(m, "joining", m[1])
+
+\* A node that has left by itself is never done with it.
+NeverSilent == \A n \in Node : ~(left[n] /\ IsSilent(Local(n)))
+
+=============================================================================
