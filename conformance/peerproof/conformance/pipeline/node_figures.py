@@ -77,7 +77,7 @@ def node_figures(table: Table, *, shared_clock: bool) -> Callable[[Iterable[Any]
         made: list[Any] = []
 
         def keep(written: Table, batch: Any) -> None:
-            if written is table:
+            if written.name == table.name:
                 made.append(batch)
 
         with_figures = Pass(keep, shared_clock=shared_clock)

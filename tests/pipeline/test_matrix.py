@@ -1,0 +1,136 @@
+"""The stage matrix: the verdicts of `peerproof run`, however the cases are divided, and whoever dies."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from peerproof.cli.implementation import REFERENCE
+from peerproof.cli.main import main
+from peerproof.conformance.cases import cases
+from peerproof.conformance.pipeline import matrix as stage
+from peerproof.conformance.pipeline.batches import committed
+from peerproof.conformance.pipeline.matrix import TRIALS, TRIALS_DDL, Matrix, keep, trying
+from peerproof.conformance.pipeline.tables import VECTOR_RESULTS
+from peerproof.conformance.selection import select
+from peerproof.conformance.vectors import load
+
+MISBEHAVING = Path(__file__).parents[1] / "conformance" / "misbehaving.py"
+WRONG = "py:tests.conformance.wrong:BD02"
+SELECTION = "protocol:scuttlebutt layer:exchange"
+
+
+def matrix(place: Path, *implementations: str, select: str = SELECTION) -> int:
+    """`peerproof pipeline matrix …` in this process, without Spark."""
+    named = [part for implementation in implementations for part in ("--impl", implementation)]
+    return main(["pipeline", "matrix", *named, "-k", select, "--out", str(place), "--master", "none", "--quiet"])
+
+
+def verdicts(place: Path) -> dict[tuple[str, str], str]:
+    """Implementation and case -> verdict."""
+    rows = [row for file in committed(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
+    found = {(row["impl"], row["vector_id"]): row["verdict"] for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reference and a wrong variant, judged."""
+    out = tmp_path_factory.mktemp("matrix") / "out"
+    assert matrix(out, "reference", WRONG) == 1
+    return out
+
+
+@pytest.mark.parametrize("implementation", ["reference", WRONG])
+def test_verdicts_are_those_of_run(place: Path, tmp_path: Path, implementation: str) -> None:
+    report = tmp_path / "report.json"
+    impl = [] if implementation == "reference" else ["--impl", implementation]
+    main(["run", *impl, "-k", SELECTION, "--format", "json", "--output", str(report)])
+    judged = {row["id"]: row["status"] for row in json.loads(report.read_text(encoding="utf-8"))["cases"]}
+
+    assert {case: verdict for (name, case), verdict in verdicts(place).items() if name == implementation} == judged
+    assert len(judged) > 100
+    assert ("failed" in judged.values()) == (implementation == WRONG)
+
+
+def test_a_failure_says_what_was_expected_and_found(place: Path) -> None:
+    rows = [row for file in committed(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
+
+    for row in rows:
+        if row["verdict"] == "failed":
+            assert json.loads(row["expected"])["where"] == json.loads(row["actual"])["where"]
+        else:
+            assert row["expected"] is row["actual"] is None
+
+
+def test_how_cases_are_divided_changes_no_verdict(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "CASES", 7)
+
+    assert matrix(tmp_path, "reference", WRONG) == 1
+    assert verdicts(tmp_path) == verdicts(place)
+
+
+def test_nothing_is_left_of_what_only_the_stage_needs(place: Path) -> None:
+    assert list(place.glob("matrix-*/*.pickle")) == []
+
+
+@pytest.mark.parametrize("implementation", ["py:nowhere:Nothing", "./no-such-program"])
+def test_an_implementation_that_cannot_be_used_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], implementation: str
+) -> None:
+    assert matrix(tmp_path, "reference", implementation) == 3
+    assert f"peerproof: {implementation}: " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_implementation_that_always_crashes_has_a_verdict_for_every_case(tmp_path: Path) -> None:
+    """Many more crashes than `peerproof run` would put up with."""
+    crashing = shlex.join([sys.executable, str(MISBEHAVING), "die", '"op":"decode"'])
+    assert matrix(tmp_path / "out", crashing, select="protocol:scuttlebutt layer:codec") == 1
+
+    found = list(verdicts(tmp_path / "out").values())
+    assert found.count("crashed") > 20
+
+
+@pytest.fixture
+def selection() -> tuple[Matrix, Any]:
+    """A few cases of the codec on two implementations, and trials of them."""
+    suite = load()
+    chosen = cases(suite, select(suite.vectors, "protocol:scuttlebutt layer:codec"))[:12]
+    ids = json.dumps([case.id for case in chosen])
+    trials = [{"impl": implementation, "cases": ids} for implementation in ("reference", WRONG)]
+    return Matrix(suite, chosen, ("reference", WRONG), REFERENCE), trials
+
+
+def test_the_generator_runs_without_java(selection: tuple[Matrix, Any], tmp_path: Path) -> None:
+    todo, trials = selection
+    keep(tmp_path / "cases", todo.cases)
+
+    batches = list(trying(tmp_path / "cases", todo.options())([pa.RecordBatch.from_pylist(trials, TRIALS)]))
+
+    assert sum(batch.num_rows for batch in batches) == 24
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_dataframe_of_trials_gives_the_same_verdicts(spark: Any, selection: tuple[Matrix, Any], tmp_path: Path) -> None:
+    todo, trials = selection
+    keep(tmp_path / "cases", todo.cases)
+    alone = trying(tmp_path / "cases", todo.options())([pa.RecordBatch.from_pylist(trials, TRIALS)])
+    expected = pa.Table.from_batches(alone)
+
+    frame = spark.createDataFrame([tuple(row.values()) for row in trials], TRIALS_DDL)
+    found = stage.matrix(frame, tmp_path / "cases", todo.options()).collect()
+
+    columns = VECTOR_RESULTS.digested
+    assert sorted(tuple(str(row[name]) for name in columns) for row in found) == sorted(
+        tuple(str(row[name]) for name in columns) for row in expected.to_pylist()
+    )
