@@ -1,9 +1,10 @@
 """
 From logs, captures and simulations of any size to a verdict, on Spark: on this machine, or on a cluster unchanged.
 
-  peerproof pipeline simulate scuttlebutt --runs 1000 --grid grid.yaml --out out
+  peerproof pipeline run --examples --out out      everything, on bundled traces; the page is out/report.html
+  peerproof pipeline run node*.jsonl --out out
   peerproof pipeline status --in out
-  peerproof pipeline simulate --help          each stage explains itself
+  peerproof pipeline simulate --help               each stage explains itself
 
 A stage writes a batch into the folder of --out. It can be killed at any moment: run the same command again, and what was
 finished is not done again, nothing is lost and nothing is there twice. A finished batch names the inputs, versions, seeds
@@ -28,8 +29,8 @@ from types import FrameType
 STAGES = (
     ("simulate", "simulate", "seeded runs over a grid of parameters"),
     ("ingest", "ingest", "logs and captures of any program"),
-    ("measure", "measure", "times, hops, messages and bytes, and their percentiles"),
     ("validate", "validate", "hold what was logged, captured or simulated to the specification"),
+    ("measure", "measure", "times, hops, messages and bytes, and their percentiles"),
     ("report", "report", "one page of HTML about all that a folder holds"),
     ("run", "run", "all of these in order"),
     ("matrix", "matrix", "the vectors on several implementations at once"),
