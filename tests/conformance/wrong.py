@@ -1,26 +1,20 @@
 """
-Implementations that are wrong on purpose: the reference with what the original implementation does differently [BD-01…BD-16].
+Scuttlebutt as the original implementation has it, one difference at a time [BD-01…BD-16]; `variant.py` says how it is done.
 
-Each can be judged like any other: `peerproof run --impl py:tests.conformance.wrong:BD02`. `mistakes` holds those that
-others make. What a variant is caught by stands beside it, and `test_wrong.py` holds it to that.
+`mistakes` holds those that others make.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
-from types import SimpleNamespace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final
-from unittest import mock
 
-from peerproof.reference.harness import Harness
-from peerproof.reference.protocols import Protocol
-from peerproof.spec import scuttlebutt
-from peerproof.spec.core import Instant, NodeId, Notify, Pick, Received, Send, Table
+from tests.conformance.variant import Variant, without_effects
+
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, Table
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.packing import Codec
-from peerproof.spec.scuttlebutt import arrival, reconcile, transitions
+from peerproof.spec.scuttlebutt import reconcile
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, Up, UpdateLocal
 from peerproof.spec.scuttlebutt.state import Peer, State, Status, Versioned
@@ -28,79 +22,11 @@ from peerproof.spec.scuttlebutt.transitions import Next
 
 Entries = Iterable[DigestEntry]
 
-_MODULES: Final = {"arrival": arrival, "reconcile": reconcile, "transitions": transitions}
 
+class Wrong(Variant):
+    """The reference of Scuttlebutt with something else in the place of some of its functions."""
 
-class Wrong(Harness):
-    """The reference with something else in the place of some of its functions."""
-
-    #: `module.function` of the specification, and what stands there while this variant takes a step.
-    instead: ClassVar[Mapping[str, Any]] = {}
-
-    #: The vectors made for this mistake, by the last part of their ids; those of a divergence have its flag.
-    caught_by: ClassVar[tuple[str, ...]] = ()
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """A fresh node."""
-        return transitions.initial(self_id, config)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
-        """What the node does about an event."""
-        return transitions.step(state, event, pick)
-
-    def encode(self, message: Any) -> bytes:
-        """A message as bytes."""
-        return scuttlebutt.MESSAGE.encode(message)
-
-    def decode(self, data: bytes) -> Any:
-        """Bytes as a message."""
-        return scuttlebutt.MESSAGE.decode(data)
-
-    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
-        """The reply to a request. A program with this mistake would die where the reference reports an internal error."""
-        reply = super().handle(request, choose)
-        if reply.get("error", {}).get("code") == "internal":
-            raise RuntimeError(reply["error"]["message"])
-        return reply
-
-    def replaced(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives with this variant's functions in their places."""
-        with ExitStack() as stack:
-            for name, other in self.instead.items():
-                module, _, attribute = name.partition(".")
-                stack.enter_context(mock.patch.object(_MODULES[module], attribute, other))
-            return function(*arguments)
-
-    def _protocol(self, request: dict[str, Any]) -> Protocol:
-        right = super()._protocol(request)
-        return _WrongProtocol(**{field.name: getattr(right, field.name) for field in fields(right)}, wrong=self)
-
-
-@dataclass(frozen=True, slots=True)
-class _WrongProtocol(Protocol):
-    wrong: Wrong | None = None
-
-    def specification(self) -> Any:
-        wrong = self.wrong
-        assert wrong is not None
-        return SimpleNamespace(
-            **{
-                **vars(scuttlebutt),
-                "initial": lambda *arguments: wrong.replaced(wrong.initial, *arguments),
-                "step": lambda *arguments: wrong.replaced(wrong.step, *arguments),
-                "MESSAGE": Codec(scuttlebutt.MESSAGE.form, wrong.encode, wrong.decode),
-            }
-        )
-
-
-def received(event: Any, kind: type[Any]) -> bool:
-    """Whether the event is a message of this kind."""
-    return isinstance(event, Received) and isinstance(event.message, kind)
-
-
-def without_effects(step: Next, unwanted: Callable[[Any], bool]) -> Next:
-    """A step that leaves some effects out."""
-    return step._replace(effects=tuple(effect for effect in step.effects if not unwanted(effect)))
+    protocol = "scuttlebutt"
 
 
 def _delta_without_limit(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:

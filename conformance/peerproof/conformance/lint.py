@@ -273,7 +273,7 @@ def _twins(readable: Sequence[Source]) -> Iterator[Finding]:
     for source in readable:
         for where, vector in _each(source):
             does = {name: value for name, value in vector_file.normalised(vector).items() if name not in LABELS}
-            key = vector_file.layer_of(vector["id"]) + json.dumps(does, sort_keys=True)
+            key = vector["id"].rpartition("/")[0] + json.dumps(does, sort_keys=True)
             if (first := seen.setdefault(key, vector["id"])) != vector["id"]:
                 yield source.finding("twin", where, f"{vector['id']} does the same as {first}")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong import Entries, Wrong, received
+from tests.conformance.variant import received
+from tests.conformance.wrong import Entries, Wrong
 
 from peerproof.spec.core import Instant, Notify, Pick, Send
 from peerproof.spec.scuttlebutt import reconcile, transitions

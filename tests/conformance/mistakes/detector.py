@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong import Wrong, received, without_effects
+from tests.conformance.variant import received, without_effects
+from tests.conformance.wrong import Wrong
 
 from peerproof.spec.core import Duration, Expired, Instant, NodeId, Notify, Pick, Send
 from peerproof.spec.scuttlebutt import arrival, transitions

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong import Wrong, without_effects
+from tests.conformance.variant import without_effects
+from tests.conformance.wrong import Wrong
 
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Received, Send, SetTimer
 from peerproof.spec.scuttlebutt import reconcile, transitions
@@ -351,7 +352,7 @@ class RemembersItself(Wrong):
     def __init__(self) -> None:
         super().__init__()
         self._restarting = False
-        self._kept: dict[NodeId, State] = {}
+        self._last: dict[NodeId, State] = {}
 
     def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
         """Sees whether it is a restart."""
@@ -361,12 +362,12 @@ class RemembersItself(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """The last state, if there is one."""
         step = super().initial(self_id, config)
-        return step._replace(state=self._kept[self_id]) if self._restarting and self_id in self._kept else step
+        return step._replace(state=self._last[self_id]) if self._restarting and self_id in self._last else step
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Remembers."""
         step = super().step(state, event, pick)
-        self._kept[state.self_id] = step.state
+        self._last[state.self_id] = step.state
         return step
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong import Wrong, received, without_effects
+from tests.conformance.variant import received, without_effects
+from tests.conformance.wrong import Wrong
 
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Table
 from peerproof.spec.errors import NotEnabled
