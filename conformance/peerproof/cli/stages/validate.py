@@ -66,6 +66,8 @@ def run(args: Namespace) -> int:
     if args.follow is not None:
         from peerproof.conformance.pipeline.follow import follow
 
+        if not args.follow.is_dir():
+            return _complain(f"{args.follow} is no folder", USAGE)
         return follow(args.follow, _validation(args).options, sys.stdout)
     if problem := _bad_config(args.config):
         return _complain(f"--config: {problem}", USAGE)

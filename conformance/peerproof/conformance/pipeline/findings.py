@@ -41,6 +41,12 @@ class Finding:
     after: list[Event] = field(default_factory=list)
     before: list[Event] = field(default_factory=list)
 
+    def take_after(self, event: Event) -> None:
+        """An event that may be one of those after this one."""
+        last = self.after[-1].seq if self.after else self.ref.event.seq if self.ref else event.seq
+        if event.seq > last and len(self.after) < AFTER:
+            self.after.append(event)
+
 
 class Findings:
     """The findings of one node, or of one run."""
@@ -64,7 +70,7 @@ class Findings:
         for ref in refs:
             self._recent.append(ref)
             for finding in self._awaited:
-                finding.after.append(ref.event)
+                finding.take_after(ref.event)
             self._awaited = [finding for finding in self._awaited if len(finding.after) < AFTER]
 
     @property
@@ -81,10 +87,14 @@ class Findings:
             return
         self._kept.append(finding)
         if finding.ref is not None:
+            rows, at = finding.ref
+            near = (Ref(rows, other) for other in range(max(0, at - BEFORE), min(len(rows), at + AFTER + 1)))
+            others = dict.fromkeys(ref for ref in (*self._recent, *near) if ref != finding.ref)
             seq = finding.ref.event.seq
-            around = [ref.event for ref in self._recent if ref != finding.ref]
+            around = sorted((ref.event for ref in others), key=lambda event: event.seq)
             finding.before = [event for event in around if event.seq <= seq][-BEFORE:]
-            finding.after = [event for event in around if event.seq > seq][:AFTER]
+            for event in around:
+                finding.take_after(event)
             if len(finding.after) < AFTER:
                 self._awaited.append(finding)
 

@@ -45,6 +45,7 @@ class Followed:
     at: int = 0  #: the byte at which the next line begins
     number: int = 1  #: of that line
     checks: dict[tuple[str, str], NodeCheck] = field(default_factory=dict)
+    replays: Replays = field(default_factory=Replays)
     is_given_up: bool = False
 
 
@@ -55,7 +56,6 @@ class Watch:
         self.events = 0
         self._folder: Final = folder
         self._options: Final = options
-        self._replays: Final = Replays()
         self._files: Final[dict[Path, Followed]] = {}
 
     def look(self) -> Iterator[dict[str, Any]]:
@@ -114,7 +114,7 @@ class Watch:
             rows: Rows = rows_of(events)
             check = followed.checks.get(key)
             if check is None:
-                check = followed.checks[key] = NodeCheck(rows, self._replays, self._options)
+                check = followed.checks[key] = NodeCheck(rows, followed.replays, self._options)
             check.take(rows)
             yield from _told(check)
 
@@ -141,9 +141,6 @@ def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
     """Watch until Ctrl-C, printing what is found. Says how it ends: 1 if something was."""
-    if not folder.is_dir():
-        print(f"peerproof pipeline validate: {folder} is no folder", file=out)
-        return 2
     watch = Watch(folder, options)
     found = 0
     print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)

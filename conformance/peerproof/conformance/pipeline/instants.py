@@ -7,7 +7,7 @@ hold always holds at each of its instants.
 
 Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
 with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
-known any more.
+known any more, and after its last event: its log may end earlier than the node did.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class RunCheck:
         nodes = [NodeSteps(self._specification, events(p, size), leaves=p.until is not None) for p in self._places]
         for index in Order(nodes, self._mail, self._never_sent):
             self._step(nodes[index])
-            if nodes[index].is_lost:
+            if nodes[index].head is None:
                 self._states.pop(nodes[index].name, None)
         for place, node in zip(self._places, nodes, strict=True):
             if node.is_lost:

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
 from peerproof.conformance.pipeline.events import Event, line_of
 from peerproof.conformance.pipeline.findings import Finding
-from peerproof.conformance.pipeline.naming import named
+from peerproof.conformance.pipeline.naming import brought, named
 from peerproof.conformance.pipeline.rows import Ref, Rows
 from peerproof.conformance.pipeline.tables import text_of
 from peerproof.spec.core import NodeId, Send, Specification
@@ -64,6 +62,7 @@ class ReplayJudge:
         self._replay: Final = replay
         self._key: Final = text_of(rows.run_id), text_of(rows.node)
         self._is_told = False  #: that there is no start
+        self.lose("")  # if another log of this name was replayed before, its state is not this one's
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`. What agrees takes the fast way; all else is slow and decides."""
@@ -124,7 +123,7 @@ class RelationJudge:
         self.remark = ""
         self.is_lost = True
         self._specification: Final = specification
-        self._relation: Final = Relation(specification, _of(specification, "relation", "narrowed"), bounds)
+        self._relation: Final = Relation(specification, brought(specification, "relation", "narrowed"), bounds)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._sees_sends = False  #: the log has messages that were sent; before the first one, nobody can say
@@ -232,7 +231,7 @@ class MonitorJudge:
         self.remark = ""
         self.is_lost = False
         self._specification: Final = specification
-        make: Callable[[NodeId, Any], Monitor] | None = _of(specification, "monitors", "monitor")
+        make: Callable[[NodeId, Any], Monitor] | None = brought(specification, "monitors", "monitor")
         name = NodeId(text_of(node))
         self._see: Callable[[Seen], Iterable[Breach]] | None = make(name, configured(name)).see if make else None
         if make is None:
@@ -292,9 +291,3 @@ def _fits(specification: Specification, state: Any, args: Plain) -> bool:
     shown = specification.STATE.plain(state)
     is_state = isinstance(args, dict) and isinstance(shown, dict) and args.keys() == shown.keys()
     return not is_state or args == shown
-
-
-def _of(specification: Specification, module: str, name: str) -> Any:
-    """What a protocol brings, if it does."""
-    path = f"peerproof.spec.{specification.NAME}.{module}"
-    return getattr(import_module(path), name) if find_spec(path) else None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 
 from peerproof.conformance.pipeline.events import canonical_json
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.rows import Ref
-from peerproof.spec.core import NodeId, Send, Specification
+from peerproof.spec.core import NodeId, Received, Send, Specification
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.observed import Rule, Seen
 from peerproof.spec.properties import Property, Taken, violated
 from peerproof.spec.trace import TEXT, Divergence, event_of
 from peerproof.spec.wire import Plain
@@ -29,15 +32,15 @@ def named(specification: Specification, before: Any, ref: Ref, divergence: Diver
     """The finding of a divergence; `before` is the state that the node was in."""
     from peerproof.conformance.trace_check import step_clauses  # what it imports is not needed as long as all agrees
 
-    broken = _broken(specification, before, divergence)
-    clauses = dict.fromkeys(clause for p in broken for clause in p.clauses) or step_clauses(specification.NAME, divergence.line)
-    about = f"; so {broken[0].about} does not hold" if broken else ""
+    broken = [] if divergence.what != "effects" or before is None else list(_broken(specification, before, divergence))
+    clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
+    about = f"; so it is not true that {broken[0].about}" if broken else ""
     return Finding(
         "rejected",
-        ", ".join(p.name for p in broken) or NAMES[divergence.what],
+        ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
         f"{_words(divergence)}{about}",
         ref,
-        tuple(clauses),
+        tuple(clauses) or step_clauses(specification.NAME, divergence.line),
         divergence.expected,
         divergence.actual,
     )
@@ -68,20 +71,39 @@ def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[st
         yield where, expected, actual
 
 
-def _broken(specification: Specification, before: Any, divergence: Divergence) -> list[Property]:
-    """The properties of a step that the recorded one contradicts, as far as its effects can be read."""
-    if divergence.what != "effects" or before is None:
-        return []
+def _broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
+    """The properties of a step and the rules for messages that the recorded step contradicts, as far as it can be read."""
     try:
         event = event_of(specification, divergence.line)
-        sends = tuple(
-            Send(NodeId(TEXT.value(effect["send"]["to"])), specification.MESSAGE.value(effect["send"]["message"]))
-            for effect in divergence.actual
-            if isinstance(effect, dict) and "send" in effect
-        )
-        return violated(specification.PROPERTIES, "step", Taken(before, event, before, sends))
-    except (MalformedMessage, KeyError, TypeError, AttributeError):
-        return []
+        sends, instead = (_sends(specification, effects) for effects in (divergence.actual, divergence.expected))
+    except (MalformedMessage, KeyError, TypeError):
+        return
+    yield from violated(specification.PROPERTIES, "step", Taken(before, event, before, sends))
+    make = brought(specification, "monitors", "monitor")
+    if make is None:
+        return
+    see = make(before.self_id, before.config).see  # as the node should have gone on, and then as it did
+    if isinstance(event, Received):
+        list(see(Seen(False, event.sender, event.message, 0)))
+    for send in instead:
+        list(see(Seen(True, send.to, send.message, 0)))
+    for send in sends:
+        size = len(specification.MESSAGE.encode(send.message))
+        yield from (breach.rule for breach in see(Seen(True, send.to, send.message, size)))
+
+
+def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...]:
+    return tuple(
+        Send(NodeId(TEXT.value(effect["send"]["to"])), specification.MESSAGE.value(effect["send"]["message"]))
+        for effect in effects
+        if "send" in effect
+    )
+
+
+def brought(specification: Specification, module: str, name: str) -> Any:
+    """What a protocol brings in one of its modules; None if it has none."""
+    path = f"peerproof.spec.{specification.NAME}.{module}"
+    return getattr(import_module(path), name) if find_spec(path) else None
 
 
 def _short(plain: Plain) -> str:

@@ -52,7 +52,7 @@ class Timing:
             return
         effects, kinds = rows.texts("effects"), rows.kinds
         for index in range(begin, end):
-            if _HINT in effects[index] or kinds[index] == "timer":
+            if _HINT in effects[index] or kinds[index] in ("timer", "start"):
                 yield from self._timers(rows, index, kinds[index], effects[index])
 
     def _backwards(self, rows: Rows, begin: int, times: list[int]) -> Iterator[Finding]:

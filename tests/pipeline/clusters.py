@@ -1,0 +1,79 @@
+"""Events of clusters, made for tests of what judges them."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.pipeline.batches import Batch, Plan, Unit, committed
+from peerproof.conformance.pipeline.events import Event, event_of
+from peerproof.conformance.pipeline.execution import Engine
+from peerproof.conformance.pipeline.session import Settings
+from peerproof.conformance.pipeline.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS
+from peerproof.conformance.pipeline.validate import Validation, execute
+from peerproof.conformance.pipeline.work import work
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.recorder import Recorder
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Asked, Instant, NodeId, Received
+from peerproof.spec.trace import Line, parse
+
+Row = dict[str, Any]
+
+_PLACE = attrgetter("run_id", "node", "seq")
+
+
+def simulated(nodes: int = 3, rounds: int = 20, seed: str = "v", **plan: Any) -> list[Line]:
+    """The lines of a cluster, in the order of its time."""
+    lines: list[str] = []
+    config = plan.pop("config", {})
+    campaign.run(Campaign(PROTOCOLS["scuttlebutt"], config, nodes, rounds, seed, 3, Faults(loss=0.05), **plan), lines.append)
+    return [parse(line) for line in lines]
+
+
+def of_node(lines: list[Line], node: str = "n1:1") -> list[Event]:
+    """The events of one node."""
+    return [event_of(line) for line in lines if line.node == node]
+
+
+def recorded(run: str, node: str, happenings: list[Any]) -> list[Event]:
+    """The log of a node to which this happens: commands, or messages with their senders."""
+    lines: list[str] = []
+    recorder = Recorder(scuttlebutt, run, lines.append)
+    name, config = NodeId(node), scuttlebutt.Config(detector=None)
+    step = scuttlebutt.initial(name, config)
+    recorder.started(name, Instant(0), config, step)
+    for now, happening in enumerate(happenings, start=1):
+        event: Any = Received(Instant(now), *happening) if type(happening) is tuple else Asked(Instant(now), happening)
+        step = scuttlebutt.step(step.state, event, lambda *_: ())
+        recorder.stepped(name, event, [], step, None)
+    return [event_of(parse(line)) for line in lines]
+
+
+def place_of(folder: Path, lots: list[list[Event]]) -> Path:
+    """A folder with a batch of these events, a file for each lot."""
+
+    def write(unit: Unit, output: Any) -> None:
+        output.write(TRACES, TRACES.batch(sorted(lots[unit.task["lot"]], key=_PLACE)))
+
+    units = [Unit(number, {"lot": number}) for number in range(len(lots))]
+    with Batch.open(folder, Plan("ingest", (), {"lots": len(lots)}, (), {})) as batch:
+        work(None, batch, units, write)
+        batch.commit(units, (TRACES, RUNS, QUARANTINE))
+    return folder
+
+
+def validated(place: Path, **options: Any) -> tuple[list[Row], dict[str, Row]]:
+    """Rows of `violations`, and the verdicts by node."""
+    with Engine(Settings(master="none")) as engine:
+        execute(engine, place, Validation(place, **options), lambda _: None)
+    violations, verdicts = (
+        [row for file in committed(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
+    )
+    return violations, {row["node"]: row for row in verdicts}

@@ -1,0 +1,222 @@
+"""The nodes of a run together, instant by instant; and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+import pytest
+from tests.pipeline.clusters import of_node, place_of, recorded, simulated, validated
+
+from peerproof.cli.main import main
+from peerproof.conformance.pipeline.asked import Asked
+from peerproof.conformance.pipeline.batches import Refused, committed, successes
+from peerproof.conformance.pipeline.events import Event
+from peerproof.conformance.pipeline.tables import VIOLATIONS
+from peerproof.spec import scuttlebutt, trace
+from peerproof.spec.core import NodeId
+from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.trace import Line
+
+
+def test_nodes_of_a_run_in_several_files_are_looked_at_together(tmp_path: Path) -> None:
+    lines = simulated(nodes=3)
+
+    violations, verdicts = validated(place_of(tmp_path, [of_node(lines, f"n{n}:1") for n in range(3)]))
+
+    assert violations == []
+    assert (verdicts[""]["verdict"], verdicts[""]["judged"]) == ("accepted", len(lines))
+
+
+def test_clocks_of_different_nodes_need_not_agree(tmp_path: Path) -> None:
+    """Without a detector no state holds a time, so that a shifted log is one that its node may have written."""
+    lines = simulated(nodes=3, config={"detector": None})
+    lots = [[event._replace(t_us=event.t_us + 7_000_000 * (3 - n)) for event in of_node(lines, f"n{n}:1")] for n in range(3)]
+
+    violations, verdicts = validated(place_of(tmp_path, lots))
+
+    assert violations == []
+    assert (verdicts[""]["verdict"], verdicts[""]["judged"]) == ("accepted", len(lines))
+
+
+def told(node: str, owner: str, value: str, then: int = 0) -> list[Event]:
+    """A node that is told of another's pair, by somebody whose log is not there; and goes on for so many events."""
+    stranger, name = NodeId("stranger:1"), NodeId(owner)
+    digest = scuttlebutt.DigestRequest((scuttlebutt.DigestEntry(name, 1),))
+    delta = scuttlebutt.Delta((scuttlebutt.DeltaEntry(name, "k", value, 1),))
+    return recorded("r", node, [(stranger, digest), (stranger, delta), *[(stranger, delta)] * then])
+
+
+def test_a_property_that_two_nodes_break_together_is_found(tmp_path: Path) -> None:
+    """Each is right for itself, but they were told different values of one version."""
+    lots = [told("n1:1", "n0:1", "green", then=1), told("n2:1", "n0:1", "red")]
+
+    violations, verdicts = validated(place_of(tmp_path, lots))
+
+    (row,) = violations
+    assert (row["property"], row["severity"], row["node"], row["seq"]) == ("SameVersionSameValue", "rejected", "", 2)
+    assert "BI-04" in row["clause"]
+    assert row["replay"].endswith("--run r")
+    assert {node: verdict["verdict"] for node, verdict in verdicts.items()} == {
+        "n1:1": "accepted",
+        "n2:1": "accepted",
+        "": "rejected",
+    }
+
+
+def test_what_was_received_and_not_sent_is_a_fault_of_the_log(tmp_path: Path) -> None:
+    lines = simulated(nodes=3)
+    lots = [of_node(lines, f"n{n}:1") for n in range(3)]
+    lots[0] = lots[0][:40]
+
+    violations, verdicts = validated(place_of(tmp_path, lots))
+
+    (row,) = violations
+    assert (row["property"], row["severity"], row["node"]) == ("NeverSent", "log", "")
+    assert "n0:1" in row["message"]
+    assert {verdict["verdict"] for verdict in verdicts.values()} == {"accepted"}
+
+
+def test_a_node_leaves_the_cluster_where_it_diverges(tmp_path: Path) -> None:
+    lines = simulated(nodes=3)
+    lots = [of_node(lines, f"n{n}:1") for n in range(3)]
+    lots[0][40] = lots[0][40]._replace(state_hash="0" * 16)
+
+    violations, verdicts = validated(place_of(tmp_path, lots))
+
+    assert [(row["property"], row["node"]) for row in violations] == [("StateDigest", "n0:1")]
+    assert verdicts[""]["verdict"] == "undetermined"
+    assert verdicts[""]["remark"] == "the state of n0:1 is not known to its end, so it is left out from there"
+    assert verdicts[""]["judged"] == len(lines) - len(lots[0]) + 40
+
+
+def test_after_a_restart_the_cluster_is_not_held_to_its_properties(tmp_path: Path) -> None:
+    """They are promised for runs without restarts. [BX-03]"""
+    lines = simulated(nodes=3, rounds=30, crashes=((1, 10),), restarts=((1, 12),))
+    lots = [of_node(lines, f"n{n}:1") for n in range(3)]
+
+    violations, verdicts = validated(place_of(tmp_path, lots))
+
+    assert violations == []
+    assert [verdict["verdict"] for verdict in verdicts.values()] == ["accepted"] * 3 + ["undetermined"]
+    assert "restart of n1:1" in verdicts[""]["remark"]
+
+
+def test_a_run_of_one_node_is_no_cluster(tmp_path: Path) -> None:
+    _, verdicts = validated(place_of(tmp_path, [of_node(simulated(nodes=1), "n0:1")]))
+
+    assert set(verdicts) == {"n0:1"}
+
+
+def test_without_looks_at_the_cluster_there_is_no_verdict_on_it(tmp_path: Path) -> None:
+    lines = simulated(nodes=2)
+
+    _, verdicts = validated(place_of(tmp_path, [of_node(lines, f"n{n}:1") for n in range(2)]), every=0)
+
+    assert set(verdicts) == {"n0:1", "n1:1"}
+
+
+def test_a_property_that_remembers_says_what_it_says_without() -> None:
+    """Of every instant of a cluster, whose states change little by little; and of wrong ones, where some do not hold."""
+    lines = simulated(nodes=4, rounds=30)
+    states: dict[NodeId, Any] = {}
+    remembering = {p.name: Asked(p.holds) for p in scuttlebutt.PROPERTIES}
+    answers: set[tuple[str, bool]] = set()
+    for name, taken in steps(lines):
+        states[name] = taken.after
+        spoiled = {**states, name: taken.before} if len(answers) % 2 else states
+        for prop in scuttlebutt.PROPERTIES:
+            subject = subject_of(prop, taken, dict(spoiled))
+            answers.add((prop.name, prop.holds(subject)))
+            assert remembering[prop.name](subject) == prop.holds(subject), prop.name
+
+    assert len({name for name, _ in answers}) == len(scuttlebutt.PROPERTIES)
+    assert {answer for _, answer in answers} == {True, False}
+
+
+def subject_of(prop: Property, taken: Taken, states: dict[NodeId, Any]) -> Any:
+    return {"node": taken.after, "step": taken}.get(prop.of, Cluster(states))
+
+
+def steps(lines: list[Line]) -> Iterator[tuple[NodeId, Taken]]:
+    """What nodes did, by their lines."""
+    states: dict[str, Any] = {}
+    for line in lines:
+        if line.kind == "start":
+            states[line.node] = scuttlebutt.initial(NodeId(line.node), scuttlebutt.CONFIG.value(line.args)).state
+            continue
+        event = trace.event_of(scuttlebutt, line)
+        before = states[line.node]
+        step = scuttlebutt.step(before, event, trace.Script(line.picks))
+        states[line.node] = step.state
+        yield NodeId(line.node), Taken(before, event, step.state, step.effects)
+
+
+def test_a_property_that_compares_whole_states_is_asked_again() -> None:
+    state = scuttlebutt.initial(NodeId("a:1"), scuttlebutt.Config()).state
+    other = scuttlebutt.initial(NodeId("a:1"), scuttlebutt.Config()).state
+    asked = Asked(lambda taken: taken.before == taken.after and isinstance(taken.before, scuttlebutt.State))
+
+    assert asked(Taken(state, None, other, ()))
+    assert not asked(Taken(state, None, scuttlebutt.initial(NodeId("b:1"), scuttlebutt.Config()).state, ()))
+
+
+def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = simulated(nodes=2)
+    lots = [of_node(lines, f"n{n}:1") for n in range(2)]
+    good = place_of(tmp_path / "good", lots)
+    lots[1][9] = lots[1][9]._replace(state_hash="0" * 16)
+    bad = place_of(tmp_path / "bad", lots)
+
+    assert main(["pipeline", "validate", "--in", str(good), "--out", str(good), "--master", "none"]) == 0
+    assert "nodes: 2 accepted, 0 rejected, 0 undetermined" in capsys.readouterr().out
+    assert main(["pipeline", "validate", "--in", str(bad), "--out", str(bad), "--master", "none", "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["counts"]["nodes rejected"] == told["counts"]["violations rejected"] == 1
+    assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n1:1", "--format", "json"]) == 1
+    (shown,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [row["seq"] for row in shown["violations"]] == [9]
+    assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n0:1"]) == 0
+    assert main(["pipeline", "validate", "--in", str(good), "--run", "seed-v"]) == 0
+    assert "the cluster in run seed-v: accepted" in capsys.readouterr().out
+    assert main(["pipeline", "validate", "--in", str(bad), "--run", "other"]) == 4
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--in", "x"],
+        ["--in", "x", "--node", "n", "--out", "y"],
+        ["--in", "x", "--run", "r", "--out", "y"],
+        ["--follow", "x", "--in", "y"],
+        ["--in", "x", "--out", "y", "--config", '{"nonsense": 1}'],
+    ],
+)
+def test_a_contradiction_is_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "validate", *arguments]) == 2
+    assert capsys.readouterr().err.startswith("peerproof pipeline validate: ")
+
+
+def test_a_place_without_events_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="no committed batch with events"):
+        validated(tmp_path)
+
+
+def test_what_was_set_aside_is_told_with_its_number(tmp_path: Path) -> None:
+    good = [line.json() for line in simulated(nodes=1)]
+    file = tmp_path / "n0.jsonl"
+    file.write_text("".join(f"{line}\n" for line in [*good, *["no line"] * 12]), "utf-8")
+    place = tmp_path / "out"
+
+    assert main(["pipeline", "ingest", str(file), "--out", str(place), "--master", "none"]) == 0
+    assert main(["pipeline", "validate", "--in", str(place), "--out", str(place), "--master", "none"]) == 1
+
+    rows = [row for table in committed(place, VIOLATIONS) for row in pq.read_table(table).to_pylist()]
+    assert {(row["severity"], row["property"], row["src_file"]) for row in rows} == {("log", "not_json", str(file))}
+    assert len(rows) == 11
+    assert rows[-1]["message"] == "2 more of this file"
+    assert len(successes(place)) == 2

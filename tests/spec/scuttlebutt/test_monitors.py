@@ -1,0 +1,139 @@
+"""Rules for messages alone: what nodes really say keeps to them, and each of them is broken by something."""
+
+from __future__ import annotations
+
+import pytest
+
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.observed import Seen
+from peerproof.spec.scuttlebutt import (
+    MESSAGE,
+    Config,
+    Delta,
+    DeltaEntry,
+    DigestEntry,
+    DigestRequest,
+    DigestResponse,
+    Message,
+    monitors,
+)
+from peerproof.spec.scuttlebutt.monitors import RULES, monitor
+from peerproof.spec.trace import parse
+
+A, B, C, D = (NodeId(f"{name}:1") for name in "abcd")
+
+
+def request(*entries: tuple[NodeId, int]) -> DigestRequest:
+    return DigestRequest(tuple(DigestEntry(*entry) for entry in entries))
+
+
+def response(*entries: tuple[NodeId, int]) -> DigestResponse:
+    return DigestResponse(tuple(DigestEntry(*entry) for entry in entries))
+
+
+def delta(*entries: tuple[NodeId, str, int]) -> Delta:
+    return Delta(tuple(DeltaEntry(addr, key, "v", version) for addr, key, version in entries))
+
+
+def got(message: Message, peer: NodeId = B) -> Seen:
+    return Seen(False, peer, message, len(MESSAGE.encode(message)))
+
+
+def said(message: Message, peer: NodeId = B) -> Seen:
+    return Seen(True, peer, message, len(MESSAGE.encode(message)))
+
+
+def broken(*seen: Seen, max_payload: int = 1400) -> list[str]:
+    """The names of the rules that a node at a:1 breaks."""
+    watch = monitor(A, Config(max_payload=max_payload))
+    return [breach.rule.name for each in seen for breach in watch.see(each)]
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [Faults(), Faults(loss=0.3), Faults(duplication=0.3), Faults(reordering=0.3, most_delay=Duration(400))],
+    ids=["none", "loss", "duplication", "reordering"],
+)
+@pytest.mark.parametrize("max_payload", [1400, 60])
+def test_what_nodes_say_breaks_no_rule(faults: Faults, max_payload: int) -> None:
+    lines: list[str] = []
+    campaign.run(Campaign(PROTOCOLS["scuttlebutt"], {"max_payload": max_payload}, 5, 30, "m", 6, faults), lines.append)
+    watches: dict[str, monitors.ScuttlebuttMonitor] = {}
+    seen = 0
+    for line in map(parse, lines):
+        watch = watches.setdefault(line.node, monitor(NodeId(line.node), Config(max_payload=max_payload)))
+        messages = [got(MESSAGE.value(line.args), NodeId(line.peer or ""))] if line.kind == "recv" else []
+        sends = [effect["send"] for effect in line.effects if "send" in effect]
+        messages += [said(MESSAGE.value(send["message"]), NodeId(send["to"])) for send in sends]
+        for message in messages:
+            seen += 1
+            assert list(watch.see(message)) == []
+
+    assert seen > 500
+
+
+ASKED = got(request((B, 5), (C, 3), (D, 4)))
+ANSWERED = said(delta((C, "k", 4)))
+
+BREACHES = {
+    "WithinLimit": [said(request((A, 0), (B, 0)))],
+    "EachPeerOnce": [said(request((A, 1), (B, 1), (B, 1)))],
+    "ListsItself": [said(request((A, 1))), said(request((B, 1)))],
+    "OwnVersionGrows": [said(request((A, 3))), said(request((A, 2)))],
+    "KnownVersionsGrow": [said(request((A, 0), (B, 3))), said(request((A, 0), (B, 2)))],
+    "OneValue": [got(delta((C, "k", 4))), got(Delta((DeltaEntry(C, "k", "other", 4),)))],
+    "DeltaOrder": [ASKED, said(delta((C, "k", 5), (C, "l", 4)))],
+    "DeltaOfListed": [ASKED, ANSWERED, said(delta((A, "k", 1)))],
+    "DeltaIsNewer": [ASKED, ANSWERED, said(delta((C, "k", 4), (D, "k", 4)))],
+    "ResponseNotEmpty": [ASKED, said(response())],
+    "ResponseNotOfOneself": [got(request((A, 9))), said(response((A, 1)))],
+    "ResponseToRequest": [got(response((B, 5))), said(response((B, 4)))],
+    "ResponseIsBehind": [ASKED, said(response((C, 3)))],
+    "ResponseInOrder": [ASKED, said(response((C, 2), (B, 1)))],
+}
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_a_rule_is_broken(name: str) -> None:
+    assert broken(*BREACHES[name], max_payload=20 if name == "WithinLimit" else 1400) == [name]
+
+
+def test_each_rule_is_broken_by_something() -> None:
+    assert set(BREACHES) == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param([said(delta((C, "k", 5)))], id="an answer to what was said before the capture began"),
+        pytest.param([said(response((C, 5)))], id="a response to what was said before the capture began"),
+        pytest.param([ASKED, said(delta()), said(response((B, 0), (D, 1)))], id="the usual answer"),
+        pytest.param([said(request((B, 1))), said(request((B, 1)))], id="a node that is known under another address"),
+        pytest.param(
+            [got(request((C, 0), (C, 0))), said(delta((C, "k", 1), (C, "l", 2), (C, "k", 1), (C, "l", 2)))],
+            id="a digest that lists a peer twice",
+        ),
+        pytest.param([ASKED, ASKED, ANSWERED, ANSWERED], id="a digest that comes twice"),
+        pytest.param([said(request((A, 3))), said(request((A, 3)), C)], id="the same version again"),
+    ],
+)
+def test_this_breaks_no_rule(seen: list[Seen]) -> None:
+    assert broken(*seen) == []
+
+
+def test_a_version_that_went_back_is_told_once() -> None:
+    low = said(request((A, 2)))
+
+    assert broken(said(request((A, 3))), low, low, low) == ["OwnVersionGrows"]
+
+
+def test_the_memory_of_values_is_bounded() -> None:
+    watch = monitor(A, Config())
+    for number in range(monitors.VALUES + 10):
+        list(watch.see(got(delta((C, str(number), 1)))))
+
+    assert len(watch._values) <= monitors.VALUES

@@ -1,0 +1,185 @@
+"""A specification as a relation: what some outcome explains is accepted, what none does is not, and a bound is no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table, outcomes
+from peerproof.spec.relation import Bounds, Observed, Opinion, Question, Relation
+from peerproof.spec.scuttlebutt import (
+    Config,
+    Delta,
+    DeltaEntry,
+    DigestEntry,
+    DigestRequest,
+    Peer,
+    Round,
+    State,
+    UpdateLocal,
+)
+from peerproof.spec.scuttlebutt.relation import narrowed
+from peerproof.spec.trace import Line, event_of, parse
+
+A, B, C, D = (NodeId(f"{name}:1") for name in "abcd")
+NOW = Instant(1000)
+PROTOCOL = PROTOCOLS["scuttlebutt"]
+
+
+def knowing(*others: NodeId, max_payload: int = 1400) -> State:
+    """A node at a:1 that knows these."""
+    state = scuttlebutt.initial(A, Config(detector=None, max_payload=max_payload)).state
+    return replace(state, store=Table({**state.store, **dict.fromkeys(others, Peer())}))
+
+
+def relation_of(*states: State, bounds: Bounds | None = None) -> Relation:
+    """The relation of a node that is in one of these."""
+    relation = Relation(scuttlebutt, narrowed, bounds)
+    relation.states = states
+    return relation
+
+
+def lines_of(nodes: int, seed: str, rounds: int = 12, loss: float = 0.1) -> Iterator[Line]:
+    lines: list[str] = []
+    campaign.run(Campaign(PROTOCOL, {}, nodes, rounds, seed, 3, Faults(loss=loss)), lines.append)
+    return map(parse, lines)
+
+
+def observed(line: Line, *, effects: bool) -> Observed:
+    """A line without its answers of chance: with all effects and the state's digest, or with the messages alone."""
+    sends = tuple(
+        Send(NodeId(effect["send"]["to"]), scuttlebutt.MESSAGE.value(effect["send"]["message"]))
+        for effect in line.effects
+        if "send" in effect
+    )
+    return Observed(None, line.effects, None, line.state, line.refused) if effects else Observed(None, None, sends)
+
+
+@pytest.mark.parametrize("effects", [True, False], ids=["effects", "messages"])
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_what_the_specification_did_is_explained_without_its_answers_of_chance(seed: str, effects: bool) -> None:
+    relations: dict[str, Relation] = {}
+    judged = 0
+    for line in lines_of(5, seed):
+        relation = relations.setdefault(line.node, Relation(scuttlebutt, narrowed))
+        if line.kind == "start":
+            judgement = relation.start(NodeId(line.node), scuttlebutt.CONFIG.value(line.args), observed(line, effects=effects))
+        else:
+            judgement = relation.take(event_of(scuttlebutt, line), observed(line, effects=effects))
+        judged += 1
+        assert judgement.opinion is Opinion.ACCEPTED, line
+        assert relation.bound_hit == ""
+
+    assert judged > 100
+    assert len(relations) == 5
+
+
+def test_a_message_that_no_choice_leads_to_is_rejected_with_what_was_allowed() -> None:
+    state = knowing(B, C)
+    wrong = (Send(D, DigestRequest((DigestEntry(A, 0),))),)
+
+    judgement = relation_of(state).take(Expired(NOW, Round()), Observed(sends=wrong))
+
+    assert judgement.opinion is Opinion.REJECTED
+    assert {allowed["messages"][0]["send"]["to"] for allowed in judgement.allowed} == {B, C}
+
+
+def test_all_states_that_the_node_can_be_in_are_carried() -> None:
+    """A round whose messages nobody saw: any of three peers may have got the digest; a fourth event tells which."""
+    state = scuttlebutt.initial(A, Config()).state
+    told = DigestRequest(tuple(DigestEntry(addr, 0) for addr in (B, C, D)))
+    relation = relation_of(state)
+    relation.take(Received(NOW, B, told), Observed())
+
+    assert relation.take(Expired(Instant(2000), Round()), Observed()).opinion is Opinion.ACCEPTED
+    assert len(relation.states) == 3
+
+    heartbeat = {"notify": {"type": "heartbeat", "peer": C, "round_trip": 50}}
+    seen = Observed(effects=(heartbeat,))
+    assert relation.take(Received(Instant(2050), C, Delta(())), seen).opinion is Opinion.ACCEPTED
+    assert len(relation.states) == 1
+
+
+def test_an_update_that_was_refused_without_a_reason_is_rejected() -> None:
+    judgement = relation_of(knowing()).take(Asked(NOW, UpdateLocal("k", "v")), Observed(refused="too_large"))
+
+    assert judgement.opinion is Opinion.REJECTED
+
+
+def test_too_many_possible_states_are_no_verdict_when_nothing_is_left() -> None:
+    state = scuttlebutt.initial(A, Config()).state
+    relation = relation_of(state, bounds=Bounds(states=2))
+    relation.take(Received(NOW, B, DigestRequest(tuple(DigestEntry(addr, 0) for addr in (B, C, D)))), Observed())
+    assert relation.take(Expired(Instant(2000), Round()), Observed()).opinion is Opinion.ACCEPTED
+    assert len(relation.states) == 2
+
+    heartbeat = {"notify": {"type": "heartbeat", "peer": D, "round_trip": 51}}
+    judgement = relation.take(Received(Instant(2050), D, Delta(())), Observed(effects=(heartbeat,)))
+
+    assert judgement.opinion is Opinion.UNDETERMINED
+    assert judgement.why == "more than 2 possible states"
+
+
+def test_too_many_ways_for_chance_to_fall_are_no_verdict_when_none_was_right() -> None:
+    """Without knowing which orders are alike, there are 3 * 4! of them."""
+    relation = Relation(scuttlebutt, None, Bounds(tries=10))
+    relation.states = (knowing(B, C, D),)
+
+    judgement = relation.take(Expired(NOW, Round()), Observed(sends=()))
+
+    assert judgement.opinion is Opinion.UNDETERMINED
+    assert judgement.why == "more than 10 ways in which chance can fall"
+
+
+@pytest.mark.parametrize("max_payload", [1400, 40, 22, 12])
+def test_the_orders_that_stand_for_others_lead_to_all_that_the_others_lead_to(max_payload: int) -> None:
+    """For whatever message some order leads to, the narrowed answers lead to the same steps as all orders do."""
+    long = NodeId("a-long-address:1")
+    state = knowing(B, C, long, max_payload=max_payload)
+    event = Expired(NOW, Round())
+    everything = [outcome.step for outcome in outcomes(partial(scuttlebutt.step, state, event))]
+    assert len(everything) == 3 * 24
+
+    for step in everything:
+        sends = tuple(effect for effect in step.effects if isinstance(effect, Send))
+        relation = relation_of(state)
+        judgement = relation.take(event, Observed(sends=sends))
+        agreeing = {other.state for other in everything if [e for e in other.effects if isinstance(e, Send)] == list(sends)}
+        assert judgement.opinion is Opinion.ACCEPTED
+        assert set(relation.states) == agreeing
+
+
+def test_other_questions_are_not_narrowed() -> None:
+    assert narrowed(Question("round.partner", (B, C), 1, None, (), None)) is None
+
+
+def test_what_is_known_of_the_state_excludes_the_others() -> None:
+    one, other = knowing(B), knowing(C)
+    relation = relation_of(one, other)
+
+    assert relation.keep(lambda state: B in state.store).opinion is Opinion.ACCEPTED
+    assert relation.states == (one,)
+    assert relation.keep(lambda state: D in state.store).opinion is Opinion.REJECTED
+
+
+def test_an_unreadable_effect_is_rejected_and_not_raised() -> None:
+    seen = Observed(effects=({"send": {"to": B, "message": {"type": "nonsense"}}},))
+
+    assert relation_of(knowing(B)).take(Expired(NOW, Round()), seen).opinion is Opinion.REJECTED
+
+
+def test_a_delta_changes_the_only_state() -> None:
+    relation = relation_of(knowing(B))
+
+    relation.take(Received(NOW, B, Delta((DeltaEntry(B, "k", "v", 1),))), Observed())
+
+    (state,) = relation.states
+    assert state.store[B].version == 1
