@@ -9,6 +9,8 @@ from tests.conformance import wrong
 from tests.conformance.catching import Mistakes, failed, path_of, suite
 from tests.conformance.variant import Variant
 
+from peerproof.conformance.counterexample_vectors import FILE
+
 SCUTTLEBUTT: Final = Mistakes(
     wrong.Wrong,
     wrong.DIVERGENCES,
@@ -68,8 +70,10 @@ def test_every_divergence_flag_has_its_variant(mistakes: Mistakes) -> None:
 @of_each_protocol
 def test_every_file_of_vectors_catches_a_mistake(mistakes: Mistakes) -> None:
     catching = {vector.file for variant in mistakes.variants for vector in mistakes.made_for(variant)}
+    written = {vector.file for vector in mistakes.written()}
 
-    assert {vector.file for vector in mistakes.written()} == catching
+    made_from_counterexamples = {f"{mistakes.right.protocol}/{FILE}"}  # test_counterexample_vectors.py has the flaws that they show
+    assert written - made_from_counterexamples == catching - made_from_counterexamples
 
 
 @pytest.mark.slow
