@@ -210,6 +210,22 @@ def test_a_protocol_that_is_not_known_is_said(
     assert "a trace of the protocol 'gossip'; known are " in capsys.readouterr().err
 
 
+def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_only(
+    written: Callable[[list[str]], str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    trace = str(tmp_path / "swim.jsonl")
+    assert main(["simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
+    monkeypatch.setattr("peerproof.tla.trace_check.module", lambda protocol: None)
+    monkeypatch.setattr("peerproof.cli.check_trace._tools", object)  # nothing is asked of it
+    capsys.readouterr()
+
+    assert main(["check-trace", trace, "--tlc"]) == 3
+
+    said = capsys.readouterr().out
+    assert said.count("accepted") == 3
+    assert "no verdict: there is no TLA+ module for traces of swim" in said
+
+
 def test_without_java_tlc_is_not_run_and_that_is_said(
     good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -161,7 +161,7 @@ class _Reading:
         spec = specification(line.protocol)
         self.report.protocol = line.protocol
         self._replay = Replay(spec)
-        if self._tlc_events:
+        if self._tlc_events and trace_check.module(line.protocol):
             self.report.data = TraceData(spec, self._tlc_events)
         return self._replay
 
@@ -217,7 +217,9 @@ def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
 
 def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] = lambda _: None) -> None:
     """What TLC says of the same lines, and how that stands to what the replay says."""
-    assert report.data is not None
+    if report.data is None:
+        report.tlc_problem = f"there is no TLA+ module for traces of {report.protocol}"
+        return
     try:
         judgements = trace_check.judge(tools, report.protocol, report.data, progress)
     except RunFailed as problem:
