@@ -22,7 +22,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from peerproof.conformance.pipeline import spreading
 from peerproof.conformance.pipeline.batches import Batch, Output, Plan, Success, Unit, successes
 from peerproof.conformance.pipeline.execution import Engine, Executed
-from peerproof.conformance.pipeline.node_figures import LIVES, SIGHTINGS, SLOTS, Pass, node_figures
+from peerproof.conformance.pipeline.node_figures import LIVES, ROWS, SIGHTINGS, SLOTS, Pass, node_figures
+from peerproof.conformance.pipeline.rows import read
 from peerproof.conformance.pipeline.summaries import summarise
 from peerproof.conformance.pipeline.tables import METRICS, RUNS, SUMMARIES, TRACES
 from peerproof.conformance.pipeline.versions import code_digest
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 #: Rows of `sightings` that one unit puts together.
 TOGETHER: Final = 100_000
+
+#: Events that are in memory at once.
+EVENTS: Final = 2048
 
 #: Metric -> what it says.
 ABOUT: Final[Mapping[str, str]] = {
@@ -136,7 +140,7 @@ def _alone(measured: Iterable[Source]) -> list[Unit]:
 def measure_nodes(unit: Unit, output: Output) -> None:
     """Write `metrics` and `sightings` of the nodes of one file of `traces`."""
     measuring = Pass(output.write, shared_clock=unit.task["shared_clock"])
-    for batch in pq.ParquetFile(unit.task["file"]).iter_batches():
+    for batch in read(Path(unit.task["file"]), size=EVENTS):
         measuring.add(batch)
     measuring.finish()
 
@@ -162,7 +166,7 @@ def measure_together(folder: Path, unit: Unit, output: Output) -> None:
     lives = _where(files, (block == LIVES) & run.isin(pc.unique(groups.column("run_id"))))
     rows = pa.concat_tables([groups, lives])
     rows = rows.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in spreading.ORDER]))
-    for figures in spreading.together(rows.to_batches(max_chunksize=4096)):
+    for figures in spreading.together(rows.to_batches(max_chunksize=ROWS)):
         output.write(METRICS, figures)
 
 
@@ -170,7 +174,7 @@ def _where(files: Iterable[Path], wanted: Any) -> Any:
     """Rows of `sightings`, read a batch at a time."""
     found = [SIGHTINGS.schema.empty_table()]
     for file in files:
-        for batch in pq.ParquetFile(file).iter_batches():
+        for batch in pq.ParquetFile(file).iter_batches(ROWS):
             rows = pa.Table.from_batches([batch], SIGHTINGS.schema).filter(wanted)
             if rows.num_rows:
                 found.append(rows)

@@ -27,7 +27,7 @@ MOST_LEVELS: Final = 2**24
 #: Slots that groups are spread over.
 SLOTS: Final = 2**32
 #: Rows that are written at once.
-ROWS: Final = 8192
+ROWS: Final = 4096
 
 #: What stands in `block` instead of a number of levels. Sorted by it, what is known of the nodes comes first.
 LIVES: Final = -2

@@ -19,6 +19,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.conformance.pipeline.batches import Output, Unit, renamed
+from peerproof.conformance.pipeline.node_figures import ROWS
 from peerproof.conformance.pipeline.tables import METRICS, SUMMARIES
 
 #: So many different values of a metric are counted one by one.
@@ -112,7 +113,7 @@ def summarise(folder: Path, unit: Unit, output: Output) -> None:
 
 
 def _batches(files: Iterable[Path]) -> Iterable[Any]:
-    return (batch for file in files for batch in pq.ParquetFile(file).iter_batches())
+    return (batch for file in files for batch in pq.ParquetFile(file).iter_batches(ROWS))
 
 
 def _write_csv(path: Path, schema: Any, batches: Iterable[Any]) -> None:
