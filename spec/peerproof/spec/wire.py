@@ -81,7 +81,9 @@ class U64(Form):
     def value(self, plain: Plain, where: str = "") -> Any:
         """From an integer, a decimal string, or `{"u64": "…"}`."""
         if type(plain) is str and plain.isascii() and plain.isdigit() and len(plain) < 20:  # noqa: PLR2004  # surely below 2^64
-            return int(plain)
+            plain = int(plain)
+            if plain <= self.most:
+                return plain
         if isinstance(plain, Mapping) and set(plain) == {"u64"}:
             plain = plain["u64"]
         if isinstance(plain, str) and plain.isascii() and plain.isdigit():

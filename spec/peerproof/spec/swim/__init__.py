@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from peerproof.spec.swim.codec import COMMAND, CONFIG, MESSAGE, NOTICE, TIMER
+from peerproof.spec.swim.codec import MESSAGE
+from peerproof.spec.swim.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.swim.messages import (
     Ack,
     AddNode,

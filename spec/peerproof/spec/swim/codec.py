@@ -1,158 +1,74 @@
 """
-How SWIM values look: messages as Transit and as plain data, everything else as plain data. [S-15…S-23, SA-44]
+SWIM messages as bytes. [S-15…S-23, SA-44]
 
 A datagram is one Transit value: a vector of vectors, each beginning with a keyword. How Transit itself is read and written is
-in `transit.py`; here is what the vectors hold.
+in `transit.py`; here is what the vectors hold. A message is read in one pass, in the order in which it was written: what has
+its usual form is taken as it is, everything else goes through `Reader.value`, which knows all forms.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.packing import Codec
+from peerproof.spec.swim.forms import MESSAGE_FORM
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
     Ack,
-    AddNode,
     AntiEntropy,
-    ClusterEvent,
     Dead,
-    EventType,
     Incarnation,
     IndirectAck,
     IndirectPing,
     Joining,
     Leave,
-    LeaveNode,
     Member,
     Message,
-    NodeEvent,
     Normal,
-    OnClusterEvent,
-    OnNodeEvent,
     Payload,
     Ping,
     Probe,
     ProbeAck,
-    ProbeNode,
-    ProbeTimeout,
-    Quantum,
-    Reachable,
-    RemoveNode,
-    SetPayload,
     Suspicious,
-    Unreachable,
     Uuid,
     Vector,
 )
-from peerproof.spec.swim.state import LEAST_DATAGRAM, MAX_HOST, MOST_DATAGRAM, PORT_MAX, Config, Seed
-from peerproof.spec.swim.transit import Pairs, Reader, Writer, canonical_json, concise, escaped, unescaped, unpacked, verbose
-from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, Text, Whole, misfit, octets
-
-
-class UuidText(Form):
-    """A UUID, as text."""
-
-    def plain(self, value: Any) -> Plain:
-        """Its canonical text."""
-        return value
-
-    def value(self, plain: Plain, where: str = "") -> Any:
-        """From any text of it."""
-        try:
-            return Uuid(str(UUID(plain)))
-        except (ValueError, AttributeError, TypeError):
-            raise misfit(where, "a UUID", plain) from None
-
-
-class TransitMap(Form):
-    """A map in the verbose JSON form of Transit; as a value it is its text. [S-23]"""
-
-    def plain(self, value: Any) -> Plain:
-        """The object."""
-        return json.loads(value)
-
-    def value(self, plain: Plain, where: str = "") -> Any:
-        """From an object whose texts are in Transit's writing."""
-        if not isinstance(plain, Mapping):
-            raise misfit(where, "an object", plain)
-        try:
-            concise(dict(plain))
-        except NotEnabled as error:
-            raise MalformedMessage("bad_value", 0, f"{where}: {error}") from None
-        return canonical_json(dict(plain))
-
-
-UUID_TEXT: Final = UuidText()
-COUNTER: Final = U64(most=COUNTER_MAX)  # [SA-47]
-HOST: Final = Text(most=MAX_HOST)
-PORT: Final = Whole(1, PORT_MAX)
-INCARNATION: Final = Record(Incarnation, restart=COUNTER, tx=COUNTER)
-MEMBER: Final = Record(Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_counter=COUNTER, tx_counter=COUNTER)
-DATA: Final = TransitMap()
-EVENT_TYPE: Final = OneOf(EventType)
-
-VECTOR: Final = Tagged(
-    joining=(0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
-    normal=(0, Record(Normal, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    suspicious=(0, Record(Suspicious, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    dead=(0, Record(Dead, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    leave=(0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
-    anti_entropy=(0, Record(AntiEntropy, members=ListOf(MEMBER), tagged=Flag())),
-    payload=(0, Record(Payload, data=DATA)),
-    indirect_ping=(0, Record(IndirectPing, target=UUID_TEXT, host=HOST, port=PORT)),
-    indirect_ack=(0, Record(IndirectAck, target=UUID_TEXT, incarnation=INCARNATION)),
+from peerproof.spec.swim.state import MAX_HOST, PORT_MAX, is_host
+from peerproof.spec.swim.transit import (
+    DEPTH_MAX,
+    LIST_TAG,
+    Pairs,
+    Reader,
+    Writer,
+    escaped,
+    integer_bytes,
+    string_bytes,
+    unescaped,
+    unpacked,
+    uuid_bytes,
 )
-
-MESSAGE_FORM: Final = Tagged(
-    ping=(0, Record(Ping, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, vectors=ListOf(VECTOR))),
-    ack=(0, Record(Ack, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, target_tx=COUNTER, vectors=ListOf(VECTOR))),
-    probe=(0, Record(Probe, sender=UUID_TEXT, incarnation=INCARNATION)),
-    probe_ack=(0, Record(ProbeAck, sender=UUID_TEXT, incarnation=INCARNATION, probe_tx=COUNTER)),
-)
-
-COMMAND: Final = Tagged(
-    add_node=(0, Record(AddNode, uuid=UUID_TEXT, host=HOST, port=PORT)),
-    leave_node=(0, Record(LeaveNode, uuid=UUID_TEXT)),
-    remove_node=(0, Record(RemoveNode, uuid=UUID_TEXT)),
-    probe_node=(0, Record(ProbeNode, host=HOST, port=PORT)),
-    on_node_event=(0, Record(OnNodeEvent, uuid=UUID_TEXT, event_type=EVENT_TYPE)),
-    on_cluster_event=(0, Record(OnClusterEvent, event_type=EVENT_TYPE)),
-    set_payload=(0, Record(SetPayload, uuid=UUID_TEXT, data=DATA)),
-)
-TIMER: Final = Tagged(quantum=(0, Record(Quantum)), probe_timeout=(0, Record(ProbeTimeout, host=HOST, port=PORT)))
-NOTICE: Final = Tagged(
-    node_event=(0, Record(NodeEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
-    cluster_event=(0, Record(ClusterEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
-    reachable=(0, Record(Reachable, host=HOST, port=PORT, node=UUID_TEXT)),
-    unreachable=(0, Record(Unreachable, host=HOST, port=PORT)),
-)
-CONFIG: Final = Record(
-    Config,
-    uuid=UUID_TEXT,
-    restart_counter=COUNTER,
-    seeds=ListOf(Record(Seed, uuid=UUID_TEXT, host=HOST, port=PORT)),
-    interval=Whole(1),
-    ae_size=Whole(),
-    max_datagram=Whole(LEAST_DATAGRAM, MOST_DATAGRAM),
-    emit_incarnation=Flag(),
-    cluster_events=ListOf(EVENT_TYPE),
-)
+from peerproof.spec.swim.verbose import concise, written
 
 #: The keys of a map in anti-entropy, in the document's order. [S-22]
 MEMBER_KEYS: Final = ("~:host", "~:port", "~:uuid", "~:restart-counter", "~:tx-counter")
 
+Raw: TypeAlias = tuple[Any, ...]
+
+_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time that its class takes
+
 
 def encode(message: Message) -> bytes:
     """The bytes of a message, in the canonical form. Raises NotEnabled for what the format cannot hold. [SA-61]"""
+    vectors = message.vectors if isinstance(message, (Ping, Ack)) else ()
     writer = Writer()
-    writer.array(1 + len(getattr(message, "vectors", ())))
-    _write_header(writer, message)
-    for vector in getattr(message, "vectors", ()):
+    writer.array(1 + len(vectors))
+    _write(writer, message)
+    for vector in vectors:
         _write(writer, vector)
     return bytes(writer.out)
 
@@ -161,11 +77,12 @@ class Room:
     """What else fits into a datagram. [SA-32]"""
 
     def __init__(self, message: Message, limit: int) -> None:
+        vectors = message.vectors if isinstance(message, (Ping, Ack)) else ()
         self._writer = Writer()
         self._limit = limit
-        self._count = 1 + len(getattr(message, "vectors", ()))
-        _write_header(self._writer, message)
-        for vector in getattr(message, "vectors", ()):
+        self._count = 1 + len(vectors)
+        _write(self._writer, message)
+        for vector in vectors:
             _write(self._writer, vector)
 
     def takes(self, vector: Vector) -> bool:
@@ -185,171 +102,258 @@ def payload_fits(data: str, limit: int) -> bool:
     return Room(Ping(nobody, Incarnation(COUNTER_MAX, COUNTER_MAX), nobody), limit).takes(Payload(data))
 
 
-def _write_header(writer: Writer, message: Message) -> None:
-    match message:
-        case Ping(sender, incarnation, target):
-            _vector(writer, "~:ping", f"~u{sender}", *incarnation, f"~u{target}")
-        case Ack(sender, incarnation, target, target_tx):
-            _vector(writer, "~:ack", f"~u{sender}", *incarnation, f"~u{target}", target_tx)
-        case Probe(sender, incarnation):
-            _vector(writer, "~:probe", f"~u{sender}", *incarnation)
-        case ProbeAck(sender, incarnation, probe_tx):
-            _vector(writer, "~:probe-ack", f"~u{sender}", *incarnation, probe_tx)
+def _write(writer: Writer, vector: Message | Vector) -> None:
+    kind = type(vector)
+    if kind is AntiEntropy:
+        _write_members(writer, vector)  # type: ignore[arg-type]  # its type has just been looked at
+        return
+    keyword, elements = WRITTEN[kind]
+    rest = elements(vector)
+    writer.array(1 + len(rest))
+    writer.cached(keyword)
+    if kind is Payload:
+        writer.value(rest[0])
+    else:
+        writer.out += b"".join(rest)
 
 
-def _write(writer: Writer, vector: Vector) -> None:
-    match vector:
-        case Joining(node, incarnation, host, port):
-            _vector(writer, "~:joining", f"~u{node}", *incarnation, escaped(host), port)
-        case Normal(node, incarnation) | Suspicious(node, incarnation) | Dead(node, incarnation) | Leave(node, incarnation):
-            _vector(writer, KEYWORDS[type(vector)], f"~u{node}", *(incarnation or ()))
-        case IndirectPing(target, host, port):
-            _vector(writer, "~:indirect-ping", f"~u{target}", escaped(host), port)
-        case IndirectAck(target, incarnation):
-            _vector(writer, "~:indirect-ack", f"~u{target}", *incarnation)
-        case AntiEntropy(members, tagged):
-            writer.value([*(["~:anti-entropy"] if tagged else []), *map(_member, members)])
-        case Payload(data):
-            writer.value(["~:payload", concise(json.loads(data))])
+def _write_members(writer: Writer, vector: AntiEntropy) -> None:
+    writer.array(len(vector.members) + vector.tagged)
+    if vector.tagged:
+        writer.cached("~:anti-entropy")
+    for host, port, uuid, restart, tx in vector.members:
+        writer.map(len(MEMBER_KEYS))
+        values = (_host_bytes(host), _counter_bytes(port), uuid_bytes(uuid), _counter_bytes(restart), _counter_bytes(tx))
+        for key, value in zip(MEMBER_KEYS, values, strict=True):
+            writer.cached(key)
+            writer.out += value
 
 
-KEYWORDS: Final[Mapping[type[Any], str]] = {Normal: "~:normal", Suspicious: "~:suspicious", Dead: "~:dead", Leave: "~:leave"}
+def _counter_bytes(value: int) -> bytes:
+    if not 0 <= value <= COUNTER_MAX:
+        raise NotEnabled("bad_value", f"{value} is no counter from 0 to 2^63-1")
+    return integer_bytes(value)
 
 
-def _vector(writer: Writer, *elements: str | int) -> None:
-    writer.array(len(elements))
-    for element in elements:
-        if isinstance(element, int) and not 0 <= element <= COUNTER_MAX:
-            raise NotEnabled("bad_value", f"{element} is no counter from 0 to 2^63-1")
-        writer.value(element)
+def _host_bytes(host: str) -> bytes:
+    if not is_host(host):
+        raise NotEnabled("bad_value", f"a host has 1 to {MAX_HOST} bytes of UTF-8: {host!a}")
+    return string_bytes(escaped(host))
 
 
-def _member(member: Member) -> Pairs:
-    host, port, uuid, restart, tx = member
-    return Pairs(zip(MEMBER_KEYS, (escaped(host), port, f"~u{uuid}", restart, tx), strict=True))
+def _about(node: Uuid, incarnation: Incarnation | None, *rest: bytes) -> tuple[bytes, ...]:
+    if incarnation is None:
+        return uuid_bytes(node), *rest
+    restart, tx = incarnation
+    return uuid_bytes(node), _counter_bytes(restart), _counter_bytes(tx), *rest
+
+
+#: A node repeats its payload in every ping.
+_concise = lru_cache(64)(lambda data: concise(json.loads(data)))
+
+#: Keywords by vector, and what follows it: encoded elements, or the one value of a payload. [S-16…S-23, SA-04, SA-05, SA-41]
+WRITTEN: Final[Mapping[type[Any], tuple[str, Callable[[Any], tuple[Any, ...]]]]] = {
+    Ping: ("~:ping", lambda m: _about(m.sender, m.incarnation, uuid_bytes(m.target))),
+    Ack: ("~:ack", lambda m: _about(m.sender, m.incarnation, uuid_bytes(m.target), _counter_bytes(m.target_tx))),
+    Probe: ("~:probe", lambda m: _about(m.sender, m.incarnation)),
+    ProbeAck: ("~:probe-ack", lambda m: _about(m.sender, m.incarnation, _counter_bytes(m.probe_tx))),
+    Joining: ("~:joining", lambda v: _about(v.node, v.incarnation, _host_bytes(v.host), _counter_bytes(v.port))),
+    Normal: ("~:normal", lambda v: _about(v.node, v.incarnation)),
+    Suspicious: ("~:suspicious", lambda v: _about(v.node, v.incarnation)),
+    Dead: ("~:dead", lambda v: _about(v.node, v.incarnation)),
+    Leave: ("~:leave", lambda v: _about(v.node, v.incarnation)),
+    IndirectPing: ("~:indirect-ping", lambda v: (uuid_bytes(v.target), _host_bytes(v.host), _counter_bytes(v.port))),
+    IndirectAck: ("~:indirect-ack", lambda v: _about(v.target, v.incarnation)),
+    Payload: ("~:payload", lambda v: (_concise(v.data),)),
+}
 
 
 def decode(data: bytes) -> Message:
     """The message of these bytes. Raises MalformedMessage. [SA-30, SA-31, SA-63, SA-64]"""
-    vectors = Reader().value(unpacked(data))
-    if type(vectors) is not list or not vectors:
+    reader = Reader()
+    raw, depth = _listed(reader, unpacked(data), 0)
+    if type(raw) is not tuple or not raw:
         raise _bad("bad_type", "a message is a vector of vectors, and has a header")
-    header, *others = vectors
-    kind = header[0] if type(header) is list and header else None
-    if not isinstance(kind, str) or kind not in HEADERS:
+    header, _ = _listed(reader, raw[0], depth)
+    kind: Any = reader.keyword(header[0]) if type(header) is tuple and header and type(header[0]) is str else None
+    if kind not in HEADERS:
         raise _bad("bad_type", "the first vector is neither ping nor ack")
-    arity, read_header = HEADERS[kind]
-    fields = _fields(header, kind, (arity,))
+    arity, message, read = HEADERS[kind]
+    if len(header) != arity:
+        raise _bad("bad_length", f"{kind[2:]} has {arity} elements, not {len(header)}")
+    fields = read(reader, header)
     if kind in PROBES:
-        if others:
+        if len(raw) > 1:
             raise _bad("bad_type", f"nothing follows a {kind[2:]}")
-        return read_header(fields, ())
-    return read_header(fields, tuple(vector for read in map(_read, others) if (vector := read) is not None))
+        return message(*fields)
+    vectors = [vector for part in raw[1:] if (vector := _vector(reader, part, depth)) is not None]
+    return message(*fields, tuple(vectors))
 
 
-def _read(vector: Any) -> Vector | None:
-    """One vector after the header; None for one of an unknown kind."""
-    if type(vector) is not list:
+def _sender(reader: Reader, raw: Raw) -> tuple[Uuid, Incarnation]:
+    return Uuid(reader.uuid(raw[1])), _incarnation(reader, raw[2], raw[3])
+
+
+def _listed(reader: Reader, raw: Any, depth: int) -> tuple[Any, int]:
+    """What may be a vector written as a list, `["~#list", […]]`, as that vector; and how deep its elements are. [SA-63]"""
+    while type(raw) is tuple and len(raw) == 2 and type(raw[0]) is str and type(raw[1]) is tuple:  # noqa: PLR2004
+        tag = raw[0]
+        if tag == LIST_TAG:
+            reader.remember(tag)
+        elif tag[:1] != "^" or reader.text(tag) != LIST_TAG:
+            break
+        raw = raw[1]
+        depth += 1
+    if depth >= DEPTH_MAX:
+        raise _bad("too_large", f"arrays and maps nest deeper than {DEPTH_MAX}")
+    return raw, depth + 1
+
+
+def _vector(reader: Reader, raw: Any, depth: int) -> Vector | None:
+    """One vector after the header; None for one of an unknown kind. [SA-31]"""
+    if type(raw) is not tuple:
         raise _bad("bad_type", "every part of a message is a vector")
-    kind = vector[0] if vector else None
-    if not vector or type(kind) is Pairs:
-        return AntiEntropy(tuple(map(_read_member, vector)), tagged=False)  # [SA-18]
-    if not isinstance(kind, str) or not kind.startswith("~:"):
+    if not raw or type(raw[0]) is list:
+        return AntiEntropy(_members(reader, raw, depth + 1), tagged=False)  # [SA-18]
+    if type(raw[0]) is not str:
+        raise _bad("bad_type", f"a vector begins with a keyword, not {raw[0]!r}")
+    kind = reader.keyword(raw[0])
+    known = VECTORS.get(kind)
+    if known is not None:
+        arities, read = known
+        if arities and len(raw) not in arities:
+            raise _bad("bad_length", f"{kind[2:]} has {' or '.join(map(str, arities))} elements, not {len(raw)}")
+        return read(reader, raw, depth + 1)
+    return _unusual(reader, kind, raw, depth + 1)
+
+
+def _unusual(reader: Reader, kind: Any, raw: Raw, depth: int) -> Vector | None:
+    """A vector that begins with no known keyword."""
+    if kind == LIST_TAG and len(raw) == 2 and depth < DEPTH_MAX:  # noqa: PLR2004  # [SA-63]
+        return _vector(reader, raw[1], depth)
+    if type(kind) is not str or kind[:2] != "~:":
         raise _bad("bad_type", f"a vector begins with a keyword, not {kind!r}")
     if kind in HEADERS and kind not in PROBES:
         raise _bad("bad_type", f"a second header, {kind[2:]}")
-    if kind == "~:anti-entropy":
-        return AntiEntropy(tuple(map(_read_member, vector[1:])))
-    if kind not in VECTORS:
-        return None  # [SA-31]
-    arities, read = VECTORS[kind]
-    return read(_fields(vector, kind, arities))
+    for element in raw[1:]:
+        reader.value(element, depth)
+    return None
 
 
-def _fields(vector: list[Any], kind: str, arities: tuple[int, ...]) -> list[Any]:
-    if len(vector) not in arities:
-        raise _bad("bad_length", f"{kind[2:]} has {' or '.join(map(str, arities))} elements, not {len(vector)}")
-    return vector[1:]
-
-
-def _uuid(value: Any) -> Uuid:
-    if type(value) is str and value[:2] == "~u":
-        return Uuid(value[2:])
-    raise _bad("bad_value", f"{value!r} is no uuid")
-
-
-def _counter(value: Any) -> int:
+def _counter(reader: Reader, raw: Any) -> int:
+    value = raw if type(raw) is int else reader.value(raw, DEPTH_MAX)
     if type(value) is int and 0 <= value <= COUNTER_MAX:
         return value
     raise _bad("bad_value", f"{value!r} is no counter from 0 to 2^63-1")
 
 
-def _incarnation(restart: Any, tx: Any) -> Incarnation:
-    return Incarnation(_counter(restart), _counter(tx))
+def _incarnation(reader: Reader, restart: Any, tx: Any) -> Incarnation:
+    if type(restart) is int and type(tx) is int and 0 <= restart <= COUNTER_MAX and 0 <= tx <= COUNTER_MAX:
+        made: Incarnation = _new(Incarnation, (restart, tx))
+        return made
+    return Incarnation(_counter(reader, restart), _counter(reader, tx))
 
 
-def _said(incarnation: list[Any]) -> Incarnation | None:
-    return _incarnation(*incarnation) if incarnation else None
-
-
-def _port(value: Any) -> int:
+def _port(reader: Reader, raw: Any) -> int:
+    value = raw if type(raw) is int else reader.value(raw, DEPTH_MAX)
     if type(value) is int and 1 <= value <= PORT_MAX:
         return value
     raise _bad("bad_value", f"{value!r} is no port from 1 to {PORT_MAX}")
 
 
-def _host(value: Any) -> str:
-    host = unescaped(value) if type(value) is str else None
+def _host(reader: Reader, raw: Any) -> str:
+    if type(raw) is str and raw[:1].isalnum() and raw.isascii() and len(raw) <= MAX_HOST:
+        return raw
+    host = unescaped(reader.text(raw)) if type(raw) is str else None
     if host is None:
-        raise _bad("bad_value", f"{value!r} is no string")
-    if not 1 <= len(octets(host)) <= MAX_HOST:
-        raise _bad("bad_length", f"a host has 1 to {MAX_HOST} bytes, not {len(octets(host))}")  # [SA-65]
+        raise _bad("bad_value", f"{raw!r} is no string")
+    if not is_host(host):
+        raise _bad("bad_length", f"a host has 1 to {MAX_HOST} bytes, not {len(host.encode())}")  # [SA-65]
     return host
 
 
-def _read_member(entries: Any) -> Member:
-    if type(entries) is not Pairs:
+def _status(kind: type[Any]) -> Callable[[Reader, Raw, int], Vector]:
+    """How an event with or without an incarnation is read. [SA-12]"""
+
+    def read(reader: Reader, raw: Raw, _: int) -> Vector:
+        node = Uuid(reader.uuid(raw[1]))
+        said: Vector = kind(node, _incarnation(reader, raw[2], raw[3]) if len(raw) > 2 else None)  # noqa: PLR2004
+        return said
+
+    return read
+
+
+def _joining(reader: Reader, raw: Raw, _: int) -> Joining:
+    _, node, restart, tx, host, port = raw
+    return Joining(Uuid(reader.uuid(node)), _incarnation(reader, restart, tx), _host(reader, host), _port(reader, port))
+
+
+def _members(reader: Reader, raws: Raw, depth: int) -> tuple[Member, ...]:
+    return tuple([_member(reader, raw, depth) for raw in raws])
+
+
+def _member(reader: Reader, raw: Any, depth: int) -> Member:
+    if type(raw) is not list:
         raise _bad("bad_type", "anti-entropy holds maps")
-    members = {key: value for key, value in entries if isinstance(key, str)}
-    missing = [key[2:] for key in MEMBER_KEYS if key not in members]
-    if missing:
-        raise _bad("bad_value", f"a map of anti-entropy lacks {', '.join(missing)}")
-    host, port, uuid, restart, tx = (members[key] for key in MEMBER_KEYS)
-    return Member(_host(host), _port(port), _uuid(uuid), _counter(restart), _counter(tx))
+    if depth >= DEPTH_MAX:
+        raise _bad("too_large", f"arrays and maps nest deeper than {DEPTH_MAX}")
+    found = {}
+    for key, value in raw:
+        name = reader.key(key, depth + 1)
+        read = MEMBER.get(name) if type(name) is str else None
+        if read is not None:
+            found[name] = read(reader, value)
+        else:
+            reader.value(value, depth + 1)
+    try:
+        host, port, uuid, restart, tx = [found[name] for name in MEMBER_KEYS]
+    except KeyError as missing:
+        raise _bad("bad_value", f"a map of anti-entropy lacks {str(missing)[3:-1]}") from None
+    member: Member = _new(Member, (host, port, uuid, restart, tx))
+    return member
 
 
-def _read_payload(fields: list[Any]) -> Payload:
-    if type(fields[0]) is not Pairs:
-        raise _bad("bad_type", "a payload is a map")
-    shown = verbose(fields[0], lambda why: _bad("bad_value", why))
-    if type(shown) is not dict:
-        raise _bad("bad_value", "the keys of a payload are keywords, strings or other scalars")
-    return Payload(canonical_json(shown))
+def _payload(reader: Reader, raw: Raw, depth: int) -> Payload:
+    value = reader.value(raw[1], depth)
+    text = written(value) if type(value) is Pairs else ""
+    if text[:1] != "{":
+        raise _bad("bad_type", "a payload is a map, and its keys are keywords, strings or other scalars")
+    return Payload(text)
 
 
 def _bad(reason: str, detail: str) -> MalformedMessage:
     return MalformedMessage(reason, 0, detail)
 
 
-#: Headers by keyword: how many elements, and how they are read. [S-16, S-17, SA-41]
-HEADERS: Final[Mapping[str, tuple[int, Callable[[list[Any], tuple[Vector, ...]], Message]]]] = {
-    "~:ping": (5, lambda f, vectors: Ping(_uuid(f[0]), _incarnation(f[1], f[2]), _uuid(f[3]), vectors)),
-    "~:ack": (6, lambda f, vectors: Ack(_uuid(f[0]), _incarnation(f[1], f[2]), _uuid(f[3]), _counter(f[4]), vectors)),
-    "~:probe": (4, lambda f, _: Probe(_uuid(f[0]), _incarnation(f[1], f[2]))),
-    "~:probe-ack": (5, lambda f, _: ProbeAck(_uuid(f[0]), _incarnation(f[1], f[2]), _counter(f[3]))),
+#: How the values of a map in anti-entropy are read. [S-22]
+MEMBER: Final[Mapping[str, Callable[[Reader, Any], Any]]] = {
+    "~:host": _host,
+    "~:port": _port,
+    "~:uuid": Reader.uuid,
+    "~:restart-counter": _counter,
+    "~:tx-counter": _counter,
+}
+
+#: Headers by keyword: how many elements, of which message, and how they are read. [S-16, S-17, SA-41]
+HEADERS: Final[Mapping[str, tuple[int, Callable[..., Message], Callable[[Reader, Raw], tuple[Any, ...]]]]] = {
+    "~:ping": (5, Ping, lambda r, raw: (*_sender(r, raw), Uuid(r.uuid(raw[4])))),
+    "~:ack": (6, Ack, lambda r, raw: (*_sender(r, raw), Uuid(r.uuid(raw[4])), _counter(r, raw[5]))),
+    "~:probe": (4, Probe, _sender),
+    "~:probe-ack": (5, ProbeAck, lambda r, raw: (*_sender(r, raw), _counter(r, raw[4]))),
 }
 PROBES: Final = ("~:probe", "~:probe-ack")
 
-#: The other vectors by keyword: their arities, and how they are read. [S-18…S-23, SA-04, SA-05, SA-12]
-VECTORS: Final[Mapping[str, tuple[tuple[int, ...], Callable[[list[Any]], Vector]]]] = {
-    "~:joining": ((6,), lambda f: Joining(_uuid(f[0]), _incarnation(f[1], f[2]), _host(f[3]), _port(f[4]))),
-    "~:normal": ((2, 4), lambda f: Normal(_uuid(f[0]), _said(f[1:]))),
-    "~:suspicious": ((2, 4), lambda f: Suspicious(_uuid(f[0]), _said(f[1:]))),
-    "~:dead": ((2, 4), lambda f: Dead(_uuid(f[0]), _said(f[1:]))),
-    "~:leave": ((4,), lambda f: Leave(_uuid(f[0]), _incarnation(f[1], f[2]))),
-    "~:payload": ((2,), _read_payload),
-    "~:indirect-ping": ((4,), lambda f: IndirectPing(_uuid(f[0]), _host(f[1]), _port(f[2]))),
-    "~:indirect-ack": ((4,), lambda f: IndirectAck(_uuid(f[0]), _incarnation(f[1], f[2]))),
+#: The other vectors by keyword: their arities, if not any, and how they are read. [S-18…S-23, SA-04, SA-05, SA-12]
+VECTORS: Final[Mapping[str, tuple[tuple[int, ...], Callable[[Reader, Raw, int], Vector]]]] = {
+    "~:joining": ((6,), _joining),
+    "~:normal": ((2, 4), _status(Normal)),
+    "~:suspicious": ((2, 4), _status(Suspicious)),
+    "~:dead": ((2, 4), _status(Dead)),
+    "~:leave": ((4,), _status(Leave)),
+    "~:anti-entropy": ((), lambda r, raw, depth: AntiEntropy(_members(r, raw[1:], depth))),
+    "~:payload": ((2,), _payload),
+    "~:indirect-ping": ((4,), lambda r, raw, _: IndirectPing(Uuid(r.uuid(raw[1])), _host(r, raw[2]), _port(r, raw[3]))),
+    "~:indirect-ack": ((4,), lambda r, raw, _: IndirectAck(Uuid(r.uuid(raw[1])), _incarnation(r, raw[2], raw[3]))),
 }
 
 #: The messages. [S-15]

@@ -64,7 +64,8 @@ def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message
         if not relays:
             continue
         (relay,) = pick("indirect.relay", relays)
-        state = with_row(state, node, replace(row, indirect_asked=True))
-        state, sent = request(state, Uuid(str(relay)), pick, (IndirectPing(node, row.host, row.port),))
+        asking = with_row(state, node, replace(row, indirect_asked=True))
+        asking, sent = request(asking, Uuid(str(relay)), pick, (IndirectPing(node, row.host, row.port),))
+        state = asking if sent else state  # nothing is sent once the counters are at their end [SA-47]
         sends += sent
     return state, tuple(sends)

@@ -154,26 +154,34 @@ def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Ro
     return None
 
 
-def request(state: State, node: Uuid, pick: Pick, first: tuple[Vector, ...] = ()) -> tuple[State, tuple[Send[Message], ...]]:
+def request(
+    state: State, node: Uuid, pick: Pick, purpose: tuple[Vector, ...] = (), where: NodeId | None = None
+) -> tuple[State, tuple[Send[Message], ...]]:
     """
     A ping of a node in the table, and the sender afterwards.
 
-    To a node that this one still has to introduce itself to, it holds just that [S-24, S-27, SA-57]; to any other, the
-    events that it lacks, anti-entropy and the payload [S-31].
+    To a node that this one still has to introduce itself to, it holds just what it is for, and that is the introduction if
+    it is for nothing else [S-24, S-27, SA-04, SA-57]; to any other, also the events that it lacks, anti-entropy and the
+    payload [S-31]. It goes to the address in the row, unless another is given.
     """
     row = state.rows[node]
     carries = REQUEST if row.is_live and row.exchange is Exchange.DONE else BARE
-    next_up = counted(state)
-    if next_up and row.exchange is Exchange.FIRST:
-        host, port = state.place
-        first = (Joining(state.uuid, next_up.incarnation, host, port), *first)
-    elif next_up and row.exchange is Exchange.SECOND:
-        first = (Normal(state.uuid, next_up.incarnation if state.config.emit_incarnation else None), *first)
-    where = address(row.host, row.port)
+    first = purpose or introduction(state, row)
+    where = where or address(row.host, row.port)
     state, message = datagram(state, (node, where), ping_to(state, node), first, carries, pick)
     if message is None:
         return state, ()
     return waiting(state, node), (Send(where, message),)
+
+
+def introduction(state: State, row: Row) -> tuple[Vector, ...]:
+    """What the next ping says of its sender to a node that does not know it yet. [S-24, S-27, SA-57]"""
+    sending = counted(state)
+    if sending is None or row.exchange is Exchange.DONE:
+        return ()
+    if row.exchange is Exchange.FIRST:
+        return (Joining(state.uuid, sending.incarnation, *state.place),)
+    return (Normal(state.uuid, sending.incarnation if state.config.emit_incarnation else None),)
 
 
 #: So many unanswered pings are remembered of each node. [SA-52]

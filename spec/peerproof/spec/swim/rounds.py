@@ -28,9 +28,11 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
         vector = pick("round.order", live, len(live)) if live else ()
         state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
     count = fanout(active_size(state))
-    state = replace(state, vector=vector[count:], pinged=state.pinged | set(vector[:count]))
+    state = replace(state, vector=vector[count:])
     for node in vector[:count]:
         state, sent = request(state, node, pick)
+        if sent:  # otherwise the counters are at their end, and nobody can be blamed for not answering [SA-47]
+            state = replace(state, pinged=state.pinged | {node})
         sends += sent
     return state, sends
 

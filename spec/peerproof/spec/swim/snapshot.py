@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import NodeId, Table
-from peerproof.spec.swim.codec import COUNTER, DATA, EVENT_TYPE, HOST, INCARNATION, PORT, UUID_TEXT, VECTOR
+from peerproof.spec.swim.forms import COUNTER, DATA, EVENT_TYPE, HOST, INCARNATION, PORT, UUID_TEXT, VECTOR
 from peerproof.spec.swim.messages import ClusterEventVector, EventType, Incarnation, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Probing, Queued, Relay, Row, State, Status, address
 from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit

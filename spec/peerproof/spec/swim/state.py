@@ -162,11 +162,19 @@ class State:
         return [uuid for uuid, row in self.rows.items() if row.status in LIVE]
 
 
+def is_host(text: str) -> bool:
+    """Whether this can be sent as the name or number of a host. [SA-65]"""
+    try:
+        return 1 <= len(text.encode()) <= MAX_HOST
+    except UnicodeEncodeError:  # no UTF-8, but other bytes
+        return False
+
+
 def host_and_port(address: NodeId) -> tuple[str, int]:
     """The two parts of an address. Raises NotEnabled for anything else than `host:port` and `[host]:port`. [SA-51]"""
     host, _, port = address.rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if not (0 < len(host.encode("utf-8", "surrogateescape")) <= MAX_HOST and port.isascii() and port.isdigit()):
+    if not (is_host(host) and port.isascii() and port.isdigit()):
         raise NotEnabled("bad_value", f"a node's address is host:port, not {address!a}")
     if len(port) > len(str(PORT_MAX)) or not 1 <= int(port) <= PORT_MAX:
         raise NotEnabled("bad_value", f"a port is a number from 1 to {PORT_MAX}, not {port}")
@@ -190,8 +198,9 @@ def active_size(state: State) -> int:
 
 def node_info(state: State, uuid: Plain) -> Plain:
     """The row of a node as plain data, or none. [S-55, SA-39]"""
-    row = state.rows.get(Uuid(str(uuid)))
-    return None if row is None else shown(Uuid(str(uuid)), row)
+    node = Uuid(str(uuid).lower())
+    row = state.rows.get(node)
+    return None if row is None else shown(node, row)
 
 
 def nodes(state: State) -> Plain:

@@ -14,7 +14,6 @@ from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pic
 from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_probe_node, on_remove_node, on_set_payload
 from peerproof.spec.swim.gossip import (
     BARE,
-    REQUEST,
     ack_of,
     answer,
     claimed,
@@ -166,7 +165,7 @@ def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State
         remembered = (Dead(ping.sender, state.rows[ping.sender].incarnation),)
         state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), remembered, BARE, pick)
         return state, () if message is None else (Send(sender, message),)
-    state = applied(replace(state, isolated=False), ping)
+    state = applied(state, ping)
     state, answered = answer(state, ping, sender, pick)
     state, relayed = relays_asked(state, ping, pick)
     return state, answered + relayed
@@ -181,7 +180,7 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
     """
     if ack.target != state.uuid or is_past(state, ack):
         return state, ()
-    state, waiting_for_it = relays_answered(replace(state, isolated=False), ack)
+    state, waiting_for_it = relays_answered(state, ack)
     if row := state.rows.get(ack.sender):
         state = replace(state, heard=True)
         if ack.target_tx in row.unanswered:
@@ -212,6 +211,7 @@ def applied(state: State, message: Ping | Ack) -> State:
         state = claimed(state, of_sender(state, sender, message.incarnation))
     else:
         return state
+    state = replace(state, isolated=False)  # [SA-07]
     for vector in message.vectors:
         if not isinstance(vector, Payload):
             state = on_vector(state, message, vector)
@@ -302,17 +302,23 @@ def relays_asked(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
     for wanted in ping.vectors:
         if not isinstance(wanted, IndirectPing) or ping.sender not in state.rows or wanted.target in (state.uuid, ping.sender):
             continue
-        row = state.rows.get(wanted.target)
-        carries = REQUEST if row is not None and row.is_live and row.exchange is Exchange.DONE else BARE
-        where = address(wanted.host, wanted.port)
-        state, message = datagram(state, (wanted.target, where), ping_to(state, wanted.target), (), carries, pick)
-        if message is None:
+        state, sent = pinged_for(state, wanted, pick)
+        if not sent:
             continue
         others = tuple(r for r in state.relays if (r.target, r.requester) != (wanted.target, ping.sender))
         relay = Relay(wanted.target, ping.sender, state.incarnation.tx, fresh=True)
-        state = waiting(replace(state, relays=(*others, relay)), wanted.target)
-        sends += (Send(where, message),)
+        state = replace(state, relays=(*others, relay))
+        sends += sent
     return state, sends
+
+
+def pinged_for(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
+    """The ping itself: an ordinary request of a live row, otherwise a bare one. [SA-55, SA-57]"""
+    where = address(wanted.host, wanted.port)
+    if wanted.target in state.rows and state.rows[wanted.target].is_live:
+        return request(state, wanted.target, pick, where=where)
+    state, message = datagram(state, (wanted.target, where), ping_to(state, wanted.target), (), BARE, pick)
+    return (state, ()) if message is None else (waiting(state, wanted.target), (Send(where, message),))
 
 
 def relays_answered(state: State, ack: Ack) -> tuple[State, tuple[Relay, ...]]:

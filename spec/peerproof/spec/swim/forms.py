@@ -1,0 +1,148 @@
+"""How SWIM values look as plain data: messages, what is asked of a node and what it tells, its configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.swim.messages import (
+    COUNTER_MAX,
+    Ack,
+    AddNode,
+    AntiEntropy,
+    ClusterEvent,
+    Dead,
+    EventType,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    LeaveNode,
+    Member,
+    NodeEvent,
+    Normal,
+    OnClusterEvent,
+    OnNodeEvent,
+    Payload,
+    Ping,
+    Probe,
+    ProbeAck,
+    ProbeNode,
+    ProbeTimeout,
+    Quantum,
+    Reachable,
+    RemoveNode,
+    SetPayload,
+    Suspicious,
+    Unreachable,
+    Uuid,
+)
+from peerproof.spec.swim.state import LEAST_DATAGRAM, MAX_HOST, MOST_DATAGRAM, PORT_MAX, Config, Seed, is_host
+from peerproof.spec.swim.transit import is_uuid
+from peerproof.spec.swim.verbose import canonical
+from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, Whole, misfit
+
+
+class UuidText(Form):
+    """A UUID, as text."""
+
+    def plain(self, value: Any) -> Plain:
+        """Its canonical text."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From its text, in small or capital letters."""
+        if not isinstance(plain, str) or not is_uuid(plain):
+            raise misfit(where, "a UUID", plain)
+        return Uuid(plain.lower())
+
+
+class Host(Form):
+    """The name or number of a host: 1 to 255 bytes of UTF-8. [SA-65]"""
+
+    def plain(self, value: Any) -> Plain:
+        """The name."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From the name."""
+        if not isinstance(plain, str) or not is_host(plain):
+            raise misfit(where, f"a host's name, of 1 to {MAX_HOST} bytes", plain)
+        return plain
+
+
+class TransitMap(Form):
+    """A map in the verbose JSON form of Transit; as a value it is its text. [S-23]"""
+
+    def plain(self, value: Any) -> Plain:
+        """The object."""
+        return json.loads(value)
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From an object whose texts are in Transit's writing."""
+        if not isinstance(plain, Mapping):
+            raise misfit(where, "an object", plain)
+        try:
+            return canonical(dict(plain))
+        except NotEnabled as error:
+            raise MalformedMessage("bad_value", 0, f"{where}: {error}") from None
+
+
+UUID_TEXT: Final = UuidText()
+COUNTER: Final = U64(most=COUNTER_MAX)  # [SA-47]
+HOST: Final = Host()
+PORT: Final = Whole(1, PORT_MAX)
+INCARNATION: Final = Record(Incarnation, restart=COUNTER, tx=COUNTER)
+MEMBER: Final = Record(Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_counter=COUNTER, tx_counter=COUNTER)
+DATA: Final = TransitMap()
+EVENT_TYPE: Final = OneOf(EventType)
+
+VECTOR: Final = Tagged(
+    joining=(0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
+    normal=(0, Record(Normal, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    suspicious=(0, Record(Suspicious, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    dead=(0, Record(Dead, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    leave=(0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
+    anti_entropy=(0, Record(AntiEntropy, members=ListOf(MEMBER), tagged=Flag())),
+    payload=(0, Record(Payload, data=DATA)),
+    indirect_ping=(0, Record(IndirectPing, target=UUID_TEXT, host=HOST, port=PORT)),
+    indirect_ack=(0, Record(IndirectAck, target=UUID_TEXT, incarnation=INCARNATION)),
+)
+
+MESSAGE_FORM: Final = Tagged(
+    ping=(0, Record(Ping, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, vectors=ListOf(VECTOR))),
+    ack=(0, Record(Ack, sender=UUID_TEXT, incarnation=INCARNATION, target=UUID_TEXT, target_tx=COUNTER, vectors=ListOf(VECTOR))),
+    probe=(0, Record(Probe, sender=UUID_TEXT, incarnation=INCARNATION)),
+    probe_ack=(0, Record(ProbeAck, sender=UUID_TEXT, incarnation=INCARNATION, probe_tx=COUNTER)),
+)
+
+COMMAND: Final = Tagged(
+    add_node=(0, Record(AddNode, uuid=UUID_TEXT, host=HOST, port=PORT)),
+    leave_node=(0, Record(LeaveNode, uuid=UUID_TEXT)),
+    remove_node=(0, Record(RemoveNode, uuid=UUID_TEXT)),
+    probe_node=(0, Record(ProbeNode, host=HOST, port=PORT)),
+    on_node_event=(0, Record(OnNodeEvent, uuid=UUID_TEXT, event_type=EVENT_TYPE)),
+    on_cluster_event=(0, Record(OnClusterEvent, event_type=EVENT_TYPE)),
+    set_payload=(0, Record(SetPayload, uuid=UUID_TEXT, data=DATA)),
+)
+TIMER: Final = Tagged(quantum=(0, Record(Quantum)), probe_timeout=(0, Record(ProbeTimeout, host=HOST, port=PORT)))
+NOTICE: Final = Tagged(
+    node_event=(0, Record(NodeEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
+    cluster_event=(0, Record(ClusterEvent, node=UUID_TEXT, event_type=EVENT_TYPE)),
+    reachable=(0, Record(Reachable, host=HOST, port=PORT, node=UUID_TEXT)),
+    unreachable=(0, Record(Unreachable, host=HOST, port=PORT)),
+)
+CONFIG: Final = Record(
+    Config,
+    uuid=UUID_TEXT,
+    restart_counter=COUNTER,
+    seeds=ListOf(Record(Seed, uuid=UUID_TEXT, host=HOST, port=PORT)),
+    interval=Whole(1),
+    ae_size=Whole(),
+    max_datagram=Whole(LEAST_DATAGRAM, MOST_DATAGRAM),
+    emit_incarnation=Flag(),
+    cluster_events=ListOf(EVENT_TYPE),
+)
