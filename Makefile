@@ -52,6 +52,7 @@ long: check docs
 	$(BIN)/peerproof coverage > build/clauses.txt
 	$(BIN)/peerproof generate --check
 	$(BIN)/peerproof prove
+	$(BIN)/peerproof fuzz scuttlebutt --profile ci
 	$(BIN)/peerproof model-check
 	$(BIN)/peerproof graph scuttlebutt --size medium
 	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec
