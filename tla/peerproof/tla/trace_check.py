@@ -75,7 +75,8 @@ def judge(
     Of a trace only the first departure counts.
     """
     path = module(protocol)
-    assert path is not None, "whoever asks has looked whether there is a module"
+    if path is None:
+        raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
     departures: dict[int, tuple[int, int, str]] = {}
 
     def hear(line: str) -> None:
