@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.packing import Codec
@@ -98,7 +97,7 @@ class Room:
 
 def payload_fits(data: str, limit: int) -> bool:
     """Whether a payload fits into a ping that carries nothing else, however large its counters. [SA-35]"""
-    nobody = Uuid(str(UUID(int=0x8000 << 48)))
+    nobody = Uuid("80000000-0000-0000-8000-000000000000")  # each half takes as many bytes as any
     return Room(Ping(nobody, Incarnation(COUNTER_MAX, COUNTER_MAX), nobody), limit).takes(Payload(data))
 
 
@@ -264,7 +263,8 @@ def _port(reader: Reader, raw: Any) -> int:
 def _host(reader: Reader, raw: Any) -> str:
     if type(raw) is str and raw[:1].isalnum() and raw.isascii() and len(raw) <= MAX_HOST:
         return raw
-    host = unescaped(reader.text(raw)) if type(raw) is str else None
+    value = reader.text(raw) if type(raw) is str else None
+    host = unescaped(value) if type(value) is str else None
     if host is None:
         raise _bad("bad_value", f"{raw!r} is no string")
     if not is_host(host):
