@@ -103,8 +103,8 @@ def execute(engine: Engine, place: Path, measured: Sequence[Source], show: Calla
         done: list[Done] = []
 
         def step(name: str, units: Sequence[Unit], stage: Callable[[Unit, Output], None]) -> None:
-            left = {unit.name for unit in units} - batch.finished()
-            done.append(work(engine.spark if left else None, batch, units, stage, show(name)))
+            several = len({unit.name for unit in units} - batch.finished()) > 1  # one is done here sooner than elsewhere
+            done.append(work(engine.spark if several else None, batch, units, stage, show(name)))
 
         if not batch.committed:
             alone = _alone(measured)
@@ -152,8 +152,7 @@ def _together(batch: Batch, alone: Sequence[Unit]) -> list[Unit]:
     count = -(-rows // TOGETHER)
     bounds = [SLOTS * number // max(1, count) for number in range(count + 1)]
     return [
-        Unit(len(alone) + number, {"files": files, "slots": [low, high]})
-        for number, (low, high) in enumerate(pairwise(bounds))
+        Unit(len(alone) + number, {"files": files, "slots": [low, high]}) for number, (low, high) in enumerate(pairwise(bounds))
     ]
 
 
