@@ -44,7 +44,13 @@ _WRONG: Final = NewestFirst(**{name: getattr(_SCUTTLEBUTT, name) for name in _SC
 CAMPAIGNS: Final = {
     "scuttlebutt.jsonl": Campaign(_SCUTTLEBUTT, {}, nodes=3, rounds=12, seed="scuttlebutt", updates=3),
     "swim-crash.jsonl": Campaign(
-        PROTOCOLS["swim"], {"cluster_events": ["suspicious", "dead"]}, nodes=3, rounds=14, seed="swim", updates=1, crashes=((2, 6),)
+        PROTOCOLS["swim"],
+        {"cluster_events": ["suspicious", "dead"]},
+        nodes=3,
+        rounds=14,
+        seed="swim",
+        updates=1,
+        crashes=((2, 6),),
     ),
     "scuttlebutt-newest-first.jsonl": Campaign(_WRONG, {"max_payload": 48}, nodes=3, rounds=8, seed="newest-first"),
 }

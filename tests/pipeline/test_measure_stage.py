@@ -1,0 +1,174 @@
+"""The stage measure: sums that can be taken another way, the same rows however they are made, and after kills."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from peerproof.cli.main import main
+from peerproof.conformance.pipeline import measure as stage
+from peerproof.conformance.pipeline.batches import Refused, committed, successes
+from peerproof.conformance.pipeline.execution import Engine, execute
+from peerproof.conformance.pipeline.grid import read
+from peerproof.conformance.pipeline.node_figures import SIGHTINGS
+from peerproof.conformance.pipeline.session import Settings
+from peerproof.conformance.pipeline.simulate import simulation
+from peerproof.conformance.pipeline.tables import METRICS, SUMMARIES, TRACES
+from peerproof.spec import scuttlebutt
+
+ONE_PROCESS = Settings(master="none")
+
+GRID = "nodes: [2, 4]\nrounds: 8\nloss: [0, 0.2]\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four simulated runs, measured."""
+    out = tmp_path_factory.mktemp("measured") / "out"
+    with Engine(ONE_PROCESS) as engine:
+        execute(engine, out, simulation("scuttlebutt", read(GRID), 4, "0"))
+    measured(out)
+    return out
+
+
+def measured(out: Path, to: Path | None = None) -> dict[str, str]:
+    """Measure; the digests."""
+    with Engine(ONE_PROCESS) as engine:
+        success = stage.execute(engine, to or out, stage.sources(out, shared_clock=False), lambda _: None).success
+    return {table.name: success.digest(table) for table in (METRICS, SUMMARIES)}
+
+
+def rows(place: Path, table: Any) -> list[dict[str, Any]]:
+    return [row for file in committed(place, table) for row in pq.read_table(file, partitioning=None).to_pylist()]
+
+
+def test_sums_are_those_of_the_traces(place: Path) -> None:
+    """Of each run and node: what was sent and received, counted in another way."""
+    expected: Counter[tuple[str, str, str]] = Counter()
+    for row in rows(place, TRACES):
+        sent = [effect["send"] for effect in json.loads(row["effects"]) if "send" in effect]
+        key = row["run_id"], row["node"]
+        expected[*key, "messages_sent"] += len(sent)
+        expected[*key, "bytes_sent"] += sum(
+            len(scuttlebutt.MESSAGE.encode(scuttlebutt.MESSAGE.value(e["message"]))) for e in sent
+        )
+        expected[*key, "messages_received"] += row["kind"] == "recv"
+        expected[*key, "bytes_received"] += row["bytes"] or 0
+
+    found: Counter[tuple[str, str, str]] = Counter()
+    for row in rows(place, METRICS):
+        if (row["run_id"], row["node"], row["metric"]) in expected:
+            found[row["run_id"], row["node"], row["metric"]] += int(row["value"])
+
+    assert found == expected
+    assert found.total() > 0
+
+
+def test_every_update_has_a_coverage(place: Path) -> None:
+    updates = sum(row["kind"] == "api" and row["refused"] is None for row in rows(place, TRACES))
+
+    assert updates == sum(row["metric"] == "coverage" for row in rows(place, METRICS))
+
+
+def test_summaries_are_of_each_configuration(place: Path) -> None:
+    summaries = rows(place, SUMMARIES)
+
+    configurations = {(config["nodes"], config["loss"]) for row in summaries for config in [json.loads(row["config_json"])]}
+    assert configurations == {(2, 0.0), (2, 0.2), (4, 0.0), (4, 0.2)}
+    assert sum(row["count"] for row in summaries) == len(rows(place, METRICS))
+    assert all(row["least"] <= row["p50"] <= row["p90"] <= row["p99"] <= row["most"] for row in summaries)
+    assert all(row["least"] <= row["mean"] <= row["most"] for row in summaries)
+
+
+@pytest.mark.parametrize(("name", "table"), [("metrics.csv", METRICS), ("summaries.csv", SUMMARIES)])
+def test_the_csv_files_hold_the_same_rows(place: Path, name: str, table: Any) -> None:
+    (folder,) = place.glob("measure-*")
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+
+    def as_text(value: Any) -> str:
+        return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+    def shown(row: dict[str, Any]) -> dict[str, str]:
+        return {key: as_text(float(value)) if table_types[key] == "REAL" else value for key, value in row.items()}
+
+    table_types = {column.name: column.type.name for column in table.columns}
+    assert [shown(row) for row in found] == [{key: as_text(value) for key, value in row.items()} for row in rows(place, table)]
+
+
+def test_the_same_rows_come_of_groups_spread_otherwise(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage, "TOGETHER", 20)
+    before = successes(place)
+    (whole,) = [success for success in before if success.told["stage"] == "measure"]
+
+    assert measured(place, tmp_path) == {table.name: whole.digest(table) for table in (METRICS, SUMMARIES)}
+    assert successes(tmp_path)[0].told["units"] > whole.told["units"]
+
+
+def test_nothing_is_left_of_what_only_the_stage_needs(place: Path) -> None:
+    (folder,) = place.glob("measure-*")
+
+    assert not (folder / SIGHTINGS.name).exists()
+
+
+def test_what_was_measured_is_not_measured_again(place: Path) -> None:
+    with Engine(ONE_PROCESS) as engine:
+        again = stage.execute(engine, place, stage.sources(place, shared_clock=False), lambda _: None)
+
+    assert again.done is None
+
+
+def test_other_arguments_are_refused(place: Path) -> None:
+    """The clocks of simulated nodes agree in any case; a batch of logs beside them would make it another measure."""
+    with Engine(ONE_PROCESS) as engine:
+        (source,) = stage.sources(place, shared_clock=False)
+        with pytest.raises(Refused, match="shared_clock"):
+            stage.execute(engine, place, [source._replace(shared_clock=False)], lambda _: None)
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("failpoint", ["unit-before-rename:1", "unit-renamed:2", "before-commit:1", "after-commit:1"])
+def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failpoint: str) -> None:
+    arguments = ["measure", "--in", place, "--out", tmp_path / "out", "--master", "none", "--quiet"]
+    remembers = tmp_path / "failpoint"
+    remembers.mkdir()
+    code = f"import os; os.environ['PEERPROOF_FAILPOINT'] = '{failpoint}:{remembers}'"
+    run = (
+        f"{code}; from peerproof.cli.main import main; raise SystemExit(main({[str(part) for part in ['pipeline', *arguments]]}))"
+    )
+
+    killed = subprocess.run([sys.executable, "-c", run], check=False, capture_output=True, timeout=120)
+    assert killed.returncode == -9, killed.stderr
+    assert main(["pipeline", *map(str, arguments)]) == 0
+
+    (whole,) = [success for success in successes(place) if success.told["stage"] == "measure"]
+    (again,) = successes(tmp_path / "out")
+    assert [again.digest(table) for table in (METRICS, SUMMARIES)] == [whole.digest(table) for table in (METRICS, SUMMARIES)]
+    assert (again.folder / "metrics.csv").read_bytes() == (whole.folder / "metrics.csv").read_bytes()
+
+
+def test_a_folder_without_events_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", "measure", "--in", str(tmp_path)]) == 4
+    assert f"no events in {tmp_path}: run simulate or ingest with --out {tmp_path} first" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_dataframe_of_traces_gives_the_rows_of_the_stage(spark: Any, place: Path) -> None:
+    traces = spark.read.schema(TRACES.ddl).parquet(*map(str, committed(place, TRACES)))
+
+    found = [tuple(row) for row in stage.measured(traces, shared_clock=True).collect()]
+
+    def order(row: tuple[Any, ...]) -> list[str]:
+        return [repr(part) for part in row]
+
+    expected = [tuple(row.values()) for row in rows(place, METRICS)]
+    assert sorted(found, key=order) == sorted(expected, key=order)
