@@ -36,6 +36,8 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
     elif "message" in vector:
         yield from _coding(spec, vector)
     for name, node in vector.get("nodes", {}).items():
+        if "role" in node:
+            continue  # nobody opens it
         wrong = list(_fits(("nodes", name, "config"), spec.CONFIG.value, node.get("config", {})))
         yield from wrong
         if "state" in node and not wrong:
