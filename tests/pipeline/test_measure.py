@@ -2,85 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
 from typing import Any
 
-import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from tests.pipeline.handmade import (
+    CONFIG,
+    DELTA,
+    SECOND,
+    SET,
+    Log,
+    ended,
+    gossip,
+    log_of,
+    update,
+)
 
-from peerproof.conformance.pipeline import node_figures as alone
-from peerproof.conformance.pipeline import spreading
-from peerproof.conformance.pipeline.events import Event, canonical_json, events
-from peerproof.conformance.pipeline.node_figures import LEVELS, SIGHTINGS, node_figures
+from peerproof.conformance.pipeline.events import events
+from peerproof.conformance.pipeline.node_figures import LEVELS, node_figures
 from peerproof.conformance.pipeline.summaries import DISTINCT, Distribution
 from peerproof.conformance.pipeline.tables import METRICS, TRACES
 from peerproof.spec import scuttlebutt
-
-SECOND = 1_000_000
-
-Metric = tuple[str, int | None, str]  #: name, round, node
-
-
-class Log:
-    """The rows of one run, made by hand."""
-
-    def __init__(self, protocol: str) -> None:
-        self._protocol = protocol
-        self._rows: dict[str, list[Event]] = defaultdict(list)
-
-    def add(
-        self, node: str, t_us: int, kind: str, args: Any, effects: Iterable[Any] = (), peer: str | None = None, **more: Any
-    ) -> None:
-        """One event."""
-        rows = self._rows[node]
-        rows.append(
-            Event(
-                "r", self._protocol, "x", node, len(rows), t_us, kind, peer, None, None, None,
-                canonical_json(args), "[]", canonical_json(list(effects)), None, None,
-            )._replace(**more)
-        )  # fmt: skip
-
-    def batches(self, size: int = 1000) -> Iterator[Any]:
-        """Sorted, in batches of this size."""
-        rows = [row for node in sorted(self._rows) for row in self._rows[node]]
-        for start in range(0, len(rows), size):
-            yield TRACES.batch(rows[start : start + size])
-
-    def metrics(self, *, shared_clock: bool = True, size: int = 1000) -> list[tuple[Metric, float]]:
-        """What is measured."""
-        own = node_figures(METRICS, shared_clock=shared_clock)(self.batches(size))
-        seen = list(node_figures(SIGHTINGS, shared_clock=shared_clock)(self.batches(size)))
-        rows = pa.Table.from_batches(seen, SIGHTINGS.schema).sort_by([(name, "ascending") for name in spreading.ORDER])
-        together = spreading.together(rows.to_batches(max_chunksize=size))
-        found = [row for batch in (*own, *together) for row in batch.to_pylist()]
-        assert {row["unit"] for row in found} <= {*alone.UNITS.values(), *spreading.UNITS.values()}
-        return [((row["metric"], row["round"], row["node"]), row["value"]) for row in found]
-
-
-def update(peer: str, version: int) -> dict[str, Any]:
-    """The effect of learning a pair."""
-    return {"notify": {"type": "update", "peer": peer, "key": "k", "value": "v", "version": str(version)}}
-
-
-DELTA: dict[str, Any] = {"type": "delta", "entries": []}
-CONFIG: dict[str, Any] = {"seeds": [], "interval": 1000, "max_payload": 512, "detector": None}
-SET = {"type": "update_local", "key": "k", "value": "v"}
-
-
-def gossip(nodes: str = "abc") -> Log:
-    """Scuttlebutt nodes that are up from 0 s to the end."""
-    log = Log("scuttlebutt")
-    for node in nodes:
-        log.add(node, 0, "start", CONFIG)
-    return log
-
-
-def ended(log: Log, nodes: Iterable[str], at: int = 10 * SECOND) -> Log:
-    """A last event for each of these nodes."""
-    for node in nodes:
-        log.add(node, at, "timer", {"type": "round"})
-    return log
 
 
 def spread_by_hand() -> Log:
@@ -169,14 +111,6 @@ def test_levels_are_put_together_in_blocks_without_loss() -> None:
     assert len(found["convergence"]) == count
 
 
-def log_of(metrics: Sequence[tuple[Metric, float]]) -> dict[str, list[float]]:
-    """Values by metric."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for (name, _, _), value in metrics:
-        values[name].append(value)
-    return values
-
-
 def test_a_version_that_nobody_can_have_made_is_counted_as_unreadable() -> None:
     log = gossip("ab")
     log.add("a", SECOND, "recv", DELTA, [update("b", 2**62)], "b")
@@ -234,105 +168,24 @@ def test_of_a_capture_the_bytes_on_the_wire_are_counted() -> None:
     }
 
 
-SWIM: dict[str, Any] = {"restart_counter": "0", "seeds": [], "interval": 1000, "ae_size": 2, "max_datagram": 1432,
-                        "emit_incarnation": False, "cluster_events": ["dead"]}  # fmt: skip
+def test_a_node_that_learns_again_after_a_restart_has_known_it_since_the_first_time() -> None:
+    log = gossip("ab")
+    log.add("a", SECOND, "api", SET)
+    log.add("b", 2 * SECOND, "recv", DELTA, [update("a", 1)], "a")
+    log.add("b", 5 * SECOND, "start", CONFIG)
+    log.add("b", 6 * SECOND, "recv", DELTA, [update("a", 1)], "a")
+
+    assert dict(ended(log, "ab").metrics())["convergence", 1, "a"] == 1000
 
 
-def told(node: str, what: str) -> list[dict[str, Any]]:
-    """The effect of telling the application."""
-    return [{"notify": {"type": "cluster_event", "node": f"uuid-{node}", "event_type": what}}]
+def test_a_version_that_a_restarted_node_makes_again_counts_from_the_first_time() -> None:
+    log = gossip("ab")
+    log.add("a", SECOND, "api", SET)
+    log.add("a", 4 * SECOND, "start", CONFIG)
+    log.add("a", 5 * SECOND, "api", SET)
+    log.add("b", 7 * SECOND, "recv", DELTA, [update("a", 1)], "a")
 
-
-def members(nodes: str, crashed: str = "") -> Log:
-    """SWIM nodes; those that crash have their last event at 4 s, the others at 20 s."""
-    log = Log("swim")
-    for node in nodes:
-        log.add(node, 0, "start", {**SWIM, "uuid": f"uuid-{node}"})
-    for node in crashed:
-        log.add(node, 4 * SECOND, "timer", {"type": "quantum"})
-    return log
-
-
-def alive_to_the_end(log: Log, nodes: str) -> Log:
-    for node in nodes:
-        log.add(node, 20 * SECOND, "timer", {"type": "quantum"})
-    return log
-
-
-def test_a_crash_is_detected_by_the_first_and_by_the_last() -> None:
-    log = members("abc", crashed="c")
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, told("c", "suspicious"))
-    log.add("a", 9 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-    log.add("b", 11 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-
-    found = dict(alive_to_the_end(log, "ab").metrics())
-
-    assert found["detection_first", 4, "c"] == 5000
-    assert found["detection_last", 4, "c"] == 7000
-    assert found["detected", 4, "c"] == 1
-    assert [found["false_positives", None, node] for node in "abc"] == [0, 0, 0]
-    assert [found["false_suspicions", None, node] for node in "abc"] == [0, 0, 0]
-
-
-def test_a_crash_that_not_all_detect_has_no_last() -> None:
-    log = members("abc", crashed="c")
-    log.add("b", 11 * SECOND, "timer", {"type": "quantum"}, told("c", "dead"))
-
-    found = dict(alive_to_the_end(log, "ab").metrics())
-
-    assert found["detected", 4, "c"] == 0.5
-    assert ("detection_last", 4, "c") not in found
-
-
-def test_a_crash_that_nobody_detects_is_told() -> None:
-    found = dict(alive_to_the_end(members("abc", crashed="c"), "ab").metrics())
-
-    assert found["detected", 4, "c"] == 0
-    assert ("detection_first", 4, "c") not in found
-
-
-def test_who_is_up_and_called_dead_is_a_false_positive() -> None:
-    log = members("abc")
-    log.add("a", 5 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, told("b", "normal"))
-    log.add("a", 7 * SECOND, "timer", {"type": "quantum"}, told("b", "dead"))
-    log.add("c", 7 * SECOND, "timer", {"type": "quantum"}, told("b", "suspicious"))
-
-    found = dict(alive_to_the_end(log, "abc").metrics())
-
-    assert (found["false_positives", None, "b"], found["false_suspicions", None, "b"]) == (2, 1)
-    assert not [name for name, _, _ in found if name == "detected"]
-
-
-def test_what_a_node_says_to_a_third_counts_and_what_it_says_to_the_node_itself_does_not() -> None:
-    """`dead` to the node itself says what is remembered of it. [S-21]"""
-    incarnation = {"restart": "0", "tx": "1"}
-
-    def ping(target: str, about: str) -> list[dict[str, Any]]:
-        vectors = [{"type": "dead", "node": f"uuid-{about}", "incarnation": None}]
-        message = {"type": "ping", "sender": "uuid-a", "incarnation": incarnation, "target": f"uuid-{target}", "vectors": vectors}
-        return [{"send": {"to": target, "message": message}}]
-
-    log = members("abc")
-    with_uuids = {"uuid-a": "0" * 8, "uuid-b": "1" * 8, "uuid-c": "2" * 8}
-    log.add("a", 5 * SECOND, "timer", {"type": "quantum"}, ping("b", "b"))
-    log.add("a", 6 * SECOND, "timer", {"type": "quantum"}, ping("b", "c"))
-    rows = [row for batch in alive_to_the_end(log, "abc").batches() for row in events(batch)]
-
-    def named(text: str | None) -> str | None:
-        for name, digits in with_uuids.items():
-            text = text and text.replace(name, f"{digits}-0000-4000-8000-000000000000")
-        return text
-
-    renamed = TRACES.batch([row._replace(args=named(row.args), effects=named(row.effects)) for row in rows])
-    seen = list(node_figures(SIGHTINGS, shared_clock=True)([renamed]))
-    rows_of = pa.Table.from_batches(seen, SIGHTINGS.schema).sort_by([(name, "ascending") for name in spreading.ORDER])
-    found = {
-        (row["metric"], row["node"]): row["value"]
-        for batch in spreading.together(rows_of.to_batches())
-        for row in batch.to_pylist()
-    }
-    assert (found["false_positives", "b"], found["false_positives", "c"]) == (0, 1)
+    assert log_of(ended(log, "ab").metrics())["convergence"] == [6000]
 
 
 def test_percentiles_are_values_that_occur() -> None:
