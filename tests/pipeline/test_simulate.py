@@ -51,6 +51,12 @@ def test_a_grid_is_every_combination_in_its_order() -> None:
     assert read("") == [dict(DEFAULTS)]
 
 
+def test_a_list_in_a_list_is_one_value() -> None:
+    points = read("config: {cluster_events: [[dead, suspicious], [dead]]}\n")
+
+    assert [point["config"]["cluster_events"] for point in points] == [["dead", "suspicious"], ["dead"]]
+
+
 def test_a_point_is_a_campaign() -> None:
     (point,) = read("nodes: 4\ndelay: 5-9\npartition: 2-3\ncrash: 1@2  3@4\nrestart: 1@5\n")
 

@@ -11,7 +11,9 @@ A parameter grid: every combination of the values that it lists is a configurati
     updates: 5                      # pairs that each node sets
     config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
 
-A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration. What the grid leaves out is as `peerproof simulate` has it.
+A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
+
+What the grid leaves out is as `peerproof simulate` has it.
 """
 
 from __future__ import annotations
