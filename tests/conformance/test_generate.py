@@ -9,7 +9,6 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,19 +25,22 @@ from peerproof.spec.scuttlebutt.world import Model
 
 Capture = pytest.CaptureFixture[str]
 
+PROTOCOLS = ("scuttlebutt", "swim")
 CONFIGURATIONS = {one.name: one for one in chosen("scuttlebutt")}
 
-
-def kept(name: str) -> Path:
-    return sources.vectors_root() / "scuttlebutt" / "model" / f"{name}.json"
+of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
-def table(name: str) -> Table:
-    return table_of(json.loads(kept(name).read_bytes()))
+def kept(name: str, protocol: str = "scuttlebutt") -> Path:
+    return sources.vectors_root() / protocol / "model" / f"{name}.json"
 
 
-def of(name: str, kind: str = "") -> list[Vector]:
-    return [vector for vector in suite().vectors if vector.id.startswith(f"scuttlebutt/model/{name}-{kind}")]
+def table(name: str, protocol: str = "scuttlebutt") -> Table:
+    return table_of(json.loads(kept(name, protocol).read_bytes()))
+
+
+def of(name: str, kind: str = "", protocol: str = "scuttlebutt") -> list[Vector]:
+    return [vector for vector in suite().vectors if vector.id.startswith(f"{protocol}/model/{name}-{kind}")]
 
 
 @cache
@@ -46,13 +48,19 @@ def suite() -> Suite:
     return load()
 
 
-def test_each_configuration_that_is_called_tiny_or_small_has_its_table() -> None:
-    assert {path.stem for path in kept("tiny").parent.iterdir()} == set(CONFIGURATIONS)
-    assert {"tiny", "small-a", "small-b", "small-c"} <= set(CONFIGURATIONS)
+@of_each_protocol
+def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
+    names = {one.name for one in chosen(protocol)}
+
+    assert {path.stem for path in kept("tiny", protocol).parent.iterdir()} == names
+    assert {"tiny", "small-a"} <= names
 
 
-def test_the_table_of_tiny_is_what_is_made_now() -> None:
-    assert generated(CONFIGURATIONS["tiny"]) == kept("tiny").read_text(encoding="utf-8")
+@of_each_protocol
+def test_the_table_of_tiny_is_what_is_made_now(protocol: str) -> None:
+    tiny = next(one for one in chosen(protocol) if one.name == "tiny")
+
+    assert generated(tiny) == kept("tiny", protocol).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -61,7 +69,7 @@ def test_all_tables_are_what_is_made_now_in_a_process_with_another_hash_seed() -
     done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "4711"}, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("as it is: ") == len(CONFIGURATIONS)
+    assert done.stdout.count("as it is: ") == sum(len(chosen(protocol)) for protocol in PROTOCOLS)
 
 
 @pytest.fixture
@@ -102,13 +110,11 @@ def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
     assert ended("generate", "--check", "--every-edge", "x") == 2
 
 
-def test_a_model_whose_nodes_are_more_than_their_specification_has_no_tables_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setattr(generate, "_model", lambda _: SimpleNamespace(spec=SimpleNamespace()))
+def test_a_table_that_would_be_too_large_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(generate, "MOST_STEPS", 128)
 
-    assert ended("generate", "scuttlebutt", "--check") == 0
-    assert capsys.readouterr().out.startswith("scuttlebutt  no tables: ")
+    assert ended("generate", "scuttlebutt", "--only", "tiny", "--check") == 2
+    assert "the nodes of tiny take 129 different steps, a table holds 128; in constants.json, give" in capsys.readouterr().err
 
 
 def test_paths_take_every_edge_of_tiny_and_are_no_longer_than_they_may_be() -> None:
@@ -133,15 +139,22 @@ def test_every_refusal_is_of_a_call_that_the_specification_refuses_in_that_state
     assert all(vector.body["steps"][0]["refused"] for vector in refusals)
 
 
-def test_bodies_are_vectors_as_somebody_would_write_them() -> None:
+def some(name: str, kind: str, protocol: str) -> list[Vector]:
+    every = of(name, kind, protocol)
+    return every[:: 1 + len(every) // 4]
+
+
+@of_each_protocol
+def test_bodies_are_vectors_as_somebody_would_write_them(protocol: str) -> None:
     """The schema knows the layers that people write; but for its layer each body fits, and so do its forms."""
-    shown = [of(name, kind)[:: 1 + len(of(name, kind)) // 4] for name in CONFIGURATIONS for kind in ("step", "refusal", "path")]
-    for vector in (vector for some in shown for vector in some):
+    names = [one.name for one in chosen(protocol)]
+
+    for vector in (vector for name in names for kind in ("step", "refusal", "path") for vector in some(name, kind, protocol)):
         body = json.loads(json.dumps(dict(vector.body))) | {"id": vector.id.replace("/model/", "/exchange/")}
-        document = {"format": 1, "protocol": "scuttlebutt", "about": "one", "vectors": [body]}
+        document = {"format": 1, "protocol": protocol, "about": "one", "vectors": [body]}
 
         assert unfit(document, "vector") is None, vector.id
-        assert list(plain_forms.misfits("scuttlebutt", body)) == [], vector.id
+        assert list(plain_forms.misfits(protocol, body)) == [], vector.id
 
 
 def test_what_is_the_same_has_the_same_id_wherever_it_stands(copied: Path) -> None:
@@ -195,7 +208,8 @@ TWO_TIMERS: dict[str, Any] = {
     "about": "",
     "clauses": {},
     "nodes": [{"addr": "1", "config": {}, "timers": [[0, 10], [1, 25]]}],
-    "states": [[0, {}]],
+    "parts": [],
+    "states": [[0, []]],
     "events": [["timer", {"type": "short"}], ["timer", {"type": "long"}], ["call", {"type": "ask"}]],
     "messages": [],
     "notices": [],

@@ -2,13 +2,14 @@
 Which edges of the state graphs the vectors take, found by walking the vectors' bodies through the graphs.
 
 Nothing that a table says of itself is believed. A loaded step counts where its body loads the state, feeds the event and
-expects exactly what the specification does there. A path counts as far as each thing that its body feeds, from a fresh node
-on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
+expects exactly what the specification does there. A path counts as far as each thing that its body feeds, from the node's first
+state on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
 local steps that are attributed to edges must give the same edges, world by world.
 
 What is counted. An edge in which a node moves contains one local step; the vectors of that step exercise the edge, since what the
-node can do there depends on nothing else. A loss moves no node: there is nothing that an implementation could do about it,
-but a path may have it on its way. An edge is *walked* if a path takes it, in its place in the graph.
+node can do there depends on nothing else. A loss moves no node, and no program notices a crash: there is nothing that an
+implementation could do about it, but a path may have it on its way. An edge is *walked* if a path takes it, in its place in
+the graph.
 """
 
 from __future__ import annotations
@@ -19,12 +20,21 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from peerproof.conformance.local_steps import Event, LocalSteps, Token, World, canonical, first_drawn, local_steps
+from peerproof.conformance.local_steps import (
+    Event,
+    LocalSteps,
+    Token,
+    Unnoticed,
+    World,
+    canonical,
+    first_drawn,
+    local_steps,
+)
 from peerproof.conformance.model_table import LAYER, NODE, Expanded, Row, Table
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import Asked
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.world import NOW, System
+from peerproof.spec.world import NOW, RECEIVE, RECEIVE_AGAIN, System
 from peerproof.tla.manifest import configurations
 
 #: What a local step is, told by its content: node, state, event and draws.
@@ -46,7 +56,7 @@ class EdgeCoverage:
     configuration: str
     worlds: int = 0
     edges: int = 0
-    moving: int = 0  #: edges in which a node moves
+    moving: int = 0  #: edges in which a node moves, and its program notices
     steps: int = 0  #: local steps
     loaded: int = 0  #: local steps that a vector loads and takes
     on_paths: int = 0  #: local steps that a path takes
@@ -100,7 +110,7 @@ def as_text(found: Sequence[EdgeCoverage]) -> str:
 
 _LEGEND: Final = (
     "loaded, on paths: of the edges in which a node moves, those whose local step is a vector that loads the state,",
-    "or is taken by a path from a fresh node; what a node does in a step depends on nothing else in the graph.",
+    "or is taken by a path from the node's first state; what a node does in a step depends on nothing else in the graph.",
     "walked in place: of all edges, losses included, those that a path takes where they are (all: generate --every-edge).",
 )
 
@@ -116,6 +126,8 @@ class _Walk:
         self.local: LocalSteps = local_steps(model)
         self.leaving = _edges(self.local)
         self.numbers: dict[Content, int] = {self.content(number): number for number in range(len(self.local.steps))}
+        shown = zip(self.local.place_of, self.local.plain_states, strict=True)
+        self.states = {(self.local.places[place], canonical(plain)): number for number, (place, plain) in enumerate(shown)}
         self.tree: dict[tuple[int, int], int] = {}  #: of what paths do to nodes: a knot of it and a step -> the next knot
 
     def of(self, vectors: Sequence[Vector]) -> EdgeCoverage:
@@ -123,16 +135,16 @@ class _Walk:
         loaded, on_paths = set[int](), set[int]()
         for vector in vectors:
             try:
-                if any("state" in node for node in vector.body["nodes"].values()):
-                    loaded |= self.loaded(vector.body)
-                else:
+                if "path" in vector.body["model"]:
                     on_paths.update(self.path(vector.body))
+                else:
+                    loaded |= self.loaded(vector.body)
             except NotOfTheGraph as wrong:
                 found.wrong.append(f"{vector.id}: {wrong}")
         steps = Counter(token >> 1 for leaving in self.leaving.values() for token, _ in leaving if token >= 0)
         found.worlds, found.edges = len(self.leaving), sum(map(len, self.leaving.values()))
         found.steps, found.moving = len(steps), steps.total()
-        found.loaded, found.edges_loaded = len(loaded), sum(steps[step] for step in loaded)
+        found.loaded, found.edges_loaded = len(loaded & steps.keys()), sum(steps[step] for step in loaded)
         found.on_paths, found.edges_on_paths = len(on_paths), sum(steps[step] for step in on_paths)
         found.walked = len(set(self.walked(vectors)))
         return found
@@ -164,10 +176,13 @@ class _Walk:
 
     def path(self, body: Mapping[str, Any]) -> list[int]:
         """The local steps that a body takes one node through, from its start."""
-        local, addr = self.local, body["nodes"][NODE]["addr"]
-        place = local.places.index(addr)
-        clock = _Clock(local, place)
-        state, knot, taken = local.fresh[place], -1 - place, []
+        local, node = self.local, body["nodes"][NODE]
+        addr, place = node["addr"], local.places.index(node["addr"])
+        clock = _Clock(local, place, node)
+        state, knot, taken = local.beginnings[place], -1 - place, []
+        begins = local.plain_states[state] if "state" in node else local.spec.STATE.plain(local.begun(place, None).state)
+        if canonical(node.get("state", begins)) != canonical(local.plain_states[state]):
+            raise NotOfTheGraph(f"node {addr} does not begin like this")
         for fed, expect in _by_expectation(body["steps"]):
             event = clock.expired(fed[0]["at"]) if "advance" in fed[0] else _event(body, fed)
             picks = canonical(fed[0].get("picks", []))
@@ -188,7 +203,7 @@ class _Walk:
             steps = [self._row(table, row) for row in table.steps]
             for path in table.paths:
                 yield from self._along(
-                    _negative(messages[-1 - token]) if token < 0 else _twice(steps[token >> 1], token & 1) for token in path
+                    self._unmoved(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1) for token in path
                 )
 
     def _along(self, path: Iterable[Token | None]) -> Iterator[tuple[World, int]]:
@@ -207,6 +222,15 @@ class _Walk:
                 knots[place] = knot
             yield world, at
             world = leaving[at][1]
+
+    def _unmoved(self, table: Table, messages: Sequence[int | None], token: Token) -> Token | None:
+        """The token here of an edge in which nothing moves that a program would notice."""
+        number = -1 - token
+        if number < len(messages):
+            return _negative(messages[number])
+        label, about = table.unnoticed[number - len(messages)]
+        here = self.local.places.index(table.nodes[about]["addr"]) if label not in (RECEIVE, RECEIVE_AGAIN) else messages[about]
+        return None if here is None else self.local.unnoticed_token(Unnoticed(label, here))
 
     def _row(self, table: Table, row: Row) -> int | None:
         place, state = table.states[row.state]
@@ -232,9 +256,8 @@ class _Walk:
             raise NotOfTheGraph(f"it expects {expected}, the specification does {(sent, told, after)}")
 
     def _check_refusal(self, addr: Any, state: str, event: Event) -> None:
-        local, spec = self.local, self.local.model.spec
-        known = ((local.places[place], canonical(plain)) for place, plain in zip(local.place_of, local.plain_states, strict=True))
-        number = next((number for number, one in enumerate(known) if one == (addr, state)), None)
+        local, spec = self.local, self.local.spec
+        number = self.states.get((addr, state))
         if number is None:
             raise NotOfTheGraph(f"node {addr} is never in the state {state}")
         try:
@@ -255,10 +278,12 @@ def _twice(step: int | None, again: int) -> Token | None:
 class _Clock:
     """Which timer of a node under test it is that runs out."""
 
-    def __init__(self, local: LocalSteps, place: int) -> None:
-        state = local.model.nodes[place][1]
+    def __init__(self, local: LocalSteps, place: int, node: Mapping[str, Any]) -> None:
         self.local = local
-        self.due = dict(local.timers(local.model.spec.initial(state.self_id, state.config).effects))
+        self.due = dict(local.timers(local.begun(place, None).effects))
+        running = {Event("timer", timer["timer"]).text: timer["due"] for timer in node.get("timers", ())}
+        if "state" in node and running != {local.events[event].text: due for event, due in self.due.items()}:
+            raise NotOfTheGraph(f"node {node['addr']} does not begin with these timers: {running}")
 
     def expired(self, at: int) -> Event:
         """The only timer that is due by now."""
@@ -310,7 +335,7 @@ class _Numbers:
             if len(known) < len(all_of_them):
                 known |= {value: number for number, value in enumerate(all_of_them)}
         count = len(self.local.places)
-        nodes = (self.states[self.local.states[number]] for number in world[:count])
+        nodes = (self.states[self.local.wholes[number]] for number in world[:count])
         under_way = sorted(self.messages[self.local.messages[number]] for number in world[count + 1 :])
         return (*nodes, world[count], *under_way)
 
@@ -335,7 +360,7 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
         case {"advance": _}:
             return Event("timer", body["nodes"][NODE]["timers"][0]["timer"])
         case {"crash": _}:
-            return Event("restart", None)
+            return Event("restart", fed[1].get("config"))
     raise NotOfTheGraph(f"no event of a model is {fed[0]}")
 
 

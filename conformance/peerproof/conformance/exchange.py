@@ -114,7 +114,7 @@ class _Script:
         elif name := step.get("crash"):
             yield from stage.crash(stage.actors[name])
         elif name := step.get("restart"):
-            yield from stage.restart(stage.actors[name])
+            yield from stage.restart(stage.actors[name], step.get("config"))
         elif groups := step.get("cut"):
             self.part(groups, "cut " + " | ".join(", ".join(group) for group in groups))
         elif step.get("heal"):

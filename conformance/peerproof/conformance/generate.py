@@ -1,9 +1,9 @@
 """
 Tables of vectors from the state graphs of a protocol's model.
 
-Which configurations: those that are called `tiny`, whose paths take every edge of the graph, and those whose names begin with
-`small`, whose paths take every local step. The paths that take every edge of the small ones are too many to keep; their
-number and digest stand in the table, and whoever wants them makes them (`every_edge`).
+Of which configurations: `tla/PROTOCOL/constants.json` says so. `"vectors": "every edge"` is for tiny graphs, whose paths take
+every edge; `"vectors": "every step"` for small ones, whose paths take every local step. The paths that take every edge of those
+are too many to keep; their number and digest stand in the table, and whoever wants them makes them (`every_edge`).
 """
 
 from __future__ import annotations
@@ -16,34 +16,35 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses import Clauses, load
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.local_steps import Event, LocalSteps, Progress, first_drawn, local_steps
-from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, table_of, timed
+from peerproof.conformance.local_steps import Event, LocalSteps, Progress, configured, first_drawn, local_steps
+from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, divided, table_of, timed
 from peerproof.conformance.model_vectors import kind_of
 from peerproof.conformance.path_cover import covering, state_graph
 from peerproof.spec.core import Asked, Expired, Instant, Received, Send
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import InFlight
 from peerproof.spec.world import NOW, Model
-from peerproof.tla.manifest import Configuration, configurations
+from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
 
-#: The configuration of which every edge is in the repository.
-WHOLE: Final = "tiny"
+#: A table holds no more local steps; what takes longer to judge than all that somebody wrote is not run.
+MOST_STEPS: Final = 2_000
 
 
-class NoTables(Exception):
-    """The models of a protocol are no source of vectors; the message says why."""
+class TooManySteps(Exception):
+    """What the nodes of a configuration do is too much for a table."""
 
 
 def chosen(protocol: str) -> list[Configuration]:
-    """The configurations that tables are made of. Raises BadManifest, and NoTables."""
-    for configuration in configurations(protocol).values():
-        if _model(configuration).spec is not import_module(f"peerproof.spec.{protocol}"):
-            raise NoTables("what happens to a node in its models is not only what its specification says")
-    return [one for name, one in configurations(protocol).items() if name == WHOLE or name.startswith("small")]
+    """The configurations that tables are made of. Raises BadManifest."""
+    return [one for one in configurations(protocol).values() if one.vectors]
 
 
 def generated(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
-    """The text of a configuration's table; with `every_edge`, of one whose paths take every edge."""
+    """
+    The text of a configuration's table; with `every_edge`, of one whose paths take every edge.
+
+    Raises TooManySteps, and CutShort as `local_steps` does.
+    """
     return text(_plain(configuration, every_edge=every_edge, progress=progress))
 
 
@@ -66,9 +67,12 @@ def _line(value: Any) -> str:
 def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress | None) -> dict[str, Any]:
     local = local_steps(_model(configuration), progress)
     graph = state_graph(local)
-    whole = every_edge or configuration.name == WHOLE
+    if len(local.steps) > MOST_STEPS and not every_edge:
+        found = f"the nodes of {configuration.name} take {len(local.steps):,} different steps, a table holds {MOST_STEPS:,}"
+        raise TooManySteps(f'{found}; in constants.json, give it narrower bounds, or take "vectors" out of it')
+    whole = every_edge or configuration.vectors == EVERY_EDGE
     refused = list(_refusals(local, _calls(configuration.protocol)))
-    starts = [local.timers(local.model.spec.initial(state.self_id, state.config).effects) for _, state in local.model.nodes]
+    parts, divided_states = divided(local.plain_states)
     plain: dict[str, Any] = {
         "format": FORMAT,
         "protocol": configuration.protocol,
@@ -77,10 +81,12 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "clauses": {},
         "graph": {"worlds": len(graph.edges), "edges": graph.count},
         "every_edge": {},
-        "nodes": [_node(local, place) | {"timers": starts[place]} for place in range(len(local.places))],
-        "states": [[place, state] for place, state in zip(local.place_of, local.plain_states, strict=True)],
+        "nodes": [_node(local, place) for place in range(len(local.places))],
+        "parts": parts,
+        "states": [[place, numbers] for place, numbers in zip(local.place_of, divided_states, strict=True)],
         "events": [[event.kind, *(event.plain if event.kind == "send" else [event.plain])] for event in local.events],
         "messages": list(zip(local.senders, local.receivers, local.datagrams, strict=True)),
+        "unnoticed": local.unnoticed,
         "notices": local.notices,
         "steps": local.steps,
         "refusals": refused,
@@ -101,12 +107,11 @@ def _model(configuration: Configuration) -> Model:
 
 
 def _node(local: LocalSteps, place: int) -> dict[str, Any]:
-    """How a node is configured, as far as it is not the default."""
-    _, state = local.model.nodes[place]
-    form = local.model.spec.CONFIG
-    usual = form.plain(form.kind())
-    config = {name: value for name, value in form.plain(state.config).items() if value != usual[name]}
-    return {"addr": local.places[place], "config": config}
+    """How a node begins."""
+    state, (fresh, effects) = local.first[place], local.begun(place, None)
+    first = {} if state == fresh else {"state": local.beginnings[place]}
+    config = configured(local.spec, state.config)
+    return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
 
 
 def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
@@ -119,12 +124,13 @@ def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
 
 
 def _calls(protocol: str) -> list[Any]:
-    """The finite domain of calls: what the application may ask of any fresh node of any configuration."""
+    """The finite domain of calls: what the application may ask of any node at first, in any configuration."""
     found: dict[Any, None] = {}
     for configuration in configurations(protocol).values():
         model = _model(configuration)
         for _, state in model.nodes:
-            found.update((event.command, None) for _, event in model.offers(state) if isinstance(event, Asked))
+            noticed = (model.noticed(state, event) for _, event in model.offers(state))
+            found.update((event.command, None) for event in noticed if isinstance(event, Asked))
     return list(found)
 
 
@@ -134,9 +140,9 @@ def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, in
     for number, state in enumerate(local.states):
         for command in commands:
             try:
-                local.model.spec.step(state, Asked(NOW, command), first_drawn)
+                local.spec.step(state, Asked(NOW, command), first_drawn)
             except NotEnabled:
-                yield number, local.event(Event("call", local.model.spec.COMMAND.plain(command)))
+                yield number, local.event(Event("call", local.spec.COMMAND.plain(command)))
 
 
 def _clauses(table: Table) -> dict[str, list[str]]:
@@ -161,8 +167,7 @@ def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[in
     If all edges are to be walked: every walk that is not the beginning of another. If all local steps: the walks with a step
     that none before them has.
     """
-    places = [place for place in range(len(table.nodes)) if begins_fresh(local, place)]
-    walks = [(place, path) for path in range(len(table.paths)) for place in places]
+    walks = [(place, path) for path in range(len(table.paths)) for place in range(len(table.nodes))]
     steps = {walk: tuple(in_time(local, table, *walk)) for walk in walks}
     if whole:
         first = {(place, *taken): (place, path) for (place, path), taken in reversed(steps.items()) if taken}
@@ -178,12 +183,6 @@ def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[in
             yield place, path, len(taken)
 
 
-def begins_fresh(local: LocalSteps, place: int) -> bool:
-    """Whether a node of the model begins as one that has just started, so that nothing need be loaded."""
-    _, state = local.model.nodes[place]
-    return bool(local.model.spec.initial(state.self_id, state.config).state == state)
-
-
 def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[int]:
     """
     The steps of one node in a path, as far as they are the same when time passes.
@@ -191,7 +190,7 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
     In a model it does not: there, any timer may run out at any moment. A node under test has a clock.
     """
     steps = table.projection(place, path)
-    state = local.model.nodes[place][1]
+    state = local.first[place]
     clock = timed(table, place, steps)
     for number in steps:
         try:
@@ -208,10 +207,11 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
 
 def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
     """The state, the messages and all effects after a step at this time."""
-    spec, (kind, plain) = local.model.spec, local.events[row.event]
+    spec, (kind, plain) = local.spec, local.events[row.event]
     match kind:
         case "restart":
-            return local.model.restarted(state), [], spec.initial(state.self_id, state.config).effects
+            after, effects = local.begun(local.places.index(state.self_id), plain)
+            return after, [], effects
         case "send":
             event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))
         case "call":

@@ -5,7 +5,11 @@ What an implementation can be asked is what one node does: in a state, about an 
 graph that differ only in what the other nodes know or what else is under way are the same *local step*. A state graph of
 hundreds of thousands of edges has some hundreds of them.
 
-States and messages have numbers in an order of their own, not in that in which the explorer happens to see them, so that
+A state of the model may hold more than the program of the node has (`Model.seen`): that the node is down, or what its
+application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
+program notices anything, such as a crash, has no local step.
+
+What is seen and messages have numbers in an order of their own, not in that in which the explorer happens to see them, so that
 what is made from them is the same in every process and by every explorer.
 """
 
@@ -15,18 +19,31 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from peerproof.spec.core import Asked, CancelTimer, Expired, Notify, Pick, Received, Send, SetTimer, Step, outcomes
+from peerproof.spec.core import (
+    Asked,
+    CancelTimer,
+    Expired,
+    Notify,
+    Pick,
+    Received,
+    Send,
+    SetTimer,
+    Specification,
+    Step,
+    outcomes,
+)
 from peerproof.spec.explore import explore
 from peerproof.spec.properties import InFlight
 from peerproof.spec.world import LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, with_messages
 
 World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
 
-#: What stands for an edge in a path: twice the number of its step, one more if the message stays under way; a loss is the number
-#: of the message, counted from -1 downwards.
+#: What stands for an edge in a path: twice the number of its step, one more if the message stays under way. Where there is no
+#: step, counted from -1 downwards: the number of the message that is lost, and after those of all messages what is unnoticed.
 Token: TypeAlias = int
 
 #: Called now and then with worlds seen, worlds waiting and depth.
@@ -57,12 +74,26 @@ class LocalStep(NamedTuple):
     notices: tuple[int, ...]  #: what the application is told
 
 
+class Unnoticed(NamedTuple):
+    """What happens and no program notices: a label with the number of a node, or of the message that it gets."""
+
+    label: str
+    number: int
+
+
 class Move(NamedTuple):
     """An edge of the state graph."""
 
     label: str
     target: World
     token: Token
+
+
+class _Branch(NamedTuple):
+    """What one event can make of one node: its next whole state, and the local step or what else it is."""
+
+    after: int
+    what: int | Unnoticed
 
 
 def canonical(plain: Any) -> str:
@@ -75,26 +106,34 @@ class LocalSteps:
     """The local steps of a model, which are found while its graph is walked."""
 
     model: Model
-    states: list[Any]  #: by place and plain form
+    wholes: list[Any]  #: the states of the model
+    states: list[Any]  #: what is seen of them, by place and plain form
     messages: list[InFlight]  #: by sender, receiver and bytes
     plain_states: list[Any]
     datagrams: list[str]  #: the messages' bytes in hexadecimal digits
     events: list[Event] = field(default_factory=list)
     steps: list[LocalStep] = field(default_factory=list)
     notices: list[Any] = field(default_factory=list)  #: in plain form, as adapters show them
+    unnoticed: list[Unnoticed] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.spec = cast("Specification", import_module(f"peerproof.spec.{self.model.spec.NAME}"))
         self.places = tuple(node for node, _ in self.model.nodes)
+        self.first = tuple(self.model.seen(state) for _, state in self.model.nodes)
         self.place_of = [self.places.index(state.self_id) for state in self.states]  #: of a state
         self.senders = [self.places.index(message.sender) for message in self.messages]
         self.receivers = [self.places.index(message.to) for message in self.messages]
+        self._whole_numbers = {state: number for number, state in enumerate(self.wholes)}
         self._state_numbers = {state: number for number, state in enumerate(self.states)}
         self._message_numbers = {message: number for number, message in enumerate(self.messages)}
         self._event_numbers: dict[str, int] = {}
-        self._local: dict[int, tuple[tuple[str, int], ...]] = {}
-        self._received: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._restarted: dict[int, int] = {}
-        self.fresh = tuple(self._state_numbers[state] for _, state in self.model.nodes)
+        self._unnoticed_numbers: dict[Unnoticed, int] = {}
+        self._draws: dict[tuple[int, int], dict[Any, int]] = {}
+        self._local: dict[int, tuple[tuple[str, _Branch], ...]] = {}
+        self._received: dict[tuple[int, int], tuple[_Branch, ...]] = {}
+        self._restarted: dict[int, _Branch] = {}
+        self.fresh = tuple(self._whole_numbers[state] for _, state in self.model.nodes)
+        self.beginnings = tuple(self._state_numbers[state] for state in self.first)
 
     def initial(self) -> World:
         """All nodes just started, nothing under way."""
@@ -105,48 +144,90 @@ class LocalSteps:
         faults, count = self.model.faults, len(self.fresh)
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
         for place in range(count):
-            for label, step in self.local(nodes[place]):
-                if len(sent := with_messages(net, self.steps[step].sent)) <= faults.in_flight:
-                    yield Move(label, (*_put(nodes, place, self.steps[step].after), restarts, *sent), 2 * step)
+            for label, branch in self.local(nodes[place]):
+                if len(sent := with_messages(net, self.sent(branch))) <= faults.in_flight:
+                    yield Move(label, (*_put(nodes, place, branch.after), restarts, *sent), self.token(branch))
             if restarts and self.places[place] in faults.restarting:
-                step = self.restarted(nodes[place])
-                yield Move(RESTART, (*_put(nodes, place, self.steps[step].after), restarts - 1, *net), 2 * step)
+                branch = self.restarted(nodes[place])
+                yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), self.token(branch))
         for index, message in enumerate(net):
             rest = net[:index] + net[index + 1 :]
             place = self.receivers[message]
-            for step in self.received(nodes[place], message):
-                after = (*_put(nodes, place, self.steps[step].after), restarts)
-                sends = self.steps[step].sent
+            for branch in self.received(nodes[place], message):
+                after, sends = (*_put(nodes, place, branch.after), restarts), self.sent(branch)
                 if len(taken := with_messages(rest, sends)) <= faults.in_flight:
-                    yield Move(RECEIVE, after + taken, 2 * step)
+                    yield Move(RECEIVE, after + taken, self.token(branch))
                 if faults.duplication and len(kept := with_messages(net, sends)) <= faults.in_flight:
-                    yield Move(RECEIVE_AGAIN, after + kept, 2 * step + 1)
+                    yield Move(RECEIVE_AGAIN, after + kept, self.token(branch, again=True))
             if faults.loss:
                 yield Move(LOSE, (*nodes, restarts, *rest), -1 - message)
 
-    def local(self, state: int) -> tuple[tuple[str, int], ...]:
-        """What can happen to a node in this state by itself: labels and steps."""
-        if state not in self._local:
-            offers = self.model.offers(self.states[state])
-            self._local[state] = tuple((label, step) for label, event in offers for step in self._steps(state, event))
-        return self._local[state]
+    def sent(self, branch: _Branch) -> tuple[int, ...]:
+        """The messages that are sent in a branch."""
+        return () if isinstance(branch.what, Unnoticed) else self.steps[branch.what].sent
 
-    def received(self, state: int, message: int) -> tuple[int, ...]:
+    def token(self, branch: _Branch, *, again: bool = False) -> Token:
+        """What stands for a branch in a path."""
+        if not isinstance(branch.what, Unnoticed):
+            return 2 * branch.what + again
+        return self.unnoticed_token(branch.what._replace(label=RECEIVE_AGAIN) if again else branch.what)
+
+    def unnoticed_token(self, what: Unnoticed) -> Token:
+        """What stands in a path for something that no program notices."""
+        number = self._unnoticed_numbers.setdefault(what, len(self.unnoticed))
+        if number == len(self.unnoticed):
+            self.unnoticed.append(what)
+        return -1 - len(self.messages) - number
+
+    def local(self, whole: int) -> tuple[tuple[str, _Branch], ...]:
+        """What can happen to a node in this state by itself."""
+        if whole not in self._local:
+            state = self.wholes[whole]
+            place = self.places.index(state.self_id)
+            self._local[whole] = tuple(
+                (label, branch)
+                for label, event in self.model.offers(state)
+                for branch in self._branches(whole, event, Unnoticed(label, place))
+            )
+        return self._local[whole]
+
+    def received(self, whole: int, message: int) -> tuple[_Branch, ...]:
         """What a message can make of a node in this state."""
-        if (state, message) not in self._received:
+        if (whole, message) not in self._received:
             sender, _, content = self.messages[message]
-            self._received[state, message] = self._steps(state, Received(NOW, sender, content))
-        return self._received[state, message]
+            event = Received(NOW, sender, content)
+            self._received[whole, message] = self._branches(whole, event, Unnoticed(RECEIVE, message))
+        return self._received[whole, message]
 
-    def restarted(self, state: int) -> int:
+    def restarted(self, whole: int) -> _Branch:
         """What a restart makes of a node in this state."""
-        if state not in self._restarted:
-            before = self.states[state]
-            after = self._state_numbers[self.model.restarted(before)]
-            effects = self.model.spec.initial(before.self_id, before.config).effects
-            step = LocalStep(state, self.event(Event("restart", None)), (), after, (), self.timers(effects), self.told(effects))
-            self._restarted[state] = self._add(step)
-        return self._restarted[state]
+        if whole not in self._restarted:
+            before = self.wholes[whole]
+            after = self.model.restarted(before)
+            place, state = self.places.index(before.self_id), self._state_numbers[self.model.seen(before)]
+            event = Event("restart", self.changed(place, after.config) or None)
+            seen, effects = self.begun(place, event.plain)
+            assert seen == self.model.seen(after), "a restart of the model is one of the specification"
+            number = self._state_numbers[seen]
+            step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.told(effects))
+            draws = self._draws.setdefault((state, step.event), {})
+            if () not in draws:
+                draws[()] = self._add(step)
+            self._restarted[whole] = _Branch(self._whole_numbers[after], draws[()])
+        return self._restarted[whole]
+
+    def changed(self, place: int, config: Any) -> dict[str, Any]:
+        """The members of a configuration that are not as when the node first started."""
+        form = self.spec.CONFIG
+        first = form.plain(self.first[place].config)
+        return {name: value for name, value in form.plain(config).items() if value != first[name]}
+
+    def begun(self, place: int, changes: Any) -> Step[Any, Any]:
+        """A node that has just started, with these members of its configuration changed."""
+        form, first = self.spec.CONFIG, self.first[place].config
+        config = form.value({**form.plain(first), **changes}) if changes else first
+        state, effects = self.spec.initial(self.places[place], config)
+        return Step(self.model.seen(state), effects)
 
     def event(self, event: Event) -> int:
         """The number of an event."""
@@ -157,14 +238,13 @@ class LocalSteps:
 
     def plain_event(self, event: Any) -> Event:
         """An event of the specification as plain data."""
-        spec = self.model.spec
         match event:
             case Received(_, sender, message):
-                return Event("send", [sender, spec.MESSAGE.encode(message).hex()])
+                return Event("send", [sender, self.spec.MESSAGE.encode(message).hex()])
             case Asked(_, command):
-                return Event("call", spec.COMMAND.plain(command))
+                return Event("call", self.spec.COMMAND.plain(command))
             case Expired(_, timer):
-                return Event("timer", spec.TIMER.plain(timer))
+                return Event("timer", self.spec.TIMER.plain(timer))
         raise TypeError(f"{event!r} is no event")
 
     def timers(self, effects: Iterable[Any]) -> tuple[tuple[int, int | None], ...]:
@@ -183,23 +263,40 @@ class LocalSteps:
         found = []
         for effect in effects:
             if isinstance(effect, Notify):
-                plain = dict(self.model.spec.NOTICE.plain(effect.notice))
+                plain = dict(self.spec.NOTICE.plain(effect.notice))
                 notice = {"name": plain.pop("type"), **plain}
                 if notice not in self.notices:
                     self.notices.append(notice)
                 found.append(self.notices.index(notice))
         return tuple(found)
 
-    def _steps(self, state: int, event: Any) -> tuple[int, ...]:
+    def _branches(self, whole: int, event: Any, unnoticed: Unnoticed) -> tuple[_Branch, ...]:
+        before = self.wholes[whole]
+        taken = list(outcomes(partial(self.model.spec.step, before, event)))
+        noticed, seen = self.model.noticed(before, event), self.model.seen(before)
+        if noticed is None:
+            ((_, (after, effects)),) = taken
+            assert (self.model.seen(after), effects) == (seen, ()), "what is not noticed changes nothing that is seen"
+            return (_Branch(self._whole_numbers[after], unnoticed),)
+        if not taken:
+            return ()
+        steps = self._steps(self._state_numbers[seen], noticed)
+        if len(taken) < len(steps):
+            raise CutShort(f"{self.plain_event(noticed).text} in the state {canonical(self.spec.STATE.plain(seen))}")
+        return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
+
+    def _steps(self, state: int, event: Any) -> dict[Any, int]:
+        """What the specification makes of an event: picks -> step."""
         before, number = self.states[state], self.event(self.plain_event(event))
-        found = []
-        step = partial(self.model.spec.step, before, event)
-        for picks, (after, effects) in outcomes(step):
-            sends = (InFlight(before.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send))
-            sent = tuple(self._message_numbers[message] for message in sends)
-            asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
-            found.append(self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told)))
-        return tuple(found)
+        if (state, number) not in self._draws:
+            draws = self._draws[state, number] = {}
+            step = partial(self.spec.step, before, event)
+            for picks, (after, effects) in outcomes(step):
+                sends = (InFlight(before.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send))
+                sent = tuple(self._message_numbers[message] for message in sends)
+                asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
+                draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
+        return self._draws[state, number]
 
     def _add(self, step: LocalStep) -> int:
         self.steps.append(step)
@@ -227,17 +324,33 @@ def open_picks(
     return tuple(asked)
 
 
+def configured(spec: Specification, config: Any) -> dict[str, Any]:
+    """A configuration as vectors have it: only what is not the default."""
+    form = spec.CONFIG
+    shown: dict[str, Any] = form.plain(config)
+    needed = {name: getattr(config, name) for name in form.forms if name not in form.optional}
+    usual = form.plain(form.kind(**needed))
+    return {name: value for name, value in shown.items() if name in needed or value != usual[name]}
+
+
 def first_drawn(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
     """A pick for where it does not matter what is drawn."""
     return tuple(sorted(among)[:some])
 
 
+class CutShort(Exception):
+    """A model's bounds leave out some of the draws of an event, not all: nobody could be judged by what is left."""
+
+
 def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
-    """The local steps of a model whose graph is explored for this."""
+    """The local steps of a model whose graph is explored for this. Raises CutShort while they are found."""
     system = explore(model, progress=progress).system
     spec, places = model.spec, [node for node, _ in model.nodes]
     states = sorted(
-        ((places.index(state.self_id), canonical(spec.STATE.plain(state)), state) for state in system.states),
+        (
+            (places.index(state.self_id), canonical(spec.STATE.plain(state)), state)
+            for state in dict.fromkeys(map(model.seen, system.states))
+        ),
         key=itemgetter(0, 1),
     )
     messages = sorted(
@@ -250,6 +363,7 @@ def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
     assert len({(place, plain) for place, plain, _ in states}) == len(states), "a state is shown whole"
     return LocalSteps(
         model,
+        wholes=system.states,
         states=[state for _, _, state in states],
         messages=[message for _, _, _, message in messages],
         plain_states=[json.loads(plain) for _, plain, _ in states],

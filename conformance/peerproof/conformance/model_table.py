@@ -2,17 +2,19 @@
 Vectors as tables: everything that the nodes of a configuration do, and paths through its state graph.
 
 `peerproof generate` writes `PROTOCOL/model/CONFIGURATION.json` below the root of the vectors. A state, a message or an event
-stands there once and has a number; a step is a row of numbers. Each row is a vector, and has the body that somebody would
-have written into a YAML file, as soon as anybody asks for it.
+stands there once and has a number; a step is a row of numbers, and a state one of its parts. Each row is a vector, and has the
+body that somebody would have written into a YAML file, as soon as anybody asks for it.
 
 - A *step*: a node is loaded with a state, one thing happens, and it must send these messages and be in that state then.
 - A *refusal*: a node is loaded with a state, and must refuse a call without changing.
-- A *path*: what happens to one node along a path of the graph. Nothing is loaded; the other nodes are scripted.
+- A *path*: what happens to one node along a path of the graph; the other nodes are scripted. Nothing is loaded, unless the node
+  does not begin as a fresh one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -48,7 +50,7 @@ class Table:
     configuration: str
     about: str
     clauses: Mapping[str, list[str]]  #: what an event is about (`kind`) -> clauses
-    nodes: list[Body]  #: `addr`, `config` and, in `timers`, what runs in a fresh node: events and milliseconds
+    nodes: list[Body]  #: `addr`, `config`, first `state` if it is not that of a fresh node; and `timers`: events, milliseconds
     states: list[tuple[int, Body]]  #: node and plain form
     events: list[list[Any]]  #: kind, then sender and bytes, or a plain form
     messages: list[tuple[int, int, str]]  #: sender, receiver and bytes
@@ -57,6 +59,7 @@ class Table:
     refusals: list[tuple[int, int]]  #: state and event
     paths: list[list[int]]  #: tokens, see `local_steps`
     walks: list[tuple[int, int, int]]  #: node under test, path, and how many of its steps
+    unnoticed: list[tuple[str, int]] = field(default_factory=list)  #: what no program notices: label, and node or message
     graph: Mapping[str, int] = field(default_factory=dict)  #: worlds and edges
     every_edge: Mapping[str, Any] = field(default_factory=dict)  #: the paths that take every edge, where they are not all here
 
@@ -88,8 +91,41 @@ def table_of(plain: Mapping[str, Any]) -> Table:
     """The table that a file holds. Raises KeyError, TypeError or ValueError if it is none."""
     if plain["format"] != FORMAT:
         raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
-    members = {name: value for name, value in plain.items() if name != "format"}
-    return Table(**{**members, "steps": [Row(*row) for row in plain["steps"]]})
+    members = {name: value for name, value in plain.items() if name not in ("format", "parts")}
+    states = [(place, _joined(plain["parts"], numbers)) for place, numbers in plain["states"]]
+    return Table(**{**members, "states": states, "steps": [Row(*row) for row in plain["steps"]]})
+
+
+#: Behind the name of a member whose value is a list: the part is one item of that.
+_ITEM: Final = "[]"
+
+
+def divided(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[int]]]:
+    """The parts that states are made of, each once, and for each state their numbers: members, or items of lists."""
+    parts: list[tuple[str, Any]] = []
+    numbers: dict[str, int] = {}
+    rows = []
+    for state in states:
+        row = []
+        for name, value in state.items():
+            some = [(name + _ITEM, item) for item in value] if isinstance(value, list) and value else [(name, value)]
+            for part in some:
+                number = numbers.setdefault(json.dumps(part, sort_keys=True), len(parts))
+                if number == len(parts):
+                    parts.append(part)
+                row.append(number)
+        rows.append(row)
+    return parts, rows
+
+
+def _joined(parts: Sequence[tuple[str, Any]], numbers: Iterable[int]) -> Body:
+    state: Body = {}
+    for name, value in (parts[number] for number in numbers):
+        if name.endswith(_ITEM):
+            state.setdefault(name.removesuffix(_ITEM), []).append(value)
+        else:
+            state[name] = value
+    return state
 
 
 class Expanded(Mapping[str, Any]):
@@ -133,16 +169,18 @@ def nodes(table: Table, kind: str, number: int) -> Body:
     node = {"addr": table.nodes[place]["addr"], "config": table.nodes[place]["config"]}
     if state is not None:
         node["state"] = table.states[state][1]
-        if event is not None and table.events[event][0] == "timer":
-            node["timers"] = [{"timer": table.events[event][1], "due": 0}]
+        running = table.nodes[place]["timers"] if event is None else [(event, 0)] if table.events[event][0] == "timer" else []
+        if running:
+            node["timers"] = [{"timer": table.events[timer][1], "due": due} for timer, due in running]
     others = {_name(place, other): {"addr": one["addr"], "role": "scripted"} for other, one in enumerate(table.nodes)}
     return {NODE: node} | {name: other for name, other in others.items() if name != NODE}
 
 
 def beginning(table: Table, kind: str, number: int) -> tuple[int, int | None, int | None]:
-    """Which node is under test, its first state and the event for which it is loaded."""
+    """Which node is under test, the state that it is loaded with, and the one event for which it is."""
     if kind == "path":
-        return table.walks[number][0], None, None
+        place = table.walks[number][0]
+        return place, table.nodes[place].get("state"), None
     state, event = table.steps[number][:2] if kind == "step" else table.refusals[number]
     return table.states[state][0], state, event
 
@@ -161,7 +199,11 @@ def _model(table: Table, kind: str, number: int) -> Body:
 def said(table: Table, token: int) -> str:
     """An edge in words, with the number of its step."""
     if token < 0:
-        return f"lose {-1 - token}"
+        message = -1 - token
+        if message < len(table.messages):
+            return f"lose {message}"
+        label, number = table.unnoticed[message - len(table.messages)]
+        return f"{label} {number}, unnoticed"
     step = table.steps[token >> 1]
     addr = table.nodes[table.states[step.state][0]]["addr"]
     return f"{addr} {table.events[step.event][0]} {token >> 1}" + (" again" if token & 1 else "")
@@ -195,7 +237,11 @@ class OutOfTime(Exception):
 
 
 def timed(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[int, Row]]:
-    """When a fresh node takes each of these steps: a timer when it is due, all else as soon as possible. Raises OutOfTime."""
+    """
+    When a node takes each of these steps, from its beginning on.
+
+    A timer takes its step when it is due, all else as soon as possible. Raises OutOfTime.
+    """
     now, due = 0, dict(table.nodes[place]["timers"])
     for number in steps:
         row = table.steps[number]
@@ -231,7 +277,8 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
         case "timer":
             return [{"at": at, "advance": NODE} | picks]
         case "restart":
-            return [{"at": at, "crash": NODE}, {"at": at, "restart": NODE}]
+            changes = {"config": what[0]} if what[0] else {}
+            return [{"at": at, "crash": NODE}, {"at": at, "restart": NODE} | changes]
     raise ValueError(f"there is no kind of event {kind!r}")
 
 

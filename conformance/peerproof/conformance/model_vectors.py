@@ -21,6 +21,9 @@ from peerproof.conformance.schema import unfit
 from peerproof.conformance.trial import read
 from peerproof.conformance.yaml_subset import Place, VectorError
 
+#: Characters of a title, as the schema of vectors has it; what is longer is cut.
+LONGEST_TITLE: Final = 160
+
 #: Where the rows of a kind stand in the file.
 _MEMBERS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}
 
@@ -83,7 +86,9 @@ def kind_of(table: Table, event: int) -> str:
 
 
 def _needs(table: Table, kind: str, number: int) -> list[str]:
-    found = {"exchange"} if kind == "path" else {"exchange", "state.load", "observe.state"}
+    found = {"exchange"} if kind == "path" else {"exchange", "observe.state"}
+    if beginning(table, kind, number)[1] is not None:
+        found.add("state.load")
     for event in events_of(table, kind, number):
         sort, *what = table.events[event]
         if sort == "call":
@@ -111,6 +116,7 @@ def identity(table: Table, kind: str, number: int) -> str:
     if kind == "path":
         rows = [table.steps[step] for step in table.steps_of(number)]
         what.append([[table.events[row.event], row.picks] for row in rows])
+        what += [] if state is None else [table.states[state][1]]
     else:
         assert state is not None
         assert event is not None
@@ -129,7 +135,8 @@ def _title(table: Table, kind: str, number: int) -> str:
     picks = table.steps[number].picks if kind == "step" else []
     draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
     what = f"{'refuses ' if kind == 'refusal' else ''}{_what(table, event)}"
-    return f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
+    title = f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
+    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
 
 
 def _what(table: Table, event: int) -> str:

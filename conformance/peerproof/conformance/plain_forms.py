@@ -44,8 +44,8 @@ def misfits(protocol: str, vector: Mapping[str, Any]) -> Iterator[Misfit]:
             yield from _beginning(spec, name, node)
     for part in ("setup", "steps"):
         for index, step in enumerate(vector.get(part, ())):
-            for misfit in _step(spec, step):
-                yield Misfit((part, index, *misfit.where), misfit.message)
+            wrong = [*_step(spec, step), *_restart(spec, vector["nodes"], step)]
+            yield from (Misfit((part, index, *misfit.where), misfit.message) for misfit in wrong)
 
 
 def receiver_misfits(protocol: str, receiver: Mapping[str, Any]) -> Iterator[Misfit]:
@@ -127,6 +127,13 @@ def _step(spec: Any, step: Mapping[str, Any]) -> Iterator[Misfit]:
             yield from _expected(spec, ("expect",), expect)
             for index, branch in enumerate(expect.get("any_of", ())):
                 yield from _expected(spec, ("expect", "any_of", index), branch)
+
+
+def _restart(spec: Any, nodes: Mapping[str, Any], step: Mapping[str, Any]) -> Iterator[Misfit]:
+    """What is configured otherwise after a restart can be."""
+    match step:
+        case {"restart": name, "config": config} if name in nodes:
+            yield from _fits(("config",), spec.CONFIG.value, {**nodes[name].get("config", {}), **config})
 
 
 def _expected(spec: Any, where: Where, expect: Mapping[str, Any]) -> Iterator[Misfit]:

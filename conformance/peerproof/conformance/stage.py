@@ -123,11 +123,11 @@ class Stage:
         yield from self._asked(actor, {"op": "crash", "handle": actor.handle})
         actor.up, actor.next_timer = False, None
 
-    def restart(self, actor: Actor) -> Asking:
-        """It starts again, with nothing kept."""
-        self.trial.story.append(Happening(self.now, actor.name, "restart"))
+    def restart(self, actor: Actor, config: Mapping[str, Any] | None = None) -> Asking:
+        """It starts again, with nothing kept but what the configuration of this start says."""
+        self.trial.story.append(Happening(self.now, actor.name, " ".join(["restart", *_members(config or {})])))
         actor.up = True
-        yield from self.act(actor, "restart")
+        yield from self.act(actor, "restart", **({"config": dict(config)} if config else {}))
 
     def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:
         """Time passes: what is due by then happens; nodes that are named explicitly are told the time in any case."""
@@ -190,5 +190,8 @@ def _loading(actor: Actor) -> dict[str, Plain]:
 
 
 def _shown(event: Mapping[str, Plain]) -> str:
-    members = " ".join(f"{name}={value}" for name, value in event.items() if name != "name")
-    return f"event {event['name']} {members}".rstrip()
+    return " ".join([f"event {event['name']}", *_members({name: value for name, value in event.items() if name != "name"})])
+
+
+def _members(shown: Mapping[str, Plain]) -> list[str]:
+    return [f"{name}={value}" for name, value in shown.items()]

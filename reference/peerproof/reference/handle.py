@@ -22,21 +22,21 @@ class Handle:
         self.clock = Instant(0)
         self.effects: list[Plain] = []  #: of the request that is being answered
         self.driver: Driver | None = None  #: none after a crash
+        self.config: Final = config  #: of `open`
         self._self_id: Final = self_id
-        self._config: Final = config
         self._pick: Final = pick
 
-    def start(self) -> None:
-        """Become a fresh node. Raises NotEnabled."""
+    def start(self, config: Any) -> None:
+        """Become a fresh node, configured like this. Raises NotEnabled."""
         self.driver = None
         driver = Driver(self.specification, self._self_id, self, self._pick)
-        driver.start(self._config)
+        driver.start(config)
         self.driver = driver
 
     def load(self, state: Plain, timers: Iterable[tuple[Any, Instant]]) -> None:
         """Become a node in the state that plain data shows. Raises MalformedMessage."""
         self.driver = Driver(self.specification, self._self_id, self, self._pick)
-        self.driver.load(self.specification.STATE.value(state, self._self_id, self._config), timers)
+        self.driver.load(self.specification.STATE.value(state, self._self_id, self.config), timers)
 
     def now(self) -> Instant:
         """What the runner last said."""

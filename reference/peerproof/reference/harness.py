@@ -150,7 +150,7 @@ class Harness:
 
     def _open(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._made(request)
-        node.start()
+        node.start(node.config)
         return {"handle": self._kept(node), **_effects(node)}
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -161,10 +161,7 @@ class Harness:
     def _made(self, request: dict[str, Any]) -> Handle:
         protocol = self._protocol(request)
         self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
-        try:
-            config = configuration(protocol, request.get("config", {}))
-        except ValueError as error:  # of which MalformedMessage is one
-            raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
+        config = _configuration(protocol, request.get("config", {}))
         pick = self._ask if self._oracle else seeded(f"{_shown(request.get('seed', ''))}/{self_id!a}")
         node = Handle(protocol, self_id, config, pick)
         node.clock = _now(request, node)
@@ -230,8 +227,10 @@ class Harness:
 
     def _restart(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._opened_before(request)
+        changes = _member(request, "config", dict) if "config" in request else {}
+        config = _configuration(node.protocol, {**node.specification.CONFIG.plain(node.config), **changes})
         node.clock = _now(request, node)
-        node.start()
+        node.start(config)
         return _effects(node)
 
     def _close(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -321,6 +320,13 @@ def _now(request: dict[str, Any], node: Handle) -> Instant:
     if now < node.clock:
         raise RequestError("bad_request", f"now_ms: {now} is before {node.clock}; a node's clock does not go back")
     return now
+
+
+def _configuration(protocol: Protocol, plain: Plain) -> Any:
+    try:
+        return configuration(protocol, plain)
+    except ValueError as error:  # of which MalformedMessage is one
+        raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
 
 
 def _timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant]]:

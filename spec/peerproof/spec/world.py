@@ -55,6 +55,14 @@ class Model(Protocol):
         """What a node in this state is when it comes back after a restart."""
         ...
 
+    def seen(self, state: Any) -> Any:
+        """What of this state the program of the node has: a state of the specification."""
+        ...
+
+    def noticed(self, state: Any, event: Any) -> Any | None:
+        """What of an event the program of a node in this state notices: an event of the specification, or nothing."""
+        ...
+
     def node_values(self, state: Any) -> tuple[Any, ...]:
         """A node's state as the values of `node_variables`: numbers, texts, tuples, frozensets and mappings."""
         ...

@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 SIZES: Final = ("small", "medium", "large")
+
+#: What the paths of a table of vectors take.
+EVERY_EDGE, EVERY_STEP = "every edge", "every step"
 COUNTS: Final = ("initial", "distinct", "generated", "depth")
 
 _PACKAGE: Final = Path(__file__).parent
@@ -35,6 +38,7 @@ class Configuration:
     about: str
     constants: Mapping[str, Any]  #: plain data; a list is a set
     expected: Mapping[str, Any]  #: `COUNTS`, edges by action, digest; empty where that graph is not explored
+    vectors: str = ""  #: what the paths of its table of vectors take, `EVERY_EDGE` or `EVERY_STEP`; nothing if it has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +156,24 @@ def configurations(protocol: str) -> dict[str, Configuration]:
     try:
         return {
             name: Configuration(
-                protocol, name, entry["about"], {**data["constants"], **entry["constants"]}, entry.get("expected", {})
+                protocol,
+                name,
+                entry["about"],
+                {**data["constants"], **entry["constants"]},
+                entry.get("expected", {}),
+                _vectors(path, name, entry),
             )
             for name, entry in data["configurations"].items()
         }
     except (KeyError, TypeError, AttributeError) as problem:
         raise BadManifest(f"{path}: {problem!r} is missing or not what it must be") from problem
+
+
+def _vectors(path: Path, name: str, entry: Mapping[str, Any]) -> str:
+    wanted: str = entry.get("vectors", "")
+    if wanted not in ("", EVERY_EDGE, EVERY_STEP):
+        raise BadManifest(f"{path}: {name}: vectors is {wanted!r}, not {EVERY_EDGE!r} or {EVERY_STEP!r}")
+    return wanted
 
 
 def models(protocol: str | None = None) -> tuple[Model, ...]:

@@ -61,6 +61,14 @@ class Model:
         """As new: nothing is kept on disk. [BX-03, BX-04]"""
         return initial(state.self_id, state.config).state
 
+    def seen(self, state: State) -> State:
+        """All of it."""
+        return state
+
+    def noticed(self, _: State, event: Event) -> Event:
+        """All of it."""
+        return event
+
     def node_values(self, state: State) -> tuple[Any, ...]:
         """The store as a function of nodes."""
         store = {

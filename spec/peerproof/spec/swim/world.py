@@ -67,9 +67,9 @@ class Bounded:
             return Step(state)
         if isinstance(event, Asked) and isinstance(event.command, tuple):
             done = replace(state, todo=state.todo - {event.command})
-            if event.command[0] == "crash":
-                return Step(replace(done, up=False))
             kind, other = event.command
+            if kind == "crash":
+                return Step(replace(done, up=False))
             return self.step(done, Asked(NOW, _command(kind, other, state.uuid)), pick)
         taken = swim.step(state, event, pick)
         restart, tx = taken.state.incarnation
@@ -133,6 +133,24 @@ class Model:
         """A fresh start with the next restart counter, or the same again if the node forgets it."""
         counter = state.incarnation.restart + (state.uuid not in self._forgetful)
         return replace(self._started(_number(state.uuid), counter, acquainted=False), todo=state.todo)
+
+    def seen(self, state: Lived) -> State:
+        """
+        Neither that the node runs nor what its application still has to do.
+
+        The restart counter of its configuration is that of the first start: a node only ever looks at it when it starts.
+        """
+        first = {"config": replace(state.config, restart_counter=0)}
+        return State(**{field.name: getattr(state, field.name) for field in fields(State)} | first)
+
+    def noticed(self, state: Lived, event: Any) -> Any | None:
+        """Commands instead of things to do; nothing of a crash, nor after it."""
+        if not state.up:
+            return None
+        if isinstance(event, Asked) and isinstance(event.command, tuple):
+            kind, other = event.command
+            return None if kind == "crash" else Asked(event.now, _command(kind, other, state.uuid))
+        return event
 
     def node_values(self, state: Lived) -> tuple[Any, ...]:
         """The node as the module's variables."""
