@@ -23,13 +23,13 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
-from peerproof.conformance.pipeline.rows import READ, Ref, Rows, read
-from peerproof.conformance.pipeline.steps import NodeSteps, Stepped
+from peerproof.conformance.pipeline.rows import Ref, Rows, read
+from peerproof.conformance.pipeline.steps import Address, NodeSteps, Stepped
 from peerproof.spec.core import NodeId, Send
 from peerproof.spec.properties import Cluster, InFlight, Property
 
 #: Rows of all nodes of a run that are in memory, about.
-HELD: Final = READ
+HELD: Final = 4096
 
 #: Messages of which it is remembered that they were sent, of each sender to each receiver.
 SENT: Final = 2**12
@@ -125,8 +125,9 @@ class RunCheck:
         self._instants += 1
         for effect in stepped.effects:
             if isinstance(effect, Send):
-                self._mail.sent(node.name, effect)
-                self._under_way.add(InFlight(node.name, effect.to, effect.message))
+                address = Address(node.name, effect.to, hash(effect.message))
+                self._mail.sent(address)
+                self._under_way.add(address, effect.message)
         if stepped.received is not None:
             self._under_way.remove(stepped.received)
         self._look(stepped)
@@ -164,25 +165,31 @@ class RunCheck:
 
 
 class UnderWay:
-    """What was sent last and has not been received. Who goes through it gets a list, the same one as long as it is the same."""
+    """What was sent last and has not been received."""
 
     def __init__(self) -> None:
-        self._messages: dict[InFlight, None] = {}
-        self.messages: tuple[InFlight, ...] = ()
+        self._messages: dict[Address, InFlight] = {}
+        self._listed: tuple[InFlight, ...] | None = ()
 
-    def add(self, message: InFlight) -> None:
+    @property
+    def messages(self) -> tuple[InFlight, ...]:
+        """All of it; the same object as long as it is the same."""
+        if self._listed is None:
+            self._listed = tuple(self._messages.values())
+        return self._listed
+
+    def add(self, address: Address, message: Any) -> None:
         """It was sent, perhaps again."""
-        self._messages.pop(message, None)
-        self._messages[message] = None
+        self._messages.pop(address, None)
+        self._messages[address] = InFlight(address.sender, address.to, message)
         if len(self._messages) > MOST_UNDER_WAY:
             del self._messages[next(iter(self._messages))]
-        self.messages = tuple(self._messages)
+        self._listed = None
 
-    def remove(self, message: InFlight) -> None:
+    def remove(self, address: Address) -> None:
         """It was received."""
-        if message in self._messages:
-            del self._messages[message]
-            self.messages = tuple(self._messages)
+        if self._messages.pop(address, None):
+            self._listed = None
 
 
 class Mail:
@@ -191,20 +198,19 @@ class Mail:
     def __init__(self) -> None:
         self._sent: dict[tuple[NodeId, NodeId], tuple[set[int], deque[int]]] = {}
 
-    def sent(self, sender: NodeId, send: Send[Any]) -> None:
+    def sent(self, address: Address) -> None:
         """A message was sent."""
-        known, order = self._sent.setdefault((sender, send.to), (set(), deque()))
-        key = hash(send.message)
-        if key not in known:
-            known.add(key)
-            order.append(key)
+        known, order = self._sent.setdefault(address[:2], (set(), deque()))
+        if address.key not in known:
+            known.add(address.key)
+            order.append(address.key)
             if len(order) > SENT:
                 known.discard(order.popleft())
 
-    def was_sent(self, sender: NodeId, to: NodeId, key: int) -> bool | None:
-        """Whether the message with this hash was; None if that is not known any more."""
-        known, order = self._sent.get((sender, to), (set(), deque()))
-        if key in known:
+    def was_sent(self, address: Address) -> bool | None:
+        """Whether it was; None if that is not known any more."""
+        known, order = self._sent.get(address[:2], (set(), deque()))
+        if address.key in known:
             return True
         return None if len(order) >= SENT else False
 
@@ -239,7 +245,7 @@ class Order:
         if node.head is None:
             return
         message = node.message
-        if message is not None and self._mail.was_sent(message.sender, message.to, node.key) is False:
+        if message is not None and self._mail.was_sent(message) is False:
             sender = self._numbers.get(message.sender)
             if sender is not None and sender != number and self._nodes[sender].head is not None:
                 self._waiting.setdefault(sender, []).append(number)

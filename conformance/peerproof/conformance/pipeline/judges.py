@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from peerproof.conformance.pipeline.events import Event, line_of
@@ -66,7 +67,6 @@ class ReplayJudge:
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`. What agrees takes the fast way; all else is slow and decides."""
-        agrees, members = self._replay.agrees, rows.members
         refused = rows.texts("refused") if rows.is_set("refused") else None
         at = begin
         while at < end:
@@ -76,12 +76,23 @@ class ReplayJudge:
                     return at + 1, [self._no_start(Ref(rows, at))]
                 at += 1
                 continue
-            if (refused is None or refused[at] is None) and agrees(members[at]):
-                self.judged += 1
-            elif finding := self._slowly(Ref(rows, at)):
-                return at + 1, [finding]
-            at += 1
+            if refused is None and not self.is_lost:
+                at = self._agreeing(rows, at, end)
+            if at < end:
+                if finding := self._slowly(Ref(rows, at)):
+                    return at + 1, [finding]
+                at += 1
         return end, []
+
+    def _agreeing(self, rows: Rows, begin: int, end: int) -> int:
+        """The first event that cannot be seen at once to agree."""
+        agrees, at = self._replay.agrees, begin
+        for row in islice(rows.members, begin, end):
+            if not agrees(row):
+                break
+            at += 1
+        self.judged += at - begin
+        return at
 
     def lose(self, why: str) -> None:
         """See `Judge`."""

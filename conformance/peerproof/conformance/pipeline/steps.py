@@ -10,11 +10,20 @@ from peerproof.conformance.pipeline.rows import Ref
 from peerproof.conformance.pipeline.tables import text_of
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.properties import InFlight, Taken
+from peerproof.spec.jsontext import remembering
+from peerproof.spec.properties import Taken
 from peerproof.spec.trace import LINE, Script, WrongAnswer
 
 _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
+
+
+class Address(NamedTuple):
+    """Which message this is: others have another hash, but for one in 2^64."""
+
+    sender: NodeId
+    to: NodeId
+    key: int
 
 
 class Stepped(NamedTuple):
@@ -25,7 +34,7 @@ class Stepped(NamedTuple):
     state: Any
     effects: tuple[Any, ...]
     taken: Taken | None  #: None for a start
-    received: InFlight | None
+    received: Address | None
 
 
 class NodeSteps:
@@ -34,17 +43,21 @@ class NodeSteps:
     def __init__(self, specification: Specification, events: Iterator[Ref], *, leaves: bool) -> None:
         """`leaves`: what it knows after these events is not known."""
         self.head: Ref | None = None
-        self.key = 0  #: of the message: others have others, but for one in 2^64
         self.now = 0  #: microseconds on the node's clock, at the next event
-        self.message: InFlight | None = None
+        self.message: Address | None = None
         self.is_lost = False
         self.name = NodeId("")
         self._specification: Final = specification
         self._events: Final = events
         self._leaves: Final = leaves
+        self._message: Final = remembering(self._decoded)
         self._event: Any = None
         self._state: Any = None
         self._advance()
+
+    def _decoded(self, text: str) -> tuple[Any, int]:
+        message = self._specification.MESSAGE.value(json.loads(text))
+        return message, hash(message)
 
     def step(self) -> Stepped | None:
         """Takes the next step; None if its state is not known any more, and then it takes no other."""
@@ -87,10 +100,9 @@ class NodeSteps:
         specification = self._specification
         try:
             if kind == "recv":
-                message = specification.MESSAGE.value(_json(self.head, "args"))
+                message, key = self._message(rows.texts("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
-                self.message = InFlight(self._event.sender, self.name, message)
-                self.key = hash(message)
+                self.message = Address(self._event.sender, self.name, key)
             elif kind == "timer":
                 self._event = Expired(now, specification.TIMER.value(_json(self.head, "args")))
             elif kind == "api":

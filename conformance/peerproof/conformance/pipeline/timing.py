@@ -13,6 +13,7 @@ from typing import Final
 
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.rows import Ref, Rows
+from peerproof.spec.jsontext import remembering
 
 #: Microseconds by which a timer may be early: clocks are read in milliseconds, and event loops round.
 EARLY: Final = 50_000
@@ -27,6 +28,10 @@ _MILLISECOND: Final = 1000
 # Effects are JSON with sorted members; a quote within a string is written with an escape, so that this is no part of one.
 _SET: Final = re.compile(r'\{"set_timer":\{"after":(\d+),"timer":(\{[^{}]*\})\}\}|\{"cancel_timer":\{"timer":(\{[^{}]*\})\}\}')
 _HINT: Final = '_timer":{'
+_BEFORE: Final = len('{"cancel')
+
+#: Rounds end alike, so that few tails are different.
+_set_in: Final = remembering(_SET.findall)
 
 
 class Timing:
@@ -52,8 +57,10 @@ class Timing:
             return
         effects, kinds = rows.texts("effects"), rows.kinds
         for index in range(begin, end):
-            if _HINT in effects[index] or kinds[index] in ("timer", "start"):
-                yield from self._timers(rows, index, kinds[index], effects[index])
+            at = effects[index].find(_HINT)
+            if at >= 0 or kinds[index] in ("timer", "start"):
+                tail = effects[index][max(0, at - _BEFORE) :] if at >= 0 else ""
+                yield from self._timers(rows, index, kinds[index], tail)
 
     def _backwards(self, rows: Rows, begin: int, times: list[int]) -> Iterator[Finding]:
         for index, now in enumerate(times, begin):
@@ -63,7 +70,8 @@ class Timing:
                 message = f"the clock goes back by {before - now:,} microseconds"
                 yield Finding("log", JUMPED, message, Ref(rows, index), expected={"at least": before}, actual=now)
 
-    def _timers(self, rows: Rows, index: int, kind: str, effects: str) -> Iterator[Finding]:
+    def _timers(self, rows: Rows, index: int, kind: str, tail: str) -> Iterator[Finding]:
+        """An event with a timer; of its effects the tail from the first of a timer on."""
         now = int(rows.times[index])
         if kind == "start":
             self._due, self._is_known = {}, True
@@ -71,7 +79,7 @@ class Timing:
             return
         if kind == "timer":
             yield from self._ran_out(rows, index, now)
-        for after, timer, cancelled in _SET.findall(effects):
+        for after, timer, cancelled in _set_in(tail):
             if timer:
                 self._due[timer] = now + int(after) * _MILLISECOND
             else:
