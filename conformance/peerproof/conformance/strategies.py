@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from peerproof.spec.packing import Codec
-from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, Text, Whole, octets, text
+from peerproof.spec.wire import U64, U64_MAX, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, Text, Whole, octets, text
 
 #: Strategies for fields of records by name, in place of those that their forms give.
 Named: TypeAlias = Mapping[str, SearchStrategy[Any]]
@@ -47,6 +47,8 @@ def values(form: Form, named: Named | None = None) -> SearchStrategy[Any]:
             return texts(most)
         case OneOf(enumeration):
             return st.sampled_from(list(enumeration))
+        case Flag():
+            return st.booleans()
         case Maybe(inner):
             return st.none() | values(inner, named)
         case ListOf(inner):

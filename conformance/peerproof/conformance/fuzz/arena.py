@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found, Told
-from peerproof.conformance.fuzz.inputs import FORGERY, RESTART, Inputs
+from peerproof.conformance.fuzz.inputs import FORGERY, FORGETTING, RESTART, Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Started, Stimulus
 from peerproof.spec.core import Instant, NodeId
@@ -40,7 +40,7 @@ class Datagram(NamedTuple):
 class Action(NamedTuple):
     """Something that happens in a run: what, and what it takes."""
 
-    what: str  #: time, call, deliver, repeat, lose, inject, crash, restart, cut or heal
+    what: str  #: time, call, deliver, repeat, lose, inject, crash, restart, forget, cut or heal
     addr: NodeId | None = None
     dice: int = 0  #: what is drawn by lot during it follows from this
     span: int = 0  #: milliseconds
@@ -95,9 +95,10 @@ class Arena:
                 self._inject(place.addr, action.datagram, action.dice)
             case "crash" if place and place.up:
                 self._crash(place)
-            case "restart" if place and not place.up:
-                self._faults |= {RESTART}
-                self._feed(place.addr, Started(), Choices(str(action.dice)))
+            case "restart" | "forget" if place and not place.up:
+                forgets = action.what == "forget" or (self.inputs.kept is not None and not place.kept)
+                self._faults |= {FORGETTING if forgets else RESTART}
+                self._feed(place.addr, Started({} if forgets else place.kept), Choices(str(action.dice)))
             case "cut":
                 self.groups = action.groups
                 self._tell("cut " + " | ".join(", ".join(sorted(group)) for group in action.groups))
@@ -160,6 +161,8 @@ class Arena:
             self.player.crash(place)
         except Found as wrong:
             raise self._completed(wrong, place) from None
+        if self.inputs.kept:  # whatever else is uncertain of a node, what it keeps is not
+            place.kept = self.inputs.kept(place.possible[0].state)
         place.possible, place.complete, place.next_timer = (), True, None
 
     def _arrive(self, datagram: Datagram, remark: str, dice: int) -> None:

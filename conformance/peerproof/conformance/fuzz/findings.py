@@ -137,8 +137,8 @@ def reading(spec: Specification, data: bytes) -> str:
 def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
     """What happens to a node, in a few words."""
     match stimulus:
-        case Started():
-            return "start"
+        case Started(kept):
+            return " ".join(["start", *(f"{name}={value}" for name, value in (kept or {}).items())])
         case Called(command):
             plain = spec.COMMAND.plain(command)
             arguments = ", ".join(f"{k}={message_graph.plain_text(v)}" for k, v in plain.items() if k != "type")

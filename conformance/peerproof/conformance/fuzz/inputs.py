@@ -15,9 +15,11 @@ from peerproof.conformance.stage import DATAGRAMS
 from peerproof.conformance.strategies import Named
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.properties import Property
+from peerproof.spec.wire import Plain
 
-#: The faults that can break a promise for the rest of a run: an amnesiac restart, and a legal message that nobody sent.
-RESTART, FORGERY = "restart", "forgery"
+#: The faults that can break a promise for the rest of a run: a restart with what a node keeps, one with nothing though it
+#: should keep something, and a legal message that nobody sent.
+RESTART, FORGETTING, FORGERY = "restart", "forgetting", "forgery"
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Inputs:
     spans: tuple[int, ...]  #: milliseconds that may pass at once; first the usual period of a node
     malformed: tuple[str, ...]  #: the clauses about what is no message
     survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that it is promised despite
+    kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
     via: str = DATAGRAMS  #: what carries the messages, in the words of the adapter protocol
 

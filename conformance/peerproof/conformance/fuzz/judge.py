@@ -134,9 +134,9 @@ class Implementation:
     def _request(self, place: Place, stimulus: Stimulus, now: Instant) -> Request:
         common = {"handle": place.handle, "now_ms": now}
         match stimulus:
-            case Started():
+            case Started(kept):
                 if place.handle is not None:
-                    return {"op": "restart", **common}
+                    return {"op": "restart", **common, **({"config": dict(kept)} if kept else {})}
                 return {
                     "op": "open",
                     "case": "fuzz",

@@ -22,7 +22,7 @@ from hypothesis.strategies import SearchStrategy
 
 from peerproof.conformance.fuzz.arena import MOST_UNDER_WAY, Action, Arena, Datagram
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
-from peerproof.conformance.fuzz.inputs import Inputs, inputs_of
+from peerproof.conformance.fuzz.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.conformance.fuzz.shrinking import Run, Shrinking
@@ -53,7 +53,7 @@ class Campaign:
     inputs: Inputs
     player: Player
     nodes: int = MOST_NODES  #: at most
-    faults: frozenset[str] = frozenset(FAULTS)
+    faults: frozenset[str] = frozenset((*FAULTS, FORGETTING))
     commands: frozenset[str] | None = None  #: the calls that the player has; None: all
     until: float | None = None  #: on the monotonic clock
     counts: Counter[str] = field(default_factory=Counter)
@@ -165,7 +165,8 @@ class _Machine(RuleBasedStateMachine):
         names = NAMES[: data.draw(st.integers(1, campaign.nodes), "nodes")]
         self.draws = _draws(campaign.inputs.spec.NAME, names)
         configs = data.draw(self.draws.configs, "configurations")
-        self.faults = {fault for fault in FAULTS if data.draw(st.booleans(), fault) and fault in campaign.faults}
+        possible = FAULTS if campaign.inputs.kept is None else (*FAULTS, FORGETTING)
+        self.faults = {fault for fault in possible if data.draw(st.booleans(), fault) and fault in campaign.faults}
         dice = data.draw(_DICE, "dice")
         try:
             campaign.player.begin(str(dice))
@@ -222,6 +223,7 @@ class _Machine(RuleBasedStateMachine):
             yield from ("crash" for _ in range("crash" in faults))
         if len(arena.up) < len(arena.places):
             yield from ("restart", "restart")
+            yield from ("forget" for _ in range(FORGETTING in faults))
         if arena.under_way:
             yield from ("deliver", "deliver", "deliver", "calm", "calm", "calm")
             yield from ("repeat" for _ in range("duplication" in faults))
@@ -275,6 +277,8 @@ class _Machine(RuleBasedStateMachine):
 
     def _restart(self, arena: Arena, data: st.DataObject) -> Members:
         return {"addr": self._node(data, [addr for addr, place in arena.places.items() if not place.up])}
+
+    _forget = _restart
 
     def _cut(self, arena: Arena, data: st.DataObject) -> Members:
         nodes = list(arena.places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ from peerproof.conformance.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found
 from peerproof.conformance.fuzz.reaction import Birth, Node, Reaction, Stimulus, react
 from peerproof.spec.core import Instant, NodeId, Option, Pick, Send
+from peerproof.spec.wire import Plain
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Place:
     fed: list[Fed] = field(default_factory=list)  #: everything that happened to it
     handle: Any = None  #: an implementation's
     next_timer: Instant | None = None  #: when an implementation wants to be woken
+    kept: Mapping[str, Plain] = field(default_factory=dict)  #: what it has kept when it crashed, as in `Inputs.kept`
 
     @property
     def addr(self) -> NodeId:

@@ -87,8 +87,10 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]
     match fed.stimulus:
         case None:
             step["crash"] = _UNDER_TEST
-        case Started():
+        case Started(kept):
             step["restart"] = _UNDER_TEST
+            if kept:
+                step["config"] = dict(kept)
         case Passed():
             step["advance"] = _UNDER_TEST
         case Came(sender, data):

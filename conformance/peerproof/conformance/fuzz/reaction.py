@@ -2,13 +2,13 @@
 What the specification makes of something that happens to a node: the one outcome of given choices, or all that there can be.
 
 A node here is its state and its timers, a value: several that are possible can be carried side by side. A restarted node has
-nothing but its address and its configuration.
+nothing but its address, its configuration, and what its protocol says that nodes keep.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, permutations
 from typing import Any, NamedTuple, TypeAlias
@@ -30,6 +30,7 @@ from peerproof.spec.core import (
 )
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.properties import Taken
+from peerproof.spec.wire import Plain
 
 
 class Node(NamedTuple):
@@ -46,7 +47,9 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class Started:
-    """It starts, for the first time or again."""
+    """It starts, for the first time or again; then perhaps with something kept."""
+
+    kept: Mapping[str, Plain] | None = None  #: members of the configuration that are others in this life
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,10 @@ def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pic
     """What the specification does; a node that has not started yet is None."""
     spec = birth.spec
     if isinstance(stimulus, Started):
-        return _after(spec.initial(birth.self_id, birth.config), Node(None), now)
+        config = birth.config
+        if stimulus.kept:
+            config = spec.CONFIG.value({**spec.CONFIG.plain(config), **stimulus.kept})
+        return _after(spec.initial(birth.self_id, config), Node(None), now)
     assert node is not None, "only a running node notices anything"
     match stimulus:
         case Came(sender, data):

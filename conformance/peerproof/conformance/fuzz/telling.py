@@ -29,6 +29,7 @@ HAPPENINGS: Final = (
     ("expiry", "timers"),
     ("crash", "crashes"),
     ("restart", "restarts"),
+    ("forget", "with nothing kept"),
     ("cut", "cuts"),
     ("heal", "heals"),
     ("malformed", "malformed datagrams"),

@@ -7,15 +7,36 @@ speaks of a whole life (that no counter was lost) is checked where lives are kno
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from peerproof.spec.core import Asked, Expired, Received, Send
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.swim.codec import encode
+from peerproof.spec.swim.detector import MISSES, SILENT_FOR_ISOLATION
 from peerproof.spec.swim.gossip import fanout
-from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Ping, RemoveNode, Uuid
+from peerproof.spec.swim.messages import (
+    Ack,
+    AntiEntropy,
+    ClusterEventVector,
+    Dead,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Leave,
+    Payload,
+    Ping,
+    Quantum,
+    RemoveNode,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.rounds import still_live
 from peerproof.spec.swim.state import State, Status, active_size
-from peerproof.spec.swim.table import GIVES, event, key
+from peerproof.spec.swim.table import GIVES, key
+from peerproof.spec.swim.transitions import is_past
 
 
 def rows_of_others(state: State) -> bool:
@@ -48,15 +69,26 @@ def monotone(taken: Taken) -> bool:
     )
 
 
-def queue_last(state: State) -> bool:
-    """What is queued about a node says what its row says, and says it once."""
-    about = [entry.event.node for entry in state.queue]
+def queue_last(taken: Taken) -> bool:
+    """
+    What is queued about a node says what its row says, and says it once.
+
+    Of a node that was removed and is back, its leave may still be on its way: what comes back is a new row, not news of it.
+    """
+    after: State = taken.after
+    about = [entry.event.node for entry in after.queue]
+    at_odds = {entry.event for entry in taken.before.queue if not _agrees(entry.event, taken.before)}
     return len(set(about)) == len(about) and all(
-        GIVES[type(entry.event)] is row.status
-        and event(entry.event.node, row, emit_incarnation=True).incarnation is not None
-        and (entry.event.incarnation is None or entry.event.incarnation.restart == row.incarnation.restart)
-        for entry in state.queue
-        if (row := state.rows.get(entry.event.node)) is not None
+        _agrees(entry.event, after) or entry.event in at_odds for entry in after.queue if entry.event.node in after.rows
+    )
+
+
+def _agrees(said: ClusterEventVector, state: State) -> bool:
+    row = state.rows.get(said.node)
+    return (
+        row is not None
+        and GIVES[type(said)] is row.status
+        and (said.incarnation is None or said.incarnation.restart == row.incarnation.restart)
     )
 
 
@@ -66,53 +98,85 @@ def fair_round(state: State) -> bool:
 
 
 def dead_only_after_suspicious(taken: Taken) -> bool:
-    """The detector makes nobody dead who was not suspicious."""
+    """The detector makes nobody dead who was not suspicious, and has missed less than two indirect pings."""
     return not isinstance(taken.event, Expired) or all(
-        taken.before.rows[uuid].status is Status.SUSPICIOUS and taken.before.rows[uuid].indirect_asked
+        (row := taken.before.rows[uuid]).status is Status.SUSPICIOUS and row.indirect_asked and row.indirect_misses == MISSES - 1
         for uuid in _become(taken, Status.DEAD)
     )
 
 
 def past_ignored(taken: Taken) -> bool:
     """A message from the past changes nothing but the own counter; a ping is answered with what is remembered."""
-    if not isinstance(taken.event, Received) or not isinstance(message := taken.event.message, (Ping, Ack)):
+    before: State = taken.before
+    message = _heard(taken)
+    if message is None or not is_past(before, message):
         return True
-    row = taken.before.rows.get(message.sender)
-    if row is None or message.incarnation >= row.incarnation or message.target != taken.before.uuid:
-        return True
-    if taken.before.rows != taken.after.rows and taken.before.incarnation.restart == taken.after.incarnation.restart:
-        return False
-    answers = [e.message for e in taken.effects if isinstance(e, Send)]
+    sends = [effect.message for effect in taken.effects if isinstance(effect, Send)]
     if isinstance(message, Ack):
-        return not answers and taken.before == taken.after
-    return (
-        all(isinstance(a, Ack) and a.vectors == (Dead(message.sender, row.incarnation),) for a in answers) and len(answers) <= 1
+        return taken.after == before and not sends
+    counted = taken.after.incarnation
+    answer = Ack(before.uuid, counted, message.sender, message.incarnation.tx, (_remembered(before, message.sender),))
+    is_new_life = counted.restart > before.incarnation.restart  # then nothing is waited for any more [SA-47]
+    return sends == ([answer] if counted != before.incarnation else []) and (
+        is_new_life or replace(taken.after, incarnation=before.incarnation) == before
     )
+
+
+def _remembered(state: State, node: Uuid) -> Dead:
+    return Dead(node, state.rows[node].incarnation)
+
+
+def payload_life(taken: Taken) -> bool:
+    """
+    A payload comes into a row with a message of its node, and goes when the row's restart counter grows.
+
+    So whatever stands in a row was set in the restart that the row shows, by a node that says the same of itself in one message.
+    """
+    message = _heard(taken)
+    sender = message.sender if message else None
+    said = [vector.data for vector in message.vectors if isinstance(vector, Payload)] if message else []
+    for uuid, row in taken.after.rows.items():
+        known = taken.before.rows.get(uuid)
+        is_kept = known is not None and known.payload == row.payload and known.incarnation.restart == row.incarnation.restart
+        is_said = uuid == sender and row.payload in said[-1:]
+        if row.payload is not None and not is_kept and not is_said:
+            return False
+    return True
 
 
 def isolation_quiet(taken: Taken) -> bool:
-    """Closing a round as isolated makes nobody suspicious or dead."""
-    return (
-        not isinstance(taken.event, Expired)
-        or not (taken.after.isolated and not taken.before.isolated)
-        or not (_become(taken, Status.SUSPICIOUS) or _become(taken, Status.DEAD))
+    """Closing a round in which several were pinged and nobody was heard makes nobody suspicious or dead."""
+    before: State = taken.before
+    closes = isinstance(taken.event, Expired) and isinstance(taken.event.timer, Quantum) and not before.left
+    if not closes or still_live(before) or len(before.pinged) < SILENT_FOR_ISOLATION or before.heard:
+        return True
+    return taken.after.isolated and not (_become(taken, Status.SUSPICIOUS) or _become(taken, Status.DEAD))
+
+
+def recipient_bound(taken: Taken) -> bool:
+    """An event that is sent once more and stays queued has not been sent to enough nodes, without the one that it is about."""
+    enough = fanout(active_size(taken.after))
+    had = {entry.event: entry.recipients for entry in taken.before.queue}
+    return all(
+        entry.recipients == had.get(entry.event, frozenset()) or len(entry.recipients - {entry.event.node}) < enough
+        for entry in taken.after.queue
     )
 
 
-def recipient_bound(state: State) -> bool:
-    """What is still queued has been sent to fewer nodes than it should, not counting the one that it is about."""
-    enough = max(1, fanout(len(state.rows) + 1))
-    return all(len(entry.recipients - {entry.event.node}) < enough or active_size(state) <= 1 for entry in state.queue)
-
-
 def stale_rumour_harmless(taken: Taken) -> bool:
-    """With incarnations in all events: one below the row's changes nothing."""
-    if not taken.before.config.emit_incarnation or not isinstance(taken.event, Received):
+    """If all that a message says of somebody else is below what is known of it, nothing changes; leaving is no rumour."""
+    message = _heard(taken)
+    if message is None or is_past(taken.before, message):
         return True
+    said: dict[Uuid, list[Incarnation | None]] = {}
+    for vector in message.vectors:
+        for uuid, incarnation in _said(vector):
+            said.setdefault(uuid, []).append(None if isinstance(vector, Leave) else incarnation)
     return all(
-        taken.after.rows[uuid].incarnation >= row.incarnation or taken.after.rows[uuid].status is Status.LEAVE
-        for uuid, row in taken.before.rows.items()
-        if uuid in taken.after.rows
+        (now := taken.after.rows[uuid]).incarnation == row.incarnation and now.status is row.status
+        for uuid, claims in said.items()
+        if uuid != message.sender and (row := taken.before.rows.get(uuid)) is not None
+        if all(claim is not None and claim < row.incarnation for claim in claims)
     )
 
 
@@ -132,10 +196,32 @@ def datagram_bounded(taken: Taken) -> bool:
 
 
 def counter_grows(taken: Taken) -> bool:
-    """The own incarnation never decreases, and grows with every datagram."""
-    sent = [e for e in taken.effects if isinstance(e, Send)]
+    """The own incarnation never decreases, and every datagram has the next one."""
     before, after = taken.before.incarnation, taken.after.incarnation
-    return bool(after >= before and (after.restart > before.restart or after.tx == before.tx + len(sent)))
+    sent = [effect.message.incarnation for effect in taken.effects if isinstance(effect, Send)]
+    steps = pairwise([before, *sent])
+    return (
+        all(later > earlier for earlier, later in steps)
+        and (not sent or sent[-1] == after)
+        and after >= before
+        and (after.restart > before.restart or after.tx == before.tx + len(sent))
+    )
+
+
+def past_arrives(taken: Taken) -> bool:
+    """A message comes from the past."""
+    message = _heard(taken)
+    return message is not None and is_past(taken.before, message)
+
+
+def somebody_refuted(taken: Taken) -> bool:
+    """Somebody is well again who was suspicious or dead."""
+    return any(taken.before.rows[uuid].status in (Status.SUSPICIOUS, Status.DEAD) for uuid in _become(taken, Status.NORMAL))
+
+
+def becomes_isolated(taken: Taken) -> bool:
+    """Somebody finds the fault in itself."""
+    return taken.after.isolated and not taken.before.isolated
 
 
 def somebody_suspicious(cluster: Cluster) -> bool:
@@ -157,17 +243,32 @@ def all_normal(cluster: Cluster) -> bool:
     )
 
 
+def _heard(taken: Taken) -> Ping | Ack | None:
+    """The message to this node that has come, if it is a ping or an ack."""
+    message = taken.event.message if isinstance(taken.event, Received) else None
+    return message if isinstance(message, (Ping, Ack)) and message.target == taken.before.uuid else None
+
+
 def _incarnations(message: object) -> list[tuple[Uuid, Incarnation]]:
-    said: list[tuple[Uuid, Incarnation]] = []
-    if isinstance(message, (Ping, Ack)):
-        said.append((message.sender, message.incarnation))
-        for vector in message.vectors:
-            node = getattr(vector, "node", None) or getattr(vector, "target", None)
-            incarnation = getattr(vector, "incarnation", None)
-            if node is not None and incarnation is not None:
-                said.append((node, incarnation))
-            said += [(m.uuid, Incarnation(m.restart_counter, m.tx_counter)) for m in getattr(vector, "members", ())]
+    if not isinstance(message, (Ping, Ack)):
+        return []
+    said = [(message.sender, message.incarnation)]
+    for vector in message.vectors:
+        said += [(uuid, incarnation) for uuid, incarnation in _said(vector) if incarnation is not None]
     return said
+
+
+def _said(vector: Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
+    """Of whom a vector speaks, and at which incarnation."""
+    match vector:
+        case Payload() | IndirectPing():
+            return
+        case AntiEntropy(members):
+            yield from ((member.uuid, Incarnation(member.restart_counter, member.tx_counter)) for member in members)
+        case IndirectAck(target, incarnation):
+            yield target, incarnation
+        case _:
+            yield vector.node, vector.incarnation
 
 
 def _become(taken: Taken, status: Status) -> list[Uuid]:
@@ -187,17 +288,21 @@ PROPERTIES: Final = (
     Property("OwnAhead", "nobody is ahead of a node's own counter", ("SI-02", "S-12"), "cluster", own_ahead),
     Property("NothingInvented", "no message is ahead of a node's own counter", ("SI-02", "S-12"), "cluster", nothing_invented),
     Property("Monotone", "keys of rows never decrease", ("SI-03", "SA-13"), "step", monotone),
-    Property("QueueLast", "the queue says what the table says, once per node", ("SI-04", "S-39"), "node", queue_last),
+    Property("QueueLast", "the queue says what the table says, once per node", ("SI-04", "S-39"), "step", queue_last),
     Property("FairRound", "nobody has two places in a round", ("SI-05", "S-46"), "node", fair_round),
     Property("DeadOnlyAfterSuspicious", "death comes after suspicion", ("SI-06", "S-07"), "step", dead_only_after_suspicious),
     Property("PastIgnored", "the past changes nothing", ("SI-07", "S-41", "S-30"), "step", past_ignored),
+    Property("PayloadLife", "a payload is of the life that its row shows", ("SI-08", "S-34", "S-47"), "step", payload_life),
     Property("IsolationQuiet", "who is isolated accuses nobody", ("SI-09", "SA-07"), "step", isolation_quiet),
-    Property("RecipientBound", "an event leaves the queue in time", ("SI-10", "S-40"), "node", recipient_bound),
+    Property("RecipientBound", "an event leaves the queue in time", ("SI-10", "S-40"), "step", recipient_bound),
     Property("StaleRumourHarmless", "old news with incarnations is no news", ("SI-11", "SA-12"), "step", stale_rumour_harmless),
     Property("LeaveSticky", "who has left stays gone", ("SI-12", "SA-13"), "step", leave_sticky),
     Property("DatagramBounded", "no datagram is above the limit", ("SA-32",), "step", datagram_bounded),
     Property("CounterGrows", "every datagram has its own number", ("SA-09", "SZ-10"), "step", counter_grows),
     Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_suspicious, "sometimes"),
     Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_dead, "sometimes"),
+    Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
+    Property("SomebodyRefuted", "a rumour is refuted", ("S-11",), "step", somebody_refuted, "sometimes"),
+    Property("BecomesIsolated", "somebody finds the fault in itself", ("S-08",), "step", becomes_isolated, "sometimes"),
     Property("AllNormal", "everybody knows everybody", ("SL-01", "SL-04"), "cluster", all_normal, "eventually"),
 )

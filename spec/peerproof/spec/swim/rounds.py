@@ -21,7 +21,7 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
     if state.left and not any(entry.event.node == state.uuid for entry in state.queue):
         return state, ()
     sends: tuple[Send[Message], ...] = ()
-    vector = _still_live(state)
+    vector = still_live(state)
     if not vector:
         state, sends = closed(state, pick)
         live = state.live
@@ -37,5 +37,6 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
     return state, sends
 
 
-def _still_live(state: State) -> tuple[Uuid, ...]:
+def still_live(state: State) -> tuple[Uuid, ...]:
+    """Whom the round has still to ping. [SA-26]"""
     return tuple(node for node in state.vector if node in state.rows and state.rows[node].is_live)

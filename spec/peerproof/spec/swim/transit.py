@@ -38,6 +38,9 @@ S63, U64 = 2**63, 2**64
 REMEMBERED: Final = 4096
 SHORT: Final = 64
 
+#: What is no larger can promise no more than can be borne.
+SMALL: Final = 1024
+
 _SPECIAL: Final = ("~", "^", "`")
 _CACHED: Final = ("~:", "~$", "~#")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -62,6 +65,8 @@ def unpacked(data: bytes) -> Any:
     if not data:
         raise MalformedMessage("truncated", 0, "an empty datagram is no message")
     try:
+        if len(data) > SMALL:
+            _look_through(data)
         return msgpack.unpackb(
             data, use_list=False, strict_map_key=False, object_pairs_hook=list, ext_hook=_no_extension, raw=False
         )
@@ -69,6 +74,8 @@ def unpacked(data: bytes) -> Any:
         raise MalformedMessage("trailing", len(data) - len(error.extra), f"{len(error.extra)} bytes follow the message") from None
     except UnicodeDecodeError as error:
         raise MalformedMessage("bad_value", 0, f"a string is not UTF-8: {error.reason}") from None
+    except msgpack.OutOfData:
+        raise MalformedMessage("truncated", len(data), "the datagram ends within a value") from None
     except msgpack.StackError:
         raise MalformedMessage("too_large", 0, f"arrays and maps nest deeper than {DEPTH_MAX}") from None
     except (ValueError, TypeError, OverflowError) as error:  # msgpack.FormatError is a ValueError
@@ -77,6 +84,17 @@ def unpacked(data: bytes) -> Any:
         if short:
             raise MalformedMessage("truncated", len(data), "the datagram ends within a value") from None
         raise MalformedMessage("bad_type", 0, f"no MessagePack: {error}") from None
+
+
+def _look_through(data: bytes) -> None:
+    """
+    Makes sure that all is there that headers promise, before there is room made for it.
+
+    A datagram of 64 kB can hold a thousand arrays within each other that each promise 64,000 elements.
+    """
+    unpacker = msgpack.Unpacker(max_buffer_size=len(data))
+    unpacker.feed(data)
+    unpacker.skip()
 
 
 def _no_extension(code: int, _: bytes) -> Any:
