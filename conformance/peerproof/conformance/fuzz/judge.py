@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
+from inspect import signature
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter import Adapter, Trouble, Unusable
@@ -71,7 +72,10 @@ class Implementation:
         offered = hello.protocols[protocol]
         self._limits = offered.limits
         self._oracle = hello.oracle
-        self._queries = [name for name in self._spec.QUERIES if f"observe.{name}" in offered.capabilities]
+        whole = [
+            name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1
+        ]  # of no one in particular
+        self._queries = [name for name in whole if f"observe.{name}" in offered.capabilities]
         self._tells = "events" in offered.capabilities
         self._broken = False
         self._left = MOST_RESTARTS

@@ -81,7 +81,8 @@ def _value(value: Any) -> str:
 
 def happened(spec: Specification, counts: Counter[str]) -> list[str]:
     """What the runs were made of: to see that the interesting things do happen."""
-    lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in HAPPENINGS)}"]
+    told = [(name, words) for name, words in HAPPENINGS if name != "forget" or counts[name]]  # not all protocols keep something
+    lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in told)}"]
     unseen = [promise for promise in spec.PROPERTIES if promise.when == "sometimes" and not counts[promise.name]]
     lines += [f"  never seen: {promise.name}, {promise.about}" for promise in unseen]
     if counts["given up"]:
