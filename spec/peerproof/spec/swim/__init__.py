@@ -1,5 +1,5 @@
 """
-SWIM: membership and failure detection, with the news travelling inside the pings.
+SWIM: membership and failure detection, with the news travelling inside the pings. [S-01, S-09]
 
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/swim.md` beside it.
 """

@@ -55,7 +55,7 @@ def settled(state: State, node: Uuid, row: Row) -> State:
 
 
 def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
-    """One for each suspicious node, through anybody who is live and not suspicious. [S-05, SA-03, SA-08]"""
+    """One for each suspicious node, through anybody who is live and not suspicious. [S-05, SA-03, SA-08, SA-54]"""
     sends: list[Send[Message]] = []
     for node, row in state.rows.items():
         if row.status is not Status.SUSPICIOUS:

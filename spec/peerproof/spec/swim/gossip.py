@@ -46,7 +46,7 @@ def queued(state: State, said: ClusterEventVector) -> State:
 
 
 def claimed(state: State, claim: Claim) -> State:
-    """The node after a claim about another one that it has a row of. What changes is queued. [S-38, SA-49]"""
+    """The node after a claim about another one that it has a row of. What changes is queued. [S-26, S-37, S-38, SA-49]"""
     row = state.rows[claim.node]
     changed = merged(row, claim)
     if changed is row:
@@ -158,7 +158,7 @@ def request(
     state: State, node: Uuid, pick: Pick, purpose: tuple[Vector, ...] = (), where: NodeId | None = None
 ) -> tuple[State, tuple[Send[Message], ...]]:
     """
-    A ping of a node in the table, and the sender afterwards.
+    A ping of a node in the table, and the sender afterwards. [S-03]
 
     To a node that this one still has to introduce itself to, it holds just what it is for, and that is the introduction if
     it is for nothing else [S-24, S-27, SA-04, SA-57]; to any other, also the events that it lacks, anti-entropy and the

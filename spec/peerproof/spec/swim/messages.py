@@ -133,7 +133,7 @@ Vector: TypeAlias = ClusterEventVector | AntiEntropy | Payload | IndirectPing | 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Are you there? And by the way. [S-16, S-31]"""
+    """Are you there? And by the way. [S-13, S-16, S-31]"""
 
     sender: Uuid
     incarnation: Incarnation

@@ -62,7 +62,7 @@ def key(status: Status, incarnation: Incarnation) -> Key:
 
 def merged(row: Row, claim: Claim) -> Row:
     """
-    The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13]
+    The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13, SA-56]
 
     A new restart counter makes the payload stale [S-47, SA-34]. A larger incarnation answers the indirect ping that is
     under way [SA-03]; who was not well and is now begins without misses [SA-02].
@@ -98,7 +98,7 @@ def event(node: Uuid, row: Row, *, emit_incarnation: bool) -> ClusterEventVector
 
 
 def of_sender(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
-    """What a header says of its sender, whose row there is. [SA-14]"""
+    """What a header says of its sender, whose row there is. [SA-14, SA-15]"""
     row = state.rows[node]
     keeps = row.status in (Status.JOINING, Status.LEAVE) and row.incarnation.restart == incarnation.restart
     return Claim(node, row.status if keeps else Status.NORMAL, incarnation)
