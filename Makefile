@@ -11,10 +11,13 @@ VENV = .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Marks of tests that take long, or need what else nobody needs.
+LONG = kill or cluster or connect or browser
+
 # How many vectors, and tests, run side by side.
 JOBS ?= 2
 
-.PHONY: run test quick check long bench docs help clean
+.PHONY: run test quick check long bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -28,11 +31,11 @@ run: $(VENV)/.installed
 	@echo "== an implementation with a mistake of the original library (BD-09), judged by the vector made for it: it must fail"
 	@$(BIN)/peerproof run --impl py:tests.conformance.wrong:BD09 -k flag:bd-09; test $$? -eq 1
 
-## test: every test (a few minutes)
+## test: the tests (some minutes); kills, clusters and a browser are in `make long`
 test: $(VENV)/.developing
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@mkdir -p build
-	$(BIN)/pytest -n $(JOBS) --junitxml=build/tests.xml
+	$(BIN)/pytest -n $(JOBS) -m "not ($(LONG))" --junitxml=build/tests.xml
 
 ## quick: the tests that take no more than a few seconds each; none needs Java
 quick: $(VENV)/.developing
@@ -55,12 +58,21 @@ long: check docs
 	$(BIN)/peerproof fuzz scuttlebutt --profile ci
 	$(BIN)/peerproof model-check
 	$(BIN)/peerproof graph scuttlebutt --size medium
+	$(BIN)/pytest -q -n $(JOBS) -m "$(LONG)" --junitxml=build/tests-kills.xml
 	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec
 	$(MAKE) bench
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing
 	@set -e; for benchmark in tests/benchmarks/[a-z]*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark; done
+
+## demo-pipeline: from bundled traces, one of them wrong, to a page that shows it, build/pipeline/report.html
+demo-pipeline: $(VENV)/.piping
+	@rm -rf build/pipeline
+	@mkdir -p build
+	@$(JAVA) -version >/dev/null 2>&1 && master='local[*,4]' || { $(NO_JAVA); echo "going on without Spark" >&2; master=none; }; \
+	$(BIN)/peerproof pipeline run --examples --out build/pipeline --master "$$master"; test $$? -eq 1
+	@echo "open build/pipeline/report.html"
 
 ## docs: the site, in build/site
 docs: $(VENV)/.documenting
@@ -74,7 +86,7 @@ clean:
 
 ## help: this list
 help:
-	@sed -n 's/^## \([a-z]*\): /  make \1	/p' Makefile | expand -t 16
+	@sed -n 's/^## \([a-z-]*\): /  make \1	/p' Makefile | expand -t 24
 
 $(VENV)/.created:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { $(NO_PYTHON); exit 2; }
@@ -93,8 +105,12 @@ $(VENV)/.developing: $(VENV)/.installed
 	$(PIP) install --editable ".[tla,prove,fuzz,pipeline]" --group dev
 	@touch $@
 
+$(VENV)/.piping: $(VENV)/.installed
+	$(PIP) install --editable ".[pipeline]"
+	@touch $@
+
 $(VENV)/.documenting: $(VENV)/.installed
-	$(PIP) install --editable ".[docs]"
+	$(PIP) install --editable ".[docs,prove,pipeline]"
 	@touch $@
 
 INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
@@ -103,7 +119,7 @@ INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
 NO_PYTHON = echo "peerproof needs Python 3.11 or newer, and there is no $(PYTHON) here. To install it:" >&2; $(INSTALL)
 OLD_PYTHON = echo "peerproof needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). To install one:" >&2; $(INSTALL)
 JAVA = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-NO_JAVA = echo "the tests run TLC, which needs Java 17 or newer, and there is none here. To install it:" >&2; \
+NO_JAVA = echo "TLC and Spark need Java 17 or newer, and there is none here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install openjdk-17-jre-headless" >&2; \
 	echo "  macOS:           brew install openjdk@17" >&2
 NO_VENV = echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. To install them:" >&2; $(INSTALL)

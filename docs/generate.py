@@ -27,6 +27,9 @@ HELP_WIDTH = "100"
 #: Commands that have options of each protocol's own.
 OF_PROTOCOLS = ("node", "simulate")
 
+#: Stages of the pipeline, each a command of its own.
+STAGES = ("simulate", "ingest", "validate", "measure", "report", "run", "matrix", "status", "gc", "warm")
+
 #: Up to here every JSON reader is exact; as an upper bound it says nothing about the protocol.
 JSON_EXACT = 2**53
 
@@ -37,7 +40,12 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "reference")
     into: Path = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("commands", commands()), ("messages", messages()), ("clauses", clauses())):
+    for name, lines in (
+        ("commands", commands()),
+        ("messages", messages()),
+        ("tables", tables()),
+        ("clauses", clauses()),
+    ):
         (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
 
@@ -52,6 +60,9 @@ def commands() -> Iterator[str]:
         for protocol in PROTOCOLS if name in OF_PROTOCOLS else ():
             yield from (f"### peerproof {name} {protocol}", "")
             yield from fenced(output(name, protocol, "--help"))
+        for stage in STAGES if name == "pipeline" else ():
+            yield from (f"### peerproof pipeline {stage}", "")
+            yield from fenced(output(name, stage, "--help"))
 
 
 def messages() -> Iterator[str]:
@@ -89,6 +100,14 @@ def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
         if isinstance(part, ListOf) and isinstance(part.form, Tagged)
     }
     yield from found.items()
+
+
+def tables() -> Iterator[str]:
+    """What the stages of the pipeline read and write."""
+    from peerproof.conformance.pipeline.tables import documentation
+
+    yield from ("# Tables of the pipeline", "")
+    yield documentation()
 
 
 def clauses() -> Iterator[str]:

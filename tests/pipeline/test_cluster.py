@@ -15,7 +15,7 @@ from tests.pipeline.disturbed import PATIENCE, assert_as_undisturbed, ended, kil
 from peerproof.conformance.pipeline.batches import committed
 from peerproof.conformance.pipeline.tables import METRICS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
 
 @pytest.fixture(scope="module")

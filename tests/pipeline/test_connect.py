@@ -16,6 +16,7 @@ from peerproof.conformance.pipeline.quick_start import FAST
 
 
 @pytest.mark.slow
+@pytest.mark.connect
 def test_spark_connect_gives_the_same_rows(tmp_path: Path, undisturbed: tuple[str, str]) -> None:
     found = find_spec("pyspark")
     assert found is not None

@@ -67,6 +67,7 @@ def has_mark(path: Path) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.kill
 def test_spark_killed_while_a_unit_is_renamed_and_run_again(tmp_path: Path, undisturbed: tuple[str, str]) -> None:
     """The driver dies at the moment at which one of its workers is between two renames."""
     place, folder = tmp_path / "out", tmp_path / "passed"
@@ -84,6 +85,7 @@ def test_spark_killed_while_a_unit_is_renamed_and_run_again(tmp_path: Path, undi
 
 
 @pytest.mark.slow
+@pytest.mark.kill
 def test_a_python_worker_that_dies_is_replaced(tmp_path: Path, undisturbed: tuple[str, str]) -> None:
     place, folder = tmp_path / "out", tmp_path / "passed"
     folder.mkdir()

@@ -288,6 +288,7 @@ def chromium(folder: Path, *arguments: str) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 def test_a_browser_shows_all_of_it_as_text(place: Path, tmp_path: Path) -> None:
     """With scripts on, so that one that a log has brought in would run: the title stays, and no element is new."""
     path, _ = write(place)
@@ -302,6 +303,7 @@ def test_a_browser_shows_all_of_it_as_text(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 def test_a_browser_paints_it(place: Path, tmp_path: Path) -> None:
     path, _ = write(place)
     picture = tmp_path / "page.png"

@@ -26,14 +26,21 @@ class Asked:
         self._holds: Final = holds
         self._notes: dict[Place, Any] = {}
         self._names: tuple[NodeId, ...] | None = None  #: of all nodes, if it has looked at which there are
+        self._can_be_noted = True
         self._is_whole = False  #: the notes are all that it has looked at
         self._answer = True
 
     def __call__(self, subject: Any) -> bool:
         """Whether it holds."""
+        if not self._can_be_noted:
+            return bool(self._holds(subject))
         if not (self._is_whole and self._is_same(subject)):
             self._notes, self._names, self._is_whole = {}, None, True
-            self._answer = bool(self._holds(self._noting(subject)))
+            try:
+                self._answer = bool(self._holds(self._noting(subject)))
+            except TypeError:  # it does with a state what can be done with nothing else, such as to make another of it
+                self._can_be_noted = False
+                return bool(self._holds(subject))
         return self._answer
 
     def note(self, place: Place, value: Any) -> Any:
