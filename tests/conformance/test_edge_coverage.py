@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.test_generate import kept, suite
+from tests.conformance.test_generate import PROTOCOLS, kept, suite
 
 from peerproof.conformance.edge_coverage import EdgeCoverage, as_text, coverage
 from peerproof.conformance.generate import chosen
+from peerproof.conformance.model_table import table_of
 from peerproof.conformance.vectors import Vector, load
 
 Spoil = Callable[[dict[str, Any]], None]
 
 
-def of(name: str, root: Path | None = None) -> EdgeCoverage:
+def of(name: str, root: Path | None = None, protocol: str = "scuttlebutt") -> EdgeCoverage:
     vectors = load(root).vectors if root else suite().vectors
-    (found,) = coverage("scuttlebutt", [vector for vector in vectors if f"/model/{name}-" in vector.id])
+    (found,) = coverage(protocol, [vector for vector in vectors if f"{protocol}/model/{name}-" in vector.id])
     return found
 
 
@@ -33,11 +34,33 @@ def test_every_edge_of_tiny_is_exercised_both_ways_and_walked() -> None:
     assert found.complete
 
 
+def test_every_edge_of_the_tiny_graph_of_swim_is_exercised_both_ways_and_walked() -> None:
+    found = of("tiny", protocol="swim")
+
+    assert (found.worlds, found.edges) == (1496, 3196)
+    assert found.edges_loaded == found.edges_on_paths == found.moving == 1714
+    assert found.walked == found.edges
+    assert found.complete
+
+
+def test_an_edge_that_no_program_notices_is_no_edge_in_which_a_node_moves() -> None:
+    """What comes after a crash is as lost as what gets lost."""
+    found = of("small-relay", protocol="swim")
+    table = table_of(json.loads(kept("small-relay", "swim").read_bytes()))
+
+    assert {label for label, _ in table.unnoticed} == {"Command", "Receive"}
+    assert found.moving < found.edges
+    assert found.complete
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [one.name for one in chosen("scuttlebutt") if one.name != "tiny"])
-def test_every_edge_of_the_small_graphs_in_which_a_node_moves_is_exercised_both_ways(name: str) -> None:
-    found = of(name)
-    expected = next(one.expected for one in chosen("scuttlebutt") if one.name == name)
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [(protocol, one.name) for protocol in PROTOCOLS for one in chosen(protocol) if one.name not in ("tiny", "small-relay")],
+)
+def test_every_edge_of_the_small_graphs_in_which_a_node_moves_is_exercised_both_ways(protocol: str, name: str) -> None:
+    found = of(name, protocol=protocol)
+    expected = next(one.expected for one in chosen(protocol) if one.name == name)
 
     assert (found.worlds, found.edges) == (expected["distinct"], expected["generated"] - 1)
     assert found.moving == found.edges - expected["actions"]["Lose"]

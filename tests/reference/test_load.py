@@ -117,3 +117,48 @@ def test_a_question_in_a_batch_is_about_the_item_that_asks() -> None:
 
     assert questions == [(101, 1), (102, 1)]
     assert [result["id"] for result in reply["results"]] == [101, 102]
+
+
+UUID = "11111111-1111-4111-8111-111111111111"
+
+
+def opened_swim(ask: Ask) -> None:
+    config = {"uuid": UUID, "restart_counter": 3}
+    assert ask("open", protocol="swim", addr="a:1", now_ms=0, config=config)["ok"]
+
+
+def restarted(ask: Ask) -> str:
+    value: str = ask("query", handle=1, what="own")["value"]["restart"]
+    return value
+
+
+def test_what_a_node_keeps_comes_with_its_restart_and_is_not_remembered(ask: Ask) -> None:
+    opened_swim(ask)
+
+    assert ask("restart", handle=1, now_ms=5, config={"restart_counter": "4"}) == {
+        "id": 1,
+        "ok": True,
+        "effects": [],
+        "next_timer_ms": 305,
+    }
+    assert restarted(ask) == "4"
+    assert ask("restart", handle=1, now_ms=5)["ok"]
+    assert restarted(ask) == "3"
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ([], "config: expected an object, found []"),
+        ({"restart_counter": -1}, "config: restart_counter: expected"),
+        ({"favourite_colour": "blue"}, "config: favourite_colour: expected one of"),
+    ],
+)
+def test_a_node_that_cannot_be_restarted_like_that_goes_on(ask: Ask, config: Any, problem: str) -> None:
+    opened_swim(ask)
+
+    error = ask("restart", handle=1, now_ms=5, config=config)["error"]
+
+    assert error["code"] == "bad_request"
+    assert error["message"].startswith(problem)
+    assert restarted(ask) == "3"

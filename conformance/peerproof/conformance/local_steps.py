@@ -280,23 +280,29 @@ class LocalSteps:
             return (_Branch(self._whole_numbers[after], unnoticed),)
         if not taken:
             return ()
-        steps = self._steps(self._state_numbers[seen], noticed)
-        if len(taken) < len(steps):
-            raise CutShort(f"{self.plain_event(noticed).text} in the state {canonical(self.spec.STATE.plain(seen))}")
+        steps = self._steps(self._state_numbers[seen], noticed, len(taken))
         return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
 
-    def _steps(self, state: int, event: Any) -> dict[Any, int]:
-        """What the specification makes of an event: picks -> step."""
+    def _steps(self, state: int, event: Any, count: int) -> dict[Any, int]:
+        """What the specification makes of an event: picks -> step; so many as the model has of it. Raises CutShort."""
         before, number = self.states[state], self.event(self.plain_event(event))
         if (state, number) not in self._draws:
             draws = self._draws[state, number] = {}
             step = partial(self.spec.step, before, event)
-            for picks, (after, effects) in outcomes(step):
+            every = list(outcomes(step))
+            self._check_whole(state, number, len(every), count)
+            for picks, (after, effects) in every:
                 sends = (InFlight(before.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send))
                 sent = tuple(self._message_numbers[message] for message in sends)
                 asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
                 draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
+        self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]
+
+    def _check_whole(self, state: int, event: int, expected: int, found: int) -> None:
+        if found != expected:
+            what = f"{self.events[event].text} in the state {canonical(self.plain_states[state])}"
+            raise CutShort(f"the model's bounds leave {found} of {expected} ways to draw: {what}; choose others")
 
     def _add(self, step: LocalStep) -> int:
         self.steps.append(step)
