@@ -43,7 +43,7 @@ from peerproof.spec.trace import parse
 
 TARGET, MEMORY_TARGET, SPREAD_TARGET = 0.85, 200, 0.15
 CORES, FILES, NODES, ROUNDS, LOT = 2, 8, 3, 400, 8192
-REPEATED = 2  # of which the better counts
+REPEATED = 3  # of which the better counts
 _MEMBERS = ("run_id", "node", "seq", "t_us", "kind", "peer", "args", "picks", "effects", "state_hash")
 _TICK = os.sysconf("SC_CLK_TCK")
 

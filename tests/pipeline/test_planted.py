@@ -163,7 +163,7 @@ def plant_a_swapped_line(lines: Lines) -> int:
 
 
 def plant_a_clock_that_jumps_back(lines: Lines) -> int:
-    return changed_anywhere(lines, lambda line: line["kind"] == "api" and line["t_us"] > 0, lambda line: line.update(t_us=0))
+    return changed_anywhere(lines, lambda line: line["kind"] == "api" and line["seq"] > 10, lambda line: line.update(t_us=0))
 
 
 def plant_a_clock_that_jumps_ahead(lines: Lines) -> int:

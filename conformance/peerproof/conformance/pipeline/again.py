@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it ships no types
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.conformance.pipeline.instants import Place, RunCheck
 from peerproof.conformance.pipeline.node_check import Verdict
-from peerproof.conformance.pipeline.rows import read
+from peerproof.conformance.pipeline.rows import read, spans
 from peerproof.conformance.pipeline.tables import TRACES
 from peerproof.conformance.pipeline.validate import Validation, inputs, judged
 
@@ -21,48 +20,34 @@ def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Ver
     places: list[Place] = []
     for batch in inputs(todo.place):
         for file in batch.files(TRACES):
-            chosen = _chosen(file, run, node)
-            for check, _, verdict in judged(chosen, todo.options):
+            begins: dict[str, int] = {}
+            for check, _, verdict in judged(_chosen(file, run, node, begins), todo.options):
                 yield verdict, list(check.findings.rows())
-                begin = _first_row(file, check.run_id, check.node)
+                begin = begins[check.node]
                 places.append(
-                    Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
+                    Place(run, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
                 )
-    replayed = [place for place in places if place.way == "replay"]
-    if node is None and todo.every and len(replayed) > 1:
+    replayed = sum(place.way == "replay" for place in places)
+    if node is None and todo.every and replayed > 1:
         together = RunCheck(sorted(places, key=lambda place: place.node), todo.every, todo.options)
         together.run()
         yield together.verdict(), list(together.findings.rows())
 
 
-def _chosen(file: Path, run: str, node: str | None) -> Iterator[Any]:
-    """Batches with the events of one run, or node; row groups with none of them are not read."""
-    with pq.ParquetFile(file) as opened:
-        groups = [n for n in range(opened.num_row_groups) if _may_hold(opened.metadata.row_group(n), run)]
-    for batch in read(file, groups) if groups else ():
+def _chosen(file: Path, run: str, node: str | None, begins: dict[str, int]) -> Iterator[Any]:
+    """Batches with the events of one run, or node; where each node begins is noted."""
+    at = 0
+    for batch in read(file):
         mask = pc.equal(batch.column("run_id").dictionary_decode(), run)
         if node is not None:
             mask = pc.and_(mask, pc.equal(batch.column("node").dictionary_decode(), node))
         kept = batch.filter(mask)
         if kept.num_rows:
+            for begin, _ in spans(kept):
+                name = kept.column("node")[begin].as_py()
+                if name not in begins:
+                    begins[name] = (
+                        at + pc.index(pc.and_(mask, pc.equal(batch.column("node").dictionary_decode(), name)), True).as_py()
+                    )
             yield kept
-
-
-def _may_hold(group: Any, run: str) -> bool:
-    statistics = group.column(TRACES.schema.names.index("run_id")).statistics
-    if statistics is None or not statistics.has_min_max:
-        return True
-    return bool(statistics.min <= run <= statistics.max)
-
-
-def _first_row(file: Path, run: str, node: str) -> int:
-    at = 0
-    for batch in read(file):
-        mask = pc.and_(
-            pc.equal(batch.column("run_id").dictionary_decode(), run), pc.equal(batch.column("node").dictionary_decode(), node)
-        )
-        found = pc.index(mask, True).as_py()
-        if found >= 0:
-            return at + int(found)
         at += batch.num_rows
-    raise AssertionError(f"{node} of {run} is not in {file}")

@@ -5,6 +5,10 @@ Nodes' clocks are their own. So their events are put into an order in which each
 those that may be next, the earliest by its own clock is. Each such order is one in which the run may have happened, and what must
 hold always holds at each of its instants.
 
+What a message brings that comes from a node whose log is not there, or not whole, may be of the future of one that is here. From
+then on no order is known to be one of the run, and the cluster is not looked at any more; nor after a restart, as the properties
+are promised for runs without. Single nodes and steps are.
+
 Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
 with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
 known any more, and after its last event: its log may end earlier than the node did.
@@ -16,14 +20,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+from typing import Any, Final, NamedTuple, Protocol
 
 from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
-from peerproof.conformance.pipeline.rows import Ref, Rows, read
+from peerproof.conformance.pipeline.rows import Ref, Rows, read_rows
 from peerproof.conformance.pipeline.steps import Address, NodeSteps, Stepped
 from peerproof.spec.core import NodeId, Send
 from peerproof.spec.properties import Cluster, InFlight, Property
@@ -73,7 +75,7 @@ class RunCheck:
         self._remark = ""
         self._instants = 0
         self._states: dict[NodeId, Any] = {}
-        self._restarted = False
+        self._is_over = False  #: what holds of the cluster is not looked at any more
         self._under_way: Final = UnderWay()
         self._mail: Final = Mail()
 
@@ -81,7 +83,7 @@ class RunCheck:
         """Look at all instants."""
         size = max(16, HELD // len(self._places))
         nodes = [NodeSteps(self._specification, events(p, size), leaves=p.until is not None) for p in self._places]
-        for index in Order(nodes, self._mail, self._never_sent):
+        for index in Order(nodes, self._mail, self._unsent):
             self._step(nodes[index])
             if nodes[index].head is None:
                 self._states.pop(nodes[index].name, None)
@@ -115,12 +117,8 @@ class RunCheck:
         stepped = node.step()
         if stepped is None:
             return
-        if stepped.taken is None and node.name in self._states and not self._restarted:
-            self._restarted = True
-            self._remark = (
-                f"what holds of the cluster was looked at up to the restart of {node.name} at event {stepped.ref.event.seq}: "
-                "the properties are promised for runs without restarts"
-            )
+        if stepped.taken is None and node.name in self._states:
+            self._over(f"the restart of {node.name} at event {stepped.ref.event.seq}: properties are promised for runs without")
         self._states[node.name] = stepped.state
         self._instants += 1
         for effect in stepped.effects:
@@ -140,7 +138,7 @@ class RunCheck:
             subject = stepped.state if holding.of == "node" else stepped.taken
             if holding.name not in self._told and subject is not None and not asked(subject):
                 self._tell(holding, stepped)
-        if self._instants % self._every == 0 and not self._restarted:
+        if self._instants % self._every == 0 and not self._is_over:
             cluster = Cluster(self._states, self._under_way.messages)
             for holding, asked in self._asked_of_all:
                 if holding.name not in self._told and not asked(cluster):
@@ -152,16 +150,21 @@ class RunCheck:
         message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
         self.findings.add(Finding("rejected", holding.name, message, stepped.ref, holding.clauses))
 
-    def _never_sent(self, node: NodeSteps, sender: NodeId) -> None:
-        if NEVER_SENT in self._told:
-            return
-        self._told.add(NEVER_SENT)
+    def _over(self, why: str) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._remark = f"what holds of the cluster was looked at up to {why}"
+
+    def _unsent(self, node: NodeSteps, sender: NodeId, *, is_told: bool) -> None:
+        """A node is to receive what was not sent before; `is_told` if the sender's log is there and whole."""
         ref = node.head
         assert ref is not None
-        message = (
-            f"{node.name} received a message from {sender} that is not in the log of {sender}: it ends early, or is of another"
-        )
-        self.findings.add(Finding("log", NEVER_SENT, message, ref))
+        where = f"event {ref.event.seq} of {node.name}, which receives from {sender} what no log says was sent"
+        self._over(f"{where}: what it brings may come from anywhere")
+        if is_told and NEVER_SENT not in self._told:
+            self._told.add(NEVER_SENT)
+            message = f"{node.name} receives from {sender} what is not in the log of {sender}: it ends early, or is of another"
+            self.findings.add(Finding("log", NEVER_SENT, message, ref))
 
 
 class UnderWay:
@@ -207,21 +210,33 @@ class Mail:
             if len(order) > SENT:
                 known.discard(order.popleft())
 
-    def was_sent(self, address: Address) -> bool | None:
-        """Whether it was; None if that is not known any more."""
-        known, order = self._sent.get(address[:2], (set(), deque()))
-        if address.key in known:
-            return True
-        return None if len(order) >= SENT else False
+    def was_sent(self, address: Address) -> bool:
+        """Whether it was, and is not forgotten."""
+        return address.key in self._sent.get(address[:2], _NONE)[0]
+
+    def forgets(self, address: Address) -> bool:
+        """Whether messages between these two are forgotten."""
+        return len(self._sent.get(address[:2], _NONE)[1]) >= SENT
+
+
+_NONE: Final[tuple[set[int], deque[int]]] = set(), deque()
+
+
+class Unsent(Protocol):
+    """Is told that a node is to receive what was not sent before."""
+
+    def __call__(self, node: NodeSteps, sender: NodeId, *, is_told: bool) -> None:
+        """See `RunCheck`."""
+        ...
 
 
 class Order:
     """The numbers of nodes, in an order in which they may have taken their steps."""
 
-    def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, never_sent: Any) -> None:
+    def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, unsent: Unsent) -> None:
         self._nodes: Final = nodes
         self._mail: Final = mail
-        self._never_sent: Final = never_sent
+        self._unsent: Final = unsent
         self._numbers: dict[NodeId, int] = {}
         self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
         self._waiting: dict[int, list[int]] = {}  #: sender -> those who wait for a message of it
@@ -245,13 +260,13 @@ class Order:
         if node.head is None:
             return
         message = node.message
-        if message is not None and self._mail.was_sent(message) is False:
+        if message is not None and not self._mail.was_sent(message):
             sender = self._numbers.get(message.sender)
             if sender is not None and sender != number and self._nodes[sender].head is not None:
                 self._waiting.setdefault(sender, []).append(number)
                 return
-            if sender is not None and not self._nodes[sender].is_lost:
-                self._never_sent(node, message.sender)
+            is_told = sender is not None and not self._nodes[sender].is_lost and not self._mail.forgets(message)
+            self._unsent(node, message.sender, is_told=is_told)
         heappush(self._ready, (node.now, number))
 
     def _break_the_circle(self) -> None:
@@ -261,27 +276,17 @@ class Order:
         self._waiting[sender].remove(number)
         if not self._waiting[sender]:
             del self._waiting[sender]
-        self._never_sent(self._nodes[number], self._nodes[sender].name)
+        node = self._nodes[number]
+        assert node.message is not None
+        self._unsent(node, node.message.sender, is_told=not self._mail.forgets(node.message))
         heappush(self._ready, (now, number))
 
 
 def events(place: Place, size: int) -> Iterator[Ref]:
     """The events of a node whose state is known, in their order; an event that comes again is left out."""
     expected: int | None = None
-    left, skip = place.events, place.begin
-    groups: list[int] = []
-    with pq.ParquetFile(place.file) as opened:
-        counts = [opened.metadata.row_group(n).num_rows for n in range(opened.num_row_groups)]
-    for number, count in enumerate(counts):
-        if skip >= count and not groups:
-            skip -= count
-        elif sum(counts[n] for n in groups) < skip + left:
-            groups.append(number)
-    for batch in read(Path(place.file), groups, size):
-        rows = Rows(batch.slice(skip, left)) if skip < batch.num_rows else None
-        skip = max(0, skip - batch.num_rows)
-        if rows is None:
-            continue
+    for batch in read_rows(Path(place.file), place.begin, place.events, size):
+        rows = Rows(batch)
         for index, seq in enumerate(rows.seqs.tolist()):
             if expected is not None and seq < expected:
                 continue
@@ -289,6 +294,3 @@ def events(place: Place, size: int) -> Iterator[Ref]:
                 return
             yield Ref(rows, index)
             expected = seq + 1
-        left -= len(rows)
-        if not left:
-            return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -130,10 +132,34 @@ class Ref(NamedTuple):
         return self.rows.event(self.at)
 
 
-def read(file: Path, groups: list[int] | None = None, size: int = READ) -> Iterator[Any]:
-    """Batches of a file of `traces`, in its order; of some row groups, or of all."""
-    with pq.ParquetFile(file, read_dictionary=_FEW, pre_buffer=False, memory_map=False) as opened:
-        yield from opened.iter_batches(size, row_groups=groups, use_threads=False)
+def read(file: Path, size: int = READ) -> Iterator[Any]:
+    """Batches of a file of `traces`, in its order."""
+    with pq.ParquetFile(file, read_dictionary=_FEW, pre_buffer=False) as opened:
+        yield from opened.iter_batches(size, use_threads=False)
+
+
+def read_rows(file: Path, begin: int, count: int, size: int = READ) -> Iterator[Any]:
+    """Batches with so many rows of a file of `traces`, from a row on; row groups without any of them are not read."""
+    metadata, ends = _described(file)
+    first, last = bisect_right(ends, begin), bisect_left(ends, begin + count)
+    skip = begin - (ends[first - 1] if first else 0)
+    groups = list(range(first, last + 1))
+    with pq.ParquetFile(file, metadata=metadata, read_dictionary=_FEW, pre_buffer=False) as opened:
+        for batch in opened.iter_batches(size, row_groups=groups, use_threads=False):
+            if skip < batch.num_rows:
+                some = batch.slice(skip, count)
+                yield some
+                count -= some.num_rows
+                if not count:
+                    return
+            skip = max(0, skip - batch.num_rows)
+
+
+@lru_cache(16)
+def _described(file: Path) -> tuple[Any, list[int]]:
+    """The description of a file that does not change, and at which row each of its row groups ends."""
+    metadata = pq.read_metadata(file)
+    return metadata, list(accumulate(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)))
 
 
 def by_node(batch: Any) -> Iterator[Rows]:

@@ -31,6 +31,9 @@ from peerproof.spec.wire import Plain
 #: Events of the runs that one unit of the second step has, unless a single run has more.
 UNIT: Final = 20_000
 
+#: Of this process: what a replay remembers of messages serves one file after the other.
+_REPLAYS: Final = Replays()
+
 #: Rows that are written at once.
 LOT: Final = 1024
 
@@ -182,7 +185,6 @@ def validate_nodes(unit: Unit, output: Output) -> None:
 
 def judged(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
     """Each node of these batches of `traces`, when it is over: its check, at which row it begins, and its verdict."""
-    replays = Replays()
     check: NodeCheck | None = None
     at = begin = 0
     for batch in batches:
@@ -190,7 +192,7 @@ def judged(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck
             if check is None or (rows.run_id, rows.node) != (check.run_id, check.node):
                 if check is not None:
                     yield check, begin, check.end()
-                check, begin = NodeCheck(rows, replays, options), at
+                check, begin = NodeCheck(rows, _REPLAYS, options), at
             check.take(rows)
             at += len(rows)
     if check is not None:
