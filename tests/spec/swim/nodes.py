@@ -29,6 +29,7 @@ from peerproof.spec.swim import (
     Vector,
     step,
 )
+from peerproof.spec.swim.messages import ClusterEventVector
 
 A, B, C, D, E = (
     Uuid(f"{digit * 8}-{digit * 4}-4{digit * 3}-{variant}{digit * 3}-{digit * 12}")
@@ -77,7 +78,7 @@ def ack(sender: Uuid, restart: int, tx: int, target_tx: int, *vectors: Vector, t
     return Ack(sender, Incarnation(restart, tx), target, target_tx, vectors)
 
 
-def said(text: str) -> Vector:
+def said(text: str) -> ClusterEventVector:
     """`said("dead C")`, `said("dead C 1 6")`, `said("joining C 2 1")`: an event as the document writes it."""
     kind, name, *numbers = text.split()
     about = NAMES[name]
@@ -127,7 +128,7 @@ def sent(taken: Step[State, Any]) -> list[tuple[NodeId, Message]]:
     return [(effect.to, effect.message) for effect in taken.effects if isinstance(effect, Send)]
 
 
-def messages(taken: Step[State, Any]) -> list[Message]:
+def messages(taken: Step[State, Any]) -> list[Any]:
     """The messages of a step without their addresses."""
     return [message for _, message in sent(taken)]
 
@@ -143,7 +144,7 @@ def rows(state: State) -> dict[str, str]:
     return {names[uuid]: f"{r.status.value} {r.incarnation.restart} {r.incarnation.tx}" for uuid, r in state.rows.items()}
 
 
-def queue(state: State) -> list[Vector]:
+def queue(state: State) -> list[ClusterEventVector]:
     """The events in the queue."""
     return [entry.event for entry in state.queue]
 

@@ -87,7 +87,7 @@ def undead(state: State, node: Uuid, row: Row) -> State:
     return SETTLED(state, node, replace(row, indirect_misses=1) if row.indirect_asked else row)
 
 
-CLOSED, SETTLED = rounds.closed, detector.settled
+CLOSED, SETTLED = detector.closed, detector.settled
 
 #: id: (where, name, what it is replaced by, the property that must find it)
 MISTAKES: dict[str, tuple[Any, str, Any, str]] = {

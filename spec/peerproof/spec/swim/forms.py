@@ -100,12 +100,16 @@ MEMBER: Final = Record(Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_cou
 DATA: Final = TransitMap()
 EVENT_TYPE: Final = OneOf(EventType)
 
+_EVENTS: Final = {
+    "joining": (0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
+    "normal": (0, Record(Normal, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    "suspicious": (0, Record(Suspicious, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    "dead": (0, Record(Dead, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    "leave": (0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
+}
+EVENT: Final = Tagged(**_EVENTS)
 VECTOR: Final = Tagged(
-    joining=(0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
-    normal=(0, Record(Normal, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    suspicious=(0, Record(Suspicious, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    dead=(0, Record(Dead, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    leave=(0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
+    **_EVENTS,
     anti_entropy=(0, Record(AntiEntropy, members=ListOf(MEMBER), tagged=Flag())),
     payload=(0, Record(Payload, data=DATA)),
     indirect_ping=(0, Record(IndirectPing, target=UUID_TEXT, host=HOST, port=PORT)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import NodeId, Table
-from peerproof.spec.swim.forms import COUNTER, DATA, EVENT_TYPE, HOST, INCARNATION, PORT, UUID_TEXT, VECTOR
+from peerproof.spec.swim.forms import COUNTER, DATA, EVENT, EVENT_TYPE, HOST, INCARNATION, PORT, UUID_TEXT
 from peerproof.spec.swim.messages import ClusterEventVector, EventType, Incarnation, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Probing, Queued, Relay, Row, State, Status, address
 from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
@@ -85,7 +85,7 @@ SNAPSHOT: Final = Record(
             unanswered=ListOf(COUNTER),
         )
     ),
-    queue=ListOf(Record(QueuedEvent, event=VECTOR, recipients=_UUIDS)),
+    queue=ListOf(Record(QueuedEvent, event=EVENT, recipients=_UUIDS)),
     vector=_UUIDS,
     pinged=_UUIDS,
     answered=_UUIDS,
