@@ -110,7 +110,7 @@ def another_datagram(plain: dict[str, Any]) -> None:
 
 def another_refusal(plain: dict[str, Any]) -> None:
     """A call is said to be refused that is carried out."""
-    plain["refusals"].append([0, next(at for at, event in enumerate(plain["events"]) if event[0] == "call")])
+    plain["refusals"].append([0, [next(at for at, event in enumerate(plain["events"]) if event[0] == "call")]])
 
 
 @pytest.mark.parametrize("spoil", [another_state, no_message, another_message, no_notice, another_datagram, another_refusal])

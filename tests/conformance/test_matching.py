@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from peerproof.conformance.matching import MATCHERS, first_difference, fits
+from peerproof.conformance.matching import MATCHERS, first_difference, fits, is_literally
 
 FITTING = [
     (1, 1),
@@ -106,3 +107,27 @@ def test_the_first_difference_is_as_deep_inside_as_it_can_be_said(
 
     assert difference is not None
     assert (difference.where, difference.expected, difference.actual) == (where, wanted, found)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual"),
+    [
+        (1, True),
+        (1, 1.0),
+        ({"a": [1, {"b": True}]}, {"a": [1, {"b": 1}]}),
+        ({"u64": "14"}, {"u64": "14"}),
+        ([{"absent": True}], [{"absent": True}]),
+        ([1], [1, 2]),
+        ({"a": 1}, {"a": 1, "b": 2}),
+    ],
+)
+def test_what_does_not_fit_as_data_is_not_literally_the_same(expected: Any, actual: Any) -> None:
+    assert not is_literally(expected, actual)
+    assert not fits(expected, actual)
+
+
+def test_what_is_literally_the_same_fits() -> None:
+    plain = {"rows": [{"tx": "1", "asked": False, "data": {"any": None, "of": []}}], "left": None, "u64": "14"}
+
+    assert is_literally(plain, json.loads(json.dumps(plain)))
+    assert fits(plain, plain)

@@ -168,7 +168,8 @@ class _Walk:
         node, (*fed, judged) = body["nodes"][NODE], body["steps"]
         state, expected = canonical(node["state"]), _expected(body, judged["expect"])
         if "refused" in fed[0]:
-            self._check_refusal(node["addr"], state, _event(body, fed))
+            for call in fed:
+                self._check_refusal(node["addr"], state, _event(body, [call]))
             return set()
         number = self._step((node["addr"], state, _event(body, fed).text, canonical(fed[0].get("picks", []))))
         self._check(number, expected)

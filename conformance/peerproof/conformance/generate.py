@@ -134,15 +134,18 @@ def _calls(protocol: str) -> list[Any]:
     return list(found)
 
 
-def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, int]]:
+def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, list[int]]]:
     """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
     commands = list(calls)
     for number, state in enumerate(local.states):
+        refused = []
         for command in commands:
             try:
                 local.spec.step(state, Asked(NOW, command), first_drawn)
             except NotEnabled:
-                yield number, local.event(Event("call", local.spec.COMMAND.plain(command)))
+                refused.append(local.event(Event("call", local.spec.COMMAND.plain(command))))
+        if refused:
+            yield number, refused
 
 
 def _clauses(table: Table) -> dict[str, list[str]]:

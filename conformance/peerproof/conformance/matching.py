@@ -64,6 +64,20 @@ def bindings(expected: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
         yield bound
 
 
+def is_literally(expected: Any, actual: Any) -> bool:
+    """Whether it fits without any matcher: the usual, told in a tenth of the time that `bindings` takes."""
+    kind = type(expected)
+    if kind is not type(actual):
+        return False
+    if kind is dict:
+        if expected.keys() != actual.keys() or (len(expected) == 1 and not MATCHERS.keys().isdisjoint(expected)):
+            return False
+        return all(is_literally(wanted, actual[name]) for name, wanted in expected.items())
+    if kind is list:
+        return len(expected) == len(actual) and all(map(is_literally, expected, actual))
+    return bool(expected == actual)
+
+
 def fits(expected: Any, actual: Any, bound: Bound | None = None) -> bool:
     """Whether there is a way."""
     return next(bindings(expected, actual, bound or {}), None) is not None

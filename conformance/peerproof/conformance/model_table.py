@@ -6,7 +6,7 @@ stands there once and has a number; a step is a row of numbers, and a state one 
 body that somebody would have written into a YAML file, as soon as anybody asks for it.
 
 - A *step*: a node is loaded with a state, one thing happens, and it must send these messages and be in that state then.
-- A *refusal*: a node is loaded with a state, and must refuse a call without changing.
+- A *refusal*: a node is loaded with a state, and must refuse some calls without changing.
 - A *path*: what happens to one node along a path of the graph; the other nodes are scripted. Nothing is loaded, unless the node
   does not begin as a fresh one there.
 """
@@ -56,7 +56,7 @@ class Table:
     messages: list[tuple[int, int, str]]  #: sender, receiver and bytes
     notices: list[Body]  #: what an application is told
     steps: list[Row]
-    refusals: list[tuple[int, int]]  #: state and event
+    refusals: list[tuple[int, list[int]]]  #: state and events
     paths: list[list[int]]  #: tokens, see `local_steps`
     walks: list[tuple[int, int, int]]  #: node under test, path, and how many of its steps
     unnoticed: list[tuple[str, int]] = field(default_factory=list)  #: what no program notices: label, and node or message
@@ -169,7 +169,9 @@ def nodes(table: Table, kind: str, number: int) -> Body:
     node = {"addr": table.nodes[place]["addr"], "config": table.nodes[place]["config"]}
     if state is not None:
         node["state"] = table.states[state][1]
-        running = table.nodes[place]["timers"] if event is None else [(event, 0)] if table.events[event][0] == "timer" else []
+        running = table.nodes[place]["timers"] if kind == "path" else []
+        if event is not None and table.events[event][0] == "timer":
+            running = [(event, 0)]
         if running:
             node["timers"] = [{"timer": table.events[timer][1], "due": due} for timer, due in running]
     others = {_name(place, other): {"addr": one["addr"], "role": "scripted"} for other, one in enumerate(table.nodes)}
@@ -177,11 +179,11 @@ def nodes(table: Table, kind: str, number: int) -> Body:
 
 
 def beginning(table: Table, kind: str, number: int) -> tuple[int, int | None, int | None]:
-    """Which node is under test, the state that it is loaded with, and the one event for which it is."""
+    """Which node is under test, the state that it is loaded with, and the event of a step."""
     if kind == "path":
         place = table.walks[number][0]
         return place, table.nodes[place].get("state"), None
-    state, event = table.steps[number][:2] if kind == "step" else table.refusals[number]
+    state, event = table.steps[number][:2] if kind == "step" else (table.refusals[number][0], None)
     return table.states[state][0], state, event
 
 
@@ -215,11 +217,9 @@ def _step(table: Table, number: int) -> list[Body]:
 
 
 def _refusal(table: Table, number: int) -> list[Body]:
-    state, event = table.refusals[number]
-    return [
-        _call(table, event, 0) | {"refused": True},
-        {"expect": {"messages": {"ordered": []}, "state": table.states[state][1]}},
-    ]
+    state, events = table.refusals[number]
+    calls = [_call(table, event, 0) | {"refused": True} for event in events]
+    return [*calls, {"expect": {"messages": {"ordered": []}, "state": table.states[state][1]}}]
 
 
 def _path(table: Table, number: int) -> list[Body]:

@@ -70,7 +70,7 @@ def events_of(table: Table, kind: str, number: int) -> list[int]:
     """What happens in a vector."""
     if kind == "path":
         return sorted({table.steps[step].event for step in table.steps_of(number)})
-    return [table.steps[number].event if kind == "step" else table.refusals[number][1]]
+    return [table.steps[number].event] if kind == "step" else table.refusals[number][1]
 
 
 def kind_of(table: Table, event: int) -> str:
@@ -111,7 +111,7 @@ def open_draws(table: Table, kind: str, number: int) -> bool:
 
 def identity(table: Table, kind: str, number: int) -> str:
     """The end of a vector's id: what is the same has the same, whatever stands before it in the file."""
-    place, state, event = beginning(table, kind, number)
+    place, state, _ = beginning(table, kind, number)
     what: list[Any] = [table.nodes[place]["addr"], table.nodes[place]["config"]]
     if kind == "path":
         rows = [table.steps[step] for step in table.steps_of(number)]
@@ -119,22 +119,22 @@ def identity(table: Table, kind: str, number: int) -> str:
         what += [] if state is None else [table.states[state][1]]
     else:
         assert state is not None
-        assert event is not None
-        what += [table.states[state][1], table.events[event], table.steps[number].picks if kind == "step" else []]
+        what += [table.states[state][1], [table.events[event] for event in events_of(table, kind, number)]]
+        what += [table.steps[number].picks] if kind == "step" else []
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
     return f"{table.configuration}-{kind}-{blake2b(text.encode(), digest_size=5).hexdigest()}"
 
 
 def _title(table: Table, kind: str, number: int) -> str:
-    place, state, event = beginning(table, kind, number)
+    place, state, _ = beginning(table, kind, number)
     who = f"{table.configuration}: node {table.nodes[place]['addr']}"
     if kind == "path":
         count = len(table.paths[table.walks[number][1]])
         return f"{who} on a path of {count} edges, in {len(table.steps_of(number))} of which it moves"
-    assert event is not None
     picks = table.steps[number].picks if kind == "step" else []
     draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
-    what = f"{'refuses ' if kind == 'refusal' else ''}{_what(table, event)}"
+    what = ", ".join(_what(table, event) for event in events_of(table, kind, number))
+    what = f"refuses {what}" if kind == "refusal" else what
     title = f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
     return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
 

@@ -65,7 +65,8 @@ class _Graph:
             case "advance":
                 yield Note("" if how == "all" else how, f"{at}time passes")
             case "crash" | "restart":
-                yield Note(how, f"{at}{action}")
+                kept = [f"{name}={plain_text(value)}" for name, value in step.get("config", {}).items()]
+                yield Note(how, at + " ".join([action, *kept]))
             case "cut":
                 yield Note("", f"{at}cut {' | '.join(', '.join(group) for group in how)}")
             case "heal":
