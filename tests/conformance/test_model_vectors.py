@@ -43,7 +43,8 @@ class NotLoading(Harness):
             return {"error": {"code": "unknown_op", "message": "no load"}}
         reply = super().handle(request, choose)
         if request["op"] == "hello":
-            reply["protocols"]["scuttlebutt"]["capabilities"].remove("state.load")
+            for offered in reply["protocols"].values():
+                offered["capabilities"].remove("state.load")
         return reply
 
 
@@ -83,6 +84,32 @@ def test_an_implementation_that_draws_itself_is_judged_by_all_that_it_may_draw()
     assert not [result.id for result in results if "-path-" in result.id and result.status == "skipped"]
 
 
+def test_of_what_may_be_drawn_one_vector_judges_who_draws_itself_by_all_that_may_come_of_it() -> None:
+    vectors = {vector.id: vector for vector in of("small-a", "step", "swim")}
+    results = judged(py(Drawing), vectors.values())
+
+    skipped = [vectors[result.id].body for result in results if result.status == "skipped"]
+    passed = [vectors[result.id].body for result in results if result.status == "passed"]
+    with_draws = [what_happens(body) for body in passed if "any_of" in body["steps"][-1]["expect"]]
+    assert len(skipped) + len(passed) == len(results)
+    assert skipped
+    assert {what_happens(body) for body in skipped} == set(with_draws)
+    assert len(with_draws) == len(set(with_draws))
+
+
+def what_happens(body: Any) -> str:
+    """The state and the event of a step, without its draws."""
+    fed = {name: value for name, value in body["steps"][0].items() if name != "picks"}
+    return json.dumps([body["nodes"]["node"], fed], sort_keys=True)
+
+
+def test_an_implementation_that_draws_itself_walks_paths_as_far_as_nothing_follows_from_a_draw() -> None:
+    results = judged(py(Drawing), of("small-a", "path", "swim"))
+
+    assert Counter(result.status for result in results).keys() == {"passed", "skipped"}
+    assert all("choices.oracle" in _vector(result).needs for result in results if result.status == "skipped")
+
+
 def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_says_why_not() -> None:
     results = judged(py(NotLoading), of("small-c"))
 
@@ -94,8 +121,18 @@ def test_an_implementation_that_cannot_be_loaded_walks_the_paths_and_the_rest_sa
     assert {r.reason for r in results} == {None, "the implementation does not offer state.load"}
 
 
-def test_who_claims_to_be_told_what_to_draw_must_draw_that() -> None:
-    results = judged(py(ForgetsItsOrder), of("small-c", "step"))
+def test_who_cannot_be_loaded_is_judged_along_the_paths_of_nodes_that_begin_as_fresh_ones() -> None:
+    results = judged(py(NotLoading), [*of("tiny", "path", "swim"), *of("small-suspicion", "path", "swim")])
+
+    assert {(result.id.split("-path-")[0].rpartition("/")[2], result.status) for result in results} == {
+        ("tiny", "passed"),
+        ("small-suspicion", "skipped"),
+    }
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("scuttlebutt", "small-c"), ("swim", "small-a")])
+def test_who_claims_to_be_told_what_to_draw_must_draw_that(protocol: str, name: str) -> None:
+    results = judged(py(ForgetsItsOrder), of(name, "step", protocol))
 
     assert {result.status for result in results} == {"passed", "failed"}
     assert all(result.status == "passed" for result in results if "choices.oracle" not in _vector(result).needs)
