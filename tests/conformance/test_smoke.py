@@ -11,6 +11,7 @@ from tests.conformance.numbered import argv, command
 from peerproof.cli.main import main
 from peerproof.conformance import vectors
 from peerproof.conformance.adapter import Patience, program
+from peerproof.conformance.clauses import protocols
 from peerproof.conformance.inprocess import InProcess
 from peerproof.conformance.smoke import CHECKS, Finding, findings
 

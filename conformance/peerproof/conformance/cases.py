@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from peerproof.conformance import codec_cases, exchange, hostile_cases
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.trial import Case, Dialogue, Trial
 from peerproof.conformance.vectors import Suite, Vector
 
@@ -44,6 +45,19 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
         needs = frozenset(vector.needs) - {"codec"} | {"exchange"}
         found += [Case(f"{vector.id}#{part}", vector, part, needs, probes[vector.protocol]) for part in HOSTILE]
     return found
+
+
+def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:
+    """A configuration with the members that have no default, as the suite's vectors have them."""
+    form = specification(protocol).CONFIG
+    needed = [name for name in form.forms if name not in form.optional]
+    configured = (
+        node.get("config", {})
+        for vector in suite.vectors
+        if vector.protocol == protocol and needed
+        for node in vector.body.get("nodes", {}).values()
+    )
+    return next(({name: config[name] for name in needed} for config in configured if set(needed) <= set(config)), {})
 
 
 def legal_messages(suite: Suite, protocol: str) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter import Adapter, Trouble, Unusable
-from peerproof.conformance.cases import legal_messages
+from peerproof.conformance.cases import least_configuration, legal_messages
 from peerproof.conformance.choices import Choices
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.conformance.vectors import Suite
 
@@ -42,11 +44,12 @@ class Finding(NamedTuple):
 class Bench:
     """An adapter, one protocol that it offers, and legal messages of that."""
 
-    def __init__(self, adapter: Adapter, hello: Hello, protocol: str, messages: Sequence[str]) -> None:
+    def __init__(self, adapter: Adapter, hello: Hello, protocol: str, suite: Suite) -> None:
         self.adapter = adapter
         self.hello = hello
         self.protocol = protocol
-        self.messages = messages
+        self.messages = legal_messages(suite, protocol)
+        self.config = least_configuration(suite, protocol)
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
@@ -76,11 +79,11 @@ class Bench:
         """A request."""
         return {"op": "decode", "protocol": self.protocol, "bytes": digits, **more}
 
-    def opened(self, name: str, at: int = 0, config: dict[str, Any] | None = None) -> Reply:
+    def opened(self, name: str, at: int = 0) -> Reply:
         """The reply to `open` of a node; with the same answers to choices for each."""
         self._choices = Choices("smoke")
         request = {"op": "open", "case": "smoke", "node": name, "protocol": self.protocol, "addr": f"{name}:1", "now_ms": at}
-        return self.fine({**request, "config": config or {}, "seed": "smoke"})[0]
+        return self.fine({**request, "config": self.config, "seed": "smoke"})[0]
 
     def told(self, handle: Any) -> list[Any]:
         """What a node does that is sent every legal message."""
@@ -90,7 +93,10 @@ class Bench:
     def observed(self, handle: Any) -> dict[str, Any]:
         """The answers to every query."""
         capabilities = self.hello.protocols[self.protocol].capabilities
-        queries = sorted(word.removeprefix("observe.") for word in capabilities if word.startswith("observe."))
+        known = specification(self.protocol).QUERIES.items()
+        queries = sorted(
+            name for name, query in known if f"observe.{name}" in capabilities and len(signature(query).parameters) == 1
+        )
         return {what: self.fine({"op": "query", "handle": handle, "what": what})[0]["value"] for what in queries}
 
 
@@ -178,7 +184,7 @@ def isolation(bench: Bench) -> str:
 def clock(bench: Bench) -> str:
     """Time is what the runner says it is."""
     bench.offers("exchange")
-    node = bench.opened("one", config={})
+    node = bench.opened("one")
     handle, timer = node["handle"], node["next_timer_ms"]
     time.sleep(_REAL_PAUSE)
     told = {"op": "advance", "handle": handle, "now_ms": 0}
@@ -231,14 +237,14 @@ def findings(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
         if protocol not in known:
             yield Finding("protocol", None, f"the suite has no vectors of {protocol}")
             continue
-        bench = Bench(adapter, hello, protocol, legal_messages(suite, protocol))
+        bench = Bench(adapter, hello, protocol, suite)
         for made, to_do in CHECKS:
             try:
                 finding = _made(bench, made, to_do)
             except Unusable as error:
                 yield Finding(made.__name__, False, f"it cannot be started again: {error}")
                 return
-            yield finding
+            yield finding if len(hello.protocols) == 1 else finding._replace(detail=f"{protocol}: {finding.detail}")
     yield _ended(adapter)
 
 

@@ -179,13 +179,13 @@ def _vectors(path: Path, name: str, entry: Mapping[str, Any]) -> str:
 def models(protocol: str | None = None) -> tuple[Model, ...]:
     """The models of one protocol, or of all, in the order of the manifest."""
     path = root() / "manifest.json"
-    entries = _read(path).get("models", [])
+    entries = [entry for entry in _read(path).get("models", []) if protocol in (None, entry.get("protocol", protocol))]
     found = tuple(_models(path, entries))
     often = Counter((model.protocol, model.name) for model in found)
     repeated = {name for (_, name), times in often.items() if times > 1}
     if repeated:
         raise BadManifest(f"{path}: more than one model is called {', '.join(sorted(repeated))}")
-    return tuple(model for model in found if protocol in (None, model.protocol))
+    return found
 
 
 def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
