@@ -225,4 +225,83 @@ NeverStranger == \A m \in Arriving : m[1] \in DOMAIN table[m[2]] \/ Says(m, "joi
 \* A node that has left by itself is never done with it.
 NeverSilent == \A n \in Node : ~(left[n] /\ IsSilent(Local(n)))
 
+-----------------------------------------------------------------------------
+\* What one would expect, and is false; and by what it would be mended
+
+\* Nobody comes to believe that a node is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]
+NoStaleRumour ==
+    \A m \in Arriving : \A result \in Arrivals(m) : \A other \in DOMAIN table[m[2]] :
+        LET row == result[2].table[other] IN
+        row.status \in {"suspicious", "dead"} /\ table[m[2]][other].status # row.status /\ other \in DOMAIN table[m[1]]
+        => ~Less(table[m[1]][other].incarnation, row.incarnation)
+
+\* Of any two nodes that run, one is in the rounds of the other, or they have a chain of such. [SX-04]
+RECURSIVE Reached(_)
+Reached(nodes) ==
+    LET more == {n \in Node : up[n] /\ \E m \in nodes : n \in InRounds(Local(m)) \/ m \in InRounds(Local(n))}
+    IN  IF more \subseteq nodes THEN nodes ELSE Reached(nodes \cup more)
+
+StillAsked == \A n \in Node : up[n] => \A m \in Node : up[m] => m \in Reached({n})
+
+\* The others, without the node's own side: nodes 1 and 2 on one, 3 and 4 on the other. [SX-04]
+WithinSides(messages) == {m \in messages : (m[1] <= 2) = (m[2] <= 2)}
+
+\* Nothing is shuffled: one of the ways in which the dice may fall.
+FirstPicks(S, k) == {SubSeq(Ascending(S), 1, Min(k, Cardinality(S)))}
+
+\* Also the dead are pinged. [mends SX-04]
+AllInRounds(state) == {m \in Known(state) : state.table[m].status # "leave"}
+
+\* When nobody speaks of a leave any more, all have heard of it. [SX-05]
+Speaks(events, m) == \E i \in DOMAIN events : events[i][1] = "leave" /\ events[i][2] = m
+
+HeardByAll ==
+    \A m \in Node :
+        /\ \E n \in Node \ {m} : m \in Known(Local(n)) /\ table[n][m].status = "leave"
+        /\ \A n \in Node : ~Speaks([i \in DOMAIN queue[n] |-> queue[n][i].event], m)
+        /\ \A message \in net : ~Speaks(message[5], m)
+        => \A n \in Node \ {m} : m \in Known(Local(n)) => table[n][m].status = "leave"
+
+\* Everybody has to get an event. [mends SX-05]
+Everybody(N) == N - 1
+
+\* Who was removed is not live again. [SX-06]
+RemovedStaysGone == \A n, m \in Node : HasRemoved(n, m) => m \notin Live(Local(n))
+
+\* The row stays, as that of a node that has left. [mends SX-06]
+Remember(state, m) == Leave(state, m)
+
+\* What m makes of its receiver's rows, if it may.
+HeardRows(state, m) == [other \in DOMAIN state.table |-> RowKey(Accepted(state, m).table[other])]
+
+\* Two messages from different nodes make the same of a node, in either order. [SX-07]
+EventsCommute ==
+    \A one, other \in Arriving :
+        LET state == Local(one[2]) IN
+        /\ one[2] = other[2]
+        /\ one[1] < other[1]
+        /\ {one[1], other[1]} \subseteq Known(state)
+        /\ ~IsPast(state, one) /\ ~IsPast(state, other)
+        /\ ~IsPast(Accepted(state, one), other) /\ ~IsPast(Accepted(state, other), one)
+        => HeardRows(Accepted(state, one), other) = HeardRows(Accepted(state, other), one)
+
+\* No ack is taken for the answer to a ping that is still on its way. [SX-08]
+AckOfThisLife ==
+    \A m \in Arriving :
+        m[3] = "ack" /\ m[1] \in Known(Local(m[2])) /\ ~IsPast(Local(m[2]), m) /\ IsAnswer(Local(m[2]), m) =>
+            ~\E ping \in net : ping[1] = m[2] /\ ping[2] = m[1] /\ ping[3] = "ping" /\ ping[4] = <<own[m[2]][1], m[4][3]>>
+
+\* Acks name the restart counter too. [mends SX-08]
+HeaderWithLife(state, m) == <<state.own[1], state.own[2], m[4][2], m[4][1]>>
+
+IsAnswerOfLife(state, m) == m[4][3] \in Range(state.table[m[1]].unanswered) /\ m[4][4] = state.own[1]
+
+\* No message lowers a key. [SX-10]
+NeverLowers == NeverMakes(LAMBDA before, after : KeyLess(RowKey(after), RowKey(before)))
+
+\* An event without an incarnation counts, whatever is known. [SX-10]
+Overwritten(state, m, status) ==
+    IF state.table[m].status = status THEN state
+    ELSE QueuedRow([state EXCEPT !.table[m].status = status], m)
+
 =============================================================================

@@ -148,10 +148,13 @@ News(state, to) ==
         entries == SelectSeq(state.queue, isNews)
     IN  [i \in DOMAIN entries |-> entries[i].event]
 
+\* So many have to get an event. [S-40]
+Enough(N) == Fanout(N)
+
 \* The queue after that datagram: an entry leaves it once enough nodes have got it, the one that it is about not counted.
 NewsSent(state, to) ==
     LET sent(entry) == [entry EXCEPT !.recipients = @ \cup {to}]
-        isWanted(entry) == Cardinality(entry.recipients \ {entry.event[2]}) < Fanout(ActiveSize(state))
+        isWanted(entry) == Cardinality(entry.recipients \ {entry.event[2]}) < Enough(ActiveSize(state))
     IN  IF to \in Live(state)
         THEN [state EXCEPT !.queue = SelectSeq([i \in DOMAIN @ |-> sent(@[i])], isWanted)]
         ELSE state
@@ -188,7 +191,10 @@ Counted(state) == [state EXCEPT !.own[2] = @ + 1]   \* [SA-09]
 
 Ping(state, to, vectors) == <<state.id, to, "ping", state.own, vectors>>
 
-Ack(state, to, tx, vectors) == <<state.id, to, "ack", <<state.own[1], state.own[2], tx>>, vectors>>
+\* The answer to a ping m. [S-17]
+AckHeader(state, m) == <<state.own[1], state.own[2], m[4][2]>>
+
+Ack(state, m, vectors) == <<state.id, m[1], "ack", AckHeader(state, m), vectors>>
 
 \* The ping that has just been counted is remembered. [SA-42, SA-52]
 Awaited(state, to) ==
@@ -217,8 +223,9 @@ FullPing(state, to, purpose) ==
               purpose \o News(state, to) \o Members(state, "anti-entropy", order) \o OwnPayload(state))} >> :
      order \in MemberPicks(state, to)}
 
-\* To whom is not live, only what it is for.
-PingFor(state, to, purpose) == IF to \in Live(state) THEN FullPing(state, to, purpose) ELSE BarePing(state, to, purpose)
+\* To whom is not live, or has to be introduced to, only what it is for. [SA-04, SA-57]
+PingFor(state, to, purpose) ==
+    IF to \in Live(state) /\ state.table[to].exchange = "done" THEN FullPing(state, to, purpose) ELSE BarePing(state, to, purpose)
 
 \* What a live node is sent in its turn. [S-24, S-27, SA-57]
 Request(state, to) ==
@@ -275,7 +282,7 @@ IndirectPings(state, nodes) ==
              rest(after) == IndirectPings(after, Tail(nodes))
          IN  IF RelaysFor(state, m) = {} THEN rest(state)
              ELSE UNION {Then({<< << <<relay>> >>, asked, {} >>},
-                              LAMBDA chosen : Then(FullPing(chosen, relay, << <<"indirect-ping", m>> >>), rest)) :
+                              LAMBDA chosen : Then(PingFor(chosen, relay, << <<"indirect-ping", m>> >>), rest)) :
                          relay \in RelaysFor(state, m)}
 
 -----------------------------------------------------------------------------
@@ -292,15 +299,18 @@ Pings(state) ==
         first == SubSeq(state.round, 1, count)
     IN  Requests([state EXCEPT !.round = SubSeq(@, count + 1, Len(@)), !.pinged = @ \cup Range(first)], first)
 
-NewRound(state) == UNION {Then({<< <<order>>, [state EXCEPT !.round = order], {} >>}, Pings) : order \in Orders(Live(state))}
+\* [S-43, SA-26, SA-27]
+InRounds(state) == Live(state)
+
+NewRound(state) == UNION {Then({<< <<order>>, [state EXCEPT !.round = order], {} >>}, Pings) : order \in Orders(InRounds(state))}
 
 \* [SA-59]
 IsSilent(state) ==
     state.left /\ ~\E i \in DOMAIN state.queue : state.queue[i].event[1] = "leave" /\ state.queue[i].event[2] = state.id
 
 Quanta(state) ==
-    LET isLive(m) == m \in Live(state)
-        going == [state EXCEPT !.round = SelectSeq(@, isLive)]
+    LET isInRounds(m) == m \in InRounds(state)
+        going == [state EXCEPT !.round = SelectSeq(@, isInRounds)]
         closed == Closed(going)
         suspicious == IF ClosesIsolated(going) THEN {} ELSE Suspicious(closed)
     IN  IF IsSilent(state) THEN Just(state)
@@ -333,6 +343,9 @@ Exchanged(state, from, status) ==
                             [] OTHER -> exchange
     IN  [state EXCEPT !.table[from].exchange = next(@)]
 
+\* An event about somebody, without an incarnation. [SA-12]
+BareEvent(state, m, status) == Merged(state, m, status, state.table[m].incarnation)
+
 \* An event about somebody. [SA-12, SA-13, SA-45]
 Event(state, kind, from, vector) ==
     LET status == vector[1]
@@ -344,7 +357,8 @@ Event(state, kind, from, vector) ==
              ELSE state
         ELSE IF m \notin Known(state)
         THEN IF status = "joining" THEN QueuedRow(Added(state, m, status, incarnation), m) ELSE state
-        ELSE Merged(state, m, status, IF incarnation = <<>> THEN state.table[m].incarnation ELSE incarnation)
+        ELSE IF incarnation = <<>> THEN BareEvent(state, m, status)
+        ELSE Merged(state, m, status, incarnation)
 
 \* Entries <<node, restart, tx>> of anti-entropy. [SA-28, SA-29]
 RECURSIVE Learnt(_, _)
@@ -389,12 +403,14 @@ HeaderApplied(state, m) ==
     IN  IF from \in Known(state) THEN Merged(state, from, status, Incarnation(m))
         ELSE QueuedRow(Added(state, from, "joining", Incarnation(m)), from)
 
-\* [SA-02, SA-42, SA-52]
+\* Whether an ack names a ping that is still unanswered. [SA-42]
+IsAnswer(state, m) == m[4][3] \in Range(state.table[m[1]].unanswered)
+
+\* [SA-02, SA-52]
 AckMatched(state, m) ==
     LET from == m[1]
-        tx == m[4][3]
-        isLater(other) == other > tx
-    IN  IF tx \notin Range(state.table[from].unanswered) THEN state
+        isLater(other) == other > m[4][3]
+    IN  IF ~IsAnswer(state, m) THEN state
         ELSE [state EXCEPT !.table[from].unanswered = SelectSeq(@, isLater),
                            !.table[from].misses = 0,
                            !.answered = @ \cup ({from} \cap state.pinged)]
@@ -407,7 +423,7 @@ Accepted(state, m) ==
 -----------------------------------------------------------------------------
 \* Answering a ping
 
-AckWith(state, m, vectors) == LET counted == Counted(state) IN {<< <<>>, counted, {Ack(counted, m[1], m[4][2], vectors)} >>}
+AckWith(state, m, vectors) == LET counted == Counted(state) IN {<< <<>>, counted, {Ack(counted, m, vectors)} >>}
 
 \* [S-30]
 PastAnswer(state, m) == AckWith(state, m, << <<"dead", m[1]>> \o state.table[m[1]].incarnation >>)
@@ -470,6 +486,9 @@ IsAwaited(relay, m) == relay.target = m[1] /\ relay.tx = m[4][3]
 WithoutRelays(state, m) ==
     LET isOther(relay) == ~IsAwaited(relay, m) IN [state EXCEPT !.relays = SelectSeq(@, isOther)]
 
+\* What an ack from the past is still good for: nothing. [SA-16]
+PastAck(state, m) == state
+
 OnPing(state, m) ==
     IF m[1] \notin Known(state) /\ ~Says(m, "joining", m[1]) THEN AckWith(state, m, <<>>)   \* [SA-21]
     ELSE IF IsPast(state, m) THEN PastAnswer(state, m)                                     \* [SA-16]
@@ -480,7 +499,7 @@ OnAck(state, m) ==
         waiting == SelectSeq(state.relays, isAwaited)
         without == WithoutRelays(state, m)
     IN  IF m[1] \notin Known(state) THEN RelayAcks(without, m, waiting)                     \* [SA-21]
-        ELSE IF IsPast(state, m) THEN Just(state)                                          \* [SA-16]
+        ELSE IF IsPast(state, m) THEN Just(PastAck(state, m))
         ELSE RelayAcks(Accepted(without, m), m, waiting)
 
 Received(state, m) == IF m[3] = "ping" THEN OnPing(state, m) ELSE OnAck(state, m)
@@ -564,12 +583,15 @@ Init ==
     /\ restarts = MaxRestarts
     /\ net = {}
 
+\* What of these datagrams gets onto the net at all.
+OnTheNet(messages) == messages
+
 Quantum(n) ==
     /\ n \in Active
     /\ up[n]
     /\ \E result \in Quanta(Local(n)) :
         /\ IsBounded(result[2])
-        /\ Send(result[3])
+        /\ Send(OnTheNet(result[3]))
         /\ Becomes(n, result[2])
     /\ UNCHANGED <<up, todo, restarts>>
 
@@ -578,13 +600,13 @@ Arrivals(m) == IF up[m[2]] THEN {result \in Received(Local(m[2]), m) : IsBounded
 
 Receive ==
     \E m \in net : \E result \in Arrivals(m) :
-        /\ Answer(m, result[3])
+        /\ Answer(m, OnTheNet(result[3]))
         /\ Becomes(m[2], result[2])
         /\ UNCHANGED <<up, todo, restarts>>
 
 ReceiveAgain ==
     \E m \in net : \E result \in Arrivals(m) :
-        /\ AnswerCopy(m, result[3])
+        /\ AnswerCopy(m, OnTheNet(result[3]))
         /\ Becomes(m[2], result[2])
         /\ UNCHANGED <<up, todo, restarts>>
 

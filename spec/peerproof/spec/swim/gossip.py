@@ -127,13 +127,14 @@ def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tup
     enough = fanout(active_size(state))
     told: list[Vector] = []
     kept: list[Queued] = []
+    spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}  # at an incarnation that may be newer [SA-58]
     full = False
     for entry in state.queue:
-        full = full or not (receiver in entry.recipients or entry.event in said or room.takes(entry.event))
+        full = full or not (receiver in entry.recipients or entry.event.node in spoken_of or room.takes(entry.event))
         if full or receiver in entry.recipients:
             kept.append(entry)
             continue
-        if entry.event not in said:
+        if entry.event.node not in spoken_of:
             told.append(entry.event)
         recipients = entry.recipients | {receiver}
         if len(recipients - {entry.event.node}) < enough:

@@ -1,0 +1,45 @@
+------------------------------- MODULE Prompt -------------------------------
+(***************************************************************************)
+(* A network that is fast, and applications that do what they do first.     *)
+(*                                                                         *)
+(* In SWIM at large a quantum may begin whenever it wants to, also while    *)
+(* acks are on their way, and then somebody is suspected who has answered.  *)
+(* Here a node's quantum begins only when all its pings have arrived, and   *)
+(* their acks too. Where nothing is lost either, that is the best that a    *)
+(* failure detector can hope for.                                          *)
+(***************************************************************************)
+EXTENDS MCSwim
+
+IsAsked(n) == \E m \in net : IF m[3] = "ping" THEN m[1] = n ELSE m[2] = n
+
+PromptQuantum(n) == ~IsAsked(n) /\ (\A m \in Node : todo[m] = {}) /\ Quantum(n)
+
+PromptReceive == Receive
+
+PromptReceiveAgain == ReceiveAgain
+
+PromptLose == Lose
+
+PromptCommand(n) == Command(n)
+
+PromptRestart(n) == Restart(n)
+
+PromptNext ==
+    \/ \E n \in Node : PromptQuantum(n)
+    \/ PromptReceive
+    \/ PromptReceiveAgain
+    \/ PromptLose
+    \/ \E n \in Node : PromptCommand(n)
+    \/ \E n \in Node : PromptRestart(n)
+
+\* An ack from the past is an answer all the same, if it names a ping. [mends SX-01]
+StillAnAnswer(state, m) == [AckMatched(state, m) EXCEPT !.heard = TRUE]
+
+\* Whoever runs has not missed anything. [SX-01]
+NobodyMisses == \A n, m \in Node : m \in DOMAIN table[n] => table[n][m].misses = 0
+
+\* Whoever does not run is dead at everybody who has counted so far. [SX-03, SL-02]
+FoundInTime ==
+    \A n, m \in Node : up[n] /\ n \in Active /\ ~up[m] /\ own[n][2] = MaxTx => m \in DOMAIN table[n] /\ table[n][m].status = "dead"
+
+=============================================================================
