@@ -110,7 +110,7 @@ def write(place: Path, nodes: list[Log], files: int, events_in_all: int) -> int:
 
 def replayed(files: list[str]) -> None:
     """A plain replay, and no more."""
-    replay = Replay(scuttlebutt, sort=True)
+    replay = Replay(scuttlebutt)
     for file in files:
         for batch in pq.ParquetFile(file).iter_batches(4096, columns=None, use_threads=False):
             members = zip(*(batch.column(name).to_pylist() for name in _MEMBERS), strict=True)

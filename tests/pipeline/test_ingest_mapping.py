@@ -238,7 +238,7 @@ def test_mapping_of_the_page_reads_the_log_of_the_page() -> None:
     ]
     assert {event.seq for event in found if event} == {UNNUMBERED}
     assert found[5] is not None
-    assert found[5].args == '{"entries":[{"addr":"10.0.0.1:8119","version":"1"}],"type":"digest_request"}'
+    assert found[5].args == '{"type":"digest_request","entries":[{"addr":"10.0.0.1:8119","version":"1"}]}'
     with pytest.raises(VectorError, match=re.escape(re.findall(r"`(mapping\.yaml:[^`]*)`", PAGE)[0])):
         load(mapping.replace("iso8601", "rfc3339").encode(), "mapping.yaml")
 

@@ -14,7 +14,13 @@ from tests.pipeline.clusters import of_node, place_of, recorded, simulated, vali
 from peerproof.cli.main import main
 from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.batches import Refused, committed, successes
+from peerproof.conformance.pipeline.execution import Engine
+from peerproof.conformance.pipeline.execution import execute as run_stage
+from peerproof.conformance.pipeline.grid import read
+from peerproof.conformance.pipeline.session import Settings
+from peerproof.conformance.pipeline.simulate import simulation
 from peerproof.conformance.pipeline.tables import VIOLATIONS
+from peerproof.reference.protocols import PROTOCOLS
 from peerproof.spec import scuttlebutt, trace
 from peerproof.spec.core import NodeId
 from peerproof.spec.properties import Cluster, Property, Taken
@@ -118,6 +124,20 @@ def test_after_a_restart_the_cluster_is_not_held_to_its_properties(tmp_path: Pat
     assert violations == []
     assert [verdict["verdict"] for verdict in verdicts.values()] == ["accepted"] * 3 + ["undetermined"]
     assert "restart of n1:1" in verdicts[""]["remark"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_simulations_of_every_protocol_are_accepted(protocol: str, tmp_path: Path) -> None:
+    """In SWIM an object's members are packed in their order, which the table must keep."""
+    grid = "nodes: 4\nrounds: 15\nloss: [0, 0.1]\nupdates: 3\n"
+    with Engine(Settings(master="none")) as engine:
+        run_stage(engine, tmp_path, simulation(protocol, read(grid), 2, "v"))
+
+    violations, verdicts = validated(tmp_path)
+
+    assert violations == []
+    assert {verdict["verdict"] for verdict in verdicts.values()} == {"accepted"}
+    assert {verdict["way"] for verdict in verdicts.values()} == {"replay", "cluster"}
 
 
 def test_a_run_of_one_node_is_no_cluster(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from peerproof.conformance.pipeline.events import Event, canonical_json
+from peerproof.conformance.pipeline.events import Event, json_text
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.spec.core import Specification
 from peerproof.spec.wire import Plain
@@ -139,7 +139,7 @@ class Findings:
         if event is None:
             return None
         around = (*finding.before, event, *finding.after)
-        return canonical_json([line(self._specification, each) for each in around])
+        return json_text([line(self._specification, each) for each in around])
 
 
 def line(specification: Specification, event: Event) -> dict[str, Plain]:
@@ -177,5 +177,5 @@ def replay_command(place: str, run_id: str, node: str, options: Sequence[str] = 
 def _shown(plain: Plain) -> str | None:
     if plain is None:
         return None
-    text = canonical_json(plain)
-    return text if len(text) <= LONGEST else canonical_json({"cut": text[:LONGEST], "characters": len(text)})
+    text = json_text(plain)
+    return text if len(text) <= LONGEST else json_text({"cut": text[:LONGEST], "characters": len(text)})

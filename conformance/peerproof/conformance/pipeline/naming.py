@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from peerproof.conformance.pipeline.events import canonical_json
+from peerproof.conformance.pipeline.events import json_text
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.spec.core import NodeId, Received, Send, Specification
@@ -107,5 +107,5 @@ def brought(specification: Specification, module: str, name: str) -> Any:
 
 
 def _short(plain: Plain) -> str:
-    text = plain if isinstance(plain, str) else canonical_json(plain)
+    text = plain if isinstance(plain, str) else json_text(plain)
     return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004  # the whole of it is in the columns

@@ -72,7 +72,7 @@ class Replays:
         """One with room for another node."""
         replay = self._replays.get(specification.NAME)
         if replay is None or len(replay.nodes) >= NODES:
-            replay = self._replays[specification.NAME] = Replay(specification, sort=True)
+            replay = self._replays[specification.NAME] = Replay(specification)
         return replay
 
 

@@ -7,10 +7,12 @@ is its own fault. How late a timer may be depends on the machine, so only what n
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from peerproof.conformance.pipeline.events import canonical_json
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.rows import Ref, Rows
 from peerproof.spec.jsontext import remembering
@@ -25,13 +27,16 @@ JUMPED, TOO_EARLY, NEVER_SET = "ClockJumps", "TimerIsEarly", "TimerIsSet"
 
 _MILLISECOND: Final = 1000
 
-# Effects are JSON with sorted members; a quote within a string is written with an escape, so that this is no part of one.
-_SET: Final = re.compile(r'\{"set_timer":\{"after":(\d+),"timer":(\{[^{}]*\})\}\}|\{"cancel_timer":\{"timer":(\{[^{}]*\})\}\}')
+# A quote within a string of JSON is written with an escape, so that this is no part of one.
+_SET: Final = re.compile(r'\{"set_timer":\{"timer":(\{[^{}]*\}),"after":(\d+)\}\}|\{"cancel_timer":\{"timer":(\{[^{}]*\})\}\}')
 _HINT: Final = '_timer":{'
 _BEFORE: Final = len('{"cancel')
 
 #: Rounds end alike, so that few tails are different.
 _set_in: Final = remembering(_SET.findall)
+
+#: A timer, whatever the order of its members.
+_key: Final = remembering(lambda text: canonical_json(json.loads(text)))
 
 
 class Timing:
@@ -43,7 +48,7 @@ class Timing:
         self._is_known = False  #: which timers run
 
     def lose(self) -> None:
-        """Events are missing: which timers run is not known any more."""
+        """Which timers run is not known any more, up to the next start."""
         self._is_known = False
 
     def take(self, rows: Rows, begin: int, end: int) -> Iterator[Finding]:
@@ -79,15 +84,18 @@ class Timing:
             return
         if kind == "timer":
             yield from self._ran_out(rows, index, now)
-        for after, timer, cancelled in _set_in(tail):
+        found = _set_in(tail)
+        if len(found) < tail.count(_HINT):  # written in another order, or with inner objects: then nobody is held to them
+            self.lose()
+        for timer, after, cancelled in found:
             if timer:
-                self._due[timer] = now + int(after) * _MILLISECOND
+                self._due[_key(timer)] = now + int(after) * _MILLISECOND
             else:
-                self._due.pop(cancelled, None)
+                self._due.pop(_key(cancelled), None)
 
     def _ran_out(self, rows: Rows, index: int, now: int) -> Iterator[Finding]:
         ref = Ref(rows, index)
-        timer = rows.texts("args")[index]
+        timer = _key(rows.texts("args")[index])
         due = self._due.pop(timer, None)
         if due is None:
             yield Finding("rejected", NEVER_SET, f"the timer {timer} runs out, which was not set", ref)
