@@ -215,7 +215,7 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
 ) -> None:
     trace = str(tmp_path / "swim.jsonl")
     assert main(["simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
-    monkeypatch.setattr("peerproof.tla.trace_check.module", lambda protocol: None)
+    monkeypatch.setattr("peerproof.tla.trace_check.module", lambda _: None)
     monkeypatch.setattr("peerproof.cli.check_trace._tools", object)  # nothing is asked of it
     capsys.readouterr()
 
