@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -44,7 +45,7 @@ def test_proof_names_code_and_clauses_that_exist(proof: Proof) -> None:
     items = {item for protocol in proven_protocols() for item in prose.load(protocol).items}
 
     assert set(proof.clauses) <= items
-    assert proof.item.startswith("BZ-")
+    assert re.fullmatch("[A-Z]Z-[0-9]+", proof.item)
     for function in proof.by.functions:
         module, _, name = function.rpartition(".")
         assert hasattr(import_module(f"peerproof.spec.{module}"), name), function
@@ -53,11 +54,12 @@ def test_proof_names_code_and_clauses_that_exist(proof: Proof) -> None:
         assert hasattr(import_module(file.removesuffix(".py").replace("/", ".")), name)
 
 
-def test_every_item_to_be_proved_has_a_proof() -> None:
-    """Each BZ- item of the prose, and no other."""
-    to_prove = {item for item in prose.load("scuttlebutt").items if item.startswith("BZ-")}
+@pytest.mark.parametrize("protocol", proven_protocols())
+def test_every_item_to_be_proved_has_a_proof(protocol: str) -> None:
+    """Each BZ- or SZ- item of the prose, and no other."""
+    to_prove = {item for item in prose.load(protocol).items if re.fullmatch("[A-Z]Z-[0-9]+", item)}
 
-    assert {proof.item for proof in load("scuttlebutt")} == to_prove
+    assert {proof.item for proof in load(protocol)} == to_prove
 
 
 # -- a mistake in the code that runs is a proof that fails ----------------------------------------------------------

@@ -1,0 +1,120 @@
+"""The proofs of SWIM are about the code that runs; what stands in for Python's own is like it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, follow
+from peerproof.conformance.proofs.proof import load, prove
+from peerproof.conformance.proofs.swim_terms import Bits, Half, Index, Marks, packed
+from peerproof.spec.swim import Dead, Incarnation, Ping, Row, State, Status, gossip, rounds, table, transit, transitions
+from peerproof.spec.swim.messages import Uuid
+from peerproof.spec.swim.table import Claim
+
+
+def tx_first(status: Status, incarnation: Incarnation) -> Any:
+    """The key with tx before the restart counter."""
+    return incarnation.tx, status is Status.LEAVE, incarnation.restart, table.RANK[status]
+
+
+def keeping_payloads(row: Row, claim: Claim) -> Row:
+    """A payload survives a restart (SD-16)."""
+    return replace(MERGED(row, claim), payload=row.payload)
+
+
+def restart_only(state: State, message: Ping) -> bool:
+    """The past is told by the restart counter alone (SD-06)."""
+    return message.incarnation.restart < state.rows[message.sender].incarnation.restart
+
+
+def adopted(state: State, teller: Uuid, said: Dead) -> State:
+    """A node takes over what it is told of itself."""
+    return replace(state, incarnation=said.incarnation or state.incarnation)
+
+
+def floored(nodes: int) -> int:
+    """The logarithm rounded down."""
+    return nodes.bit_length()
+
+
+def unescaped(string: str) -> str:
+    """Nothing is ever escaped."""
+    return string
+
+
+def base_43(index: int) -> str:
+    """Codes to a smaller base."""
+    if index < transit.CODE_BASE:
+        return f"^{chr(transit.CODE_FIRST + index)}"
+    return f"^{chr(transit.CODE_FIRST + index // 43)}{chr(transit.CODE_FIRST + index % 44)}"
+
+
+MERGED = table.merged
+
+#: id: (where, name, what it is replaced by, the item that must fail)
+MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
+    "payloads survive restarts": (table, "merged", keeping_payloads, "SZ-04"),
+    "tx counts before the restart counter": (table, "key", tx_first, "SZ-04"),
+    "the past by the restart counter alone": (transitions, "is_past", restart_only, "SZ-04"),
+    "what is told is taken over": (transitions, "refuted", adopted, "SZ-10"),
+    "rounded down": (gossip, "fanout", floored, "SZ-06"),
+    "nothing is escaped": (transit, "escaped", unescaped, "SZ-09"),
+    "codes to another base": (transit, "cache_code", base_43, "SZ-08"),
+    "nobody is taken out of the vector": (rounds, "still_live", lambda state: tuple(state.live), "SZ-07"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_code_fails_its_proof(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name, wrong, item = MISTAKES[mistake]
+    monkeypatch.setattr(module, name, wrong)
+
+    verdicts = [prove(proof, 60).outcome.verdict for proof in load("swim") if proof.item == item]
+
+    assert "refuted" in verdicts
+
+
+def test_numbers_on_terms_are_like_those_of_python() -> None:
+    marks = Marks()
+
+    def statement(path: Path) -> None:
+        for number in (1, 2, 3, 4, 7, 8, 9, 2**40):
+            bits = Bits(path, z3.IntVal(number + 1)) - 1
+            bits.bit_length()
+            path.claim("bits", bits.halves[-1] == 2 ** (number.bit_length() - 1))
+        for number in (0, 43, 44, 1935):
+            index = Index(z3.IntVal(number))
+            path.claim("division", z3.And(index // 44 == number // 44, index % 44 == number % 44, 48 + index == 48 + number))
+        for high, low in ((0, 1), (2**63, 2**64 - 1)):
+            whole = Half(path, z3.IntVal(high), marks) << 64 | Half(path, z3.IntVal(low), marks)
+            path.claim("both halves", whole.term == (high << 64 | low))
+            path.claim("a mark for each digit", z3.BoolVal(len(f"{whole:032x}") == 32))
+            path.claim("the remainder", (Half(path, z3.IntVal(-high), marks) % 2**64).term == -high % 2**64)
+
+    outcome = follow(statement, 30)
+
+    assert (outcome.verdict, outcome.claims) == ("proved", 8 + 4 + 2 * 5)
+
+
+@pytest.mark.parametrize("form", [">B", ">H", ">I", ">Q", ">b", ">h", ">i", ">q"])
+def test_packing_on_terms_is_like_that_of_python(form: str) -> None:
+    kind = struct.Struct(form)
+    bits = 8 * kind.size - form[-1].islower()
+    least = -(2**bits) if form[-1].islower() else 0
+    for value in (least, least + 1, 0, 1, 2**bits - 1):
+        whole, width = packed(kind)(z3.IntVal(value))
+        expected = kind.pack(value)
+        assert z3.simplify(whole).as_long() == int.from_bytes(expected)
+        assert width.as_long() == len(expected)
+
+
+def test_marks_are_found_again_in_a_text() -> None:
+    marks = Marks()
+
+    assert marks.pieces(f"^{marks.mark('a')}-{marks.mark('b')}") == ["^", "a", "-", "b"]
