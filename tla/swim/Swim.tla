@@ -233,7 +233,7 @@ Request(state, to) ==
         exchange == state.table[to].exchange
     IN  CASE exchange = "first" -> BarePing(state, to, <<Vector("joining", state.id, incarnation)>>)
           [] exchange = "second" -> BarePing(state, to, <<Vector("normal", state.id, incarnation)>>)
-          [] exchange = "done" -> FullPing(state, to, <<>>)
+          [] exchange = "done" -> PingFor(state, to, <<>>)
 
 -----------------------------------------------------------------------------
 \* The failure detector

@@ -40,8 +40,8 @@ class Monitor(Protocol):
     start: Hashable  #: what is remembered before the first step
     prefix: str  #: in TLA+, before the names of the actions
 
-    def allows(self, before: Cluster, label: str) -> bool:
-        """Whether to look at steps with this label from here."""
+    def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
+        """Whether to look at a step with this label."""
         ...
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
@@ -78,8 +78,9 @@ class Monitored:
         """The edges that the monitor looks at."""
         memory, before = self.memories[world[0]], self.system.cluster(world[1:])
         for label, target in self.system.moves(world[1:]):
-            if self.monitor.allows(before, label):
-                remembered = self.monitor.remembers(memory, label, self.system.cluster(target))
+            after = self.system.cluster(target)
+            if self.monitor.allows(before, label, after):
+                remembered = self.monitor.remembers(memory, label, after)
                 yield self.monitor.prefix + label, (self._number(remembered), *target)
 
     def cluster(self, world: World) -> Watched:

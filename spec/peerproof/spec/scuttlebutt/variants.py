@@ -168,7 +168,7 @@ class Quiet:
     start: Hashable = None
     prefix = "Quiet"
 
-    def allows(self, before: Cluster, label: str) -> bool:
+    def allows(self, before: Cluster, label: str, _after: Cluster) -> bool:
         """Whether it is quiet enough for this."""
         return label in (RECEIVE, LOSE) or (label in ("Update", "Round", RESTART) and not before.in_flight)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 from uuid import UUID
@@ -55,8 +55,9 @@ class Lived(State):
 class Bounded:
     """The specification, where a node does not count beyond its bounds, and one that has crashed does nothing."""
 
-    def __init__(self, most: Incarnation) -> None:
+    def __init__(self, most: Incarnation, step: Callable[[State, Any, Pick], Step[State, Any]] = swim.step) -> None:
         self._most = most
+        self._step = step
 
     def __getattr__(self, name: str) -> Any:
         return getattr(swim, name)
@@ -71,7 +72,7 @@ class Bounded:
             if kind == "crash":
                 return Step(replace(done, up=False))
             return self.step(done, Asked(NOW, _command(kind, other, state.uuid)), pick)
-        taken = swim.step(state, event, pick)
+        taken = self._step(state, event, pick)
         restart, tx = taken.state.incarnation
         if tx > self._most.tx or restart > self._most.restart:
             raise NotEnabled("bound", "a node of this world does not count further")
@@ -98,7 +99,8 @@ class Model:
     )
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
-        self.spec: Specification = Bounded(Incarnation(constants["MaxRestart"], constants["MaxTx"]))
+        self.most = Incarnation(constants["MaxRestart"], constants["MaxTx"])
+        self.spec: Specification = Bounded(self.most)
         self.faults = Faults(
             in_flight=constants["MaxNet"],
             loss=constants["Loss"],
@@ -106,8 +108,8 @@ class Model:
             restarts=constants["MaxRestarts"],
             restarting=frozenset(_addr(node) for node in constants["Restarting"]),
         )
-        self._active = frozenset(_uuid(node) for node in constants["Active"])
-        self._forgetful = frozenset(_uuid(node) for node in constants["Forgetful"])
+        self.active = frozenset(uuid_of(node) for node in constants["Active"])
+        self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
         self._first, *_ = self._names = tuple(constants["Node"])
         self._config = {"ae_size": constants["AeSize"], "emit_incarnation": constants["EmitIncarnation"]}
         todo = {n: frozenset((kind, other) for who, kind, other in constants["Todo"] if who == n) for n in self._names}
@@ -120,7 +122,7 @@ class Model:
         """A quantum, and whatever its application still has to do."""
         if not state.up:
             return
-        if state.uuid in self._active:
+        if state.uuid in self.active:
             yield "Quantum", Expired(NOW, Quantum())
         for todo in sorted(state.todo, key=str):
             try:
@@ -180,11 +182,11 @@ class Model:
         return *places, *_header(content), tuple(_vector(vector) for vector in content.vectors)
 
     def _started(self, node: int, counter: int, *, acquainted: bool) -> Lived:
-        seeds = () if node == self._first else (Seed(_uuid(self._first), HOST, self._first),)
-        state = initial(_addr(node), Config(_uuid(node), counter, seeds, **self._config)).state
+        seeds = () if node == self._first else (Seed(uuid_of(self._first), HOST, self._first),)
+        state = initial(_addr(node), Config(uuid_of(node), counter, seeds, **self._config)).state
         if acquainted:
             known = Row("", 0, Status.NORMAL, Incarnation(0, 0))
-            state = replace(state, rows=Table({_uuid(n): replace(known, host=HOST, port=n) for n in self._names if n != node}))
+            state = replace(state, rows=Table({uuid_of(n): replace(known, host=HOST, port=n) for n in self._names if n != node}))
         # The seeds, and so the rows of a node that has just restarted, are not those of an acquainted one.
         return Lived(*(getattr(state, field.name) for field in fields(State)))
 
@@ -196,17 +198,18 @@ def _no_choice(*_: Any) -> Any:
 def _command(kind: str, other: Any, own: Uuid) -> Any:
     match kind:
         case "leave":
-            return LeaveNode(_uuid(other))
+            return LeaveNode(uuid_of(other))
         case "remove":
-            return RemoveNode(_uuid(other))
+            return RemoveNode(uuid_of(other))
         case "add":
-            return AddNode(_uuid(other), HOST, other)
+            return AddNode(uuid_of(other), HOST, other)
         case "payload":
             return SetPayload(own, json.dumps({"~:is": other}, separators=(",", ":")))
     raise ValueError(f"there is no command {kind!r} in a world")
 
 
-def _uuid(node: int) -> Uuid:
+def uuid_of(node: int) -> Uuid:
+    """The name of a node of a model."""
     return Uuid(str(UUID(int=node)))
 
 
