@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import pytest
 
@@ -33,9 +33,11 @@ SWIFT = ["--interval", "40", "--detector-bootstrap", "100", "--detector-window",
 class NodeProcess:
     """`peerproof node scuttlebutt --json` on a free port of the loopback."""
 
+    command: ClassVar = [*COMMAND, *SWIFT]
+
     def __init__(self, *options: str, bind: str = "127.0.0.1:0") -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, "--bind", bind, "--json", *SWIFT, *options],
+            [*self.command, "--bind", bind, "--json", *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
