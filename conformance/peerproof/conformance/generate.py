@@ -124,9 +124,9 @@ def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
 
 
 def _calls(protocol: str) -> list[Any]:
-    """The finite domain of calls: what the application may ask of any node at first, in any configuration."""
+    """The finite domain of calls: what may be asked of any node at first, in the configurations whose graphs are compared."""
     found: dict[Any, None] = {}
-    for configuration in configurations(protocol).values():
+    for configuration in (one for one in configurations(protocol).values() if one.expected):
         model = _model(configuration)
         for _, state in model.nodes:
             noticed = (model.noticed(state, event) for _, event in model.offers(state))
