@@ -4,26 +4,32 @@ Counterexamples as vectors: the run of one node in them, and what a node that co
 The events are those of the stored counterexample; what is expected of them is what the specification does. So a model that
 shows a flaw gives a vector that who has the flaw fails; and one that shows what the protocol itself cannot do gives
 a vector that holds what it does instead. What is under way to the node when the counterexample ends arrives as well.
+
+A vector is about what the node's program has and notices (`spec.world.Model`): nothing of a crash, nor after it. A node that
+does not begin as a fresh one is loaded with its first state.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from peerproof.conformance.clauses import load
 from peerproof.conformance.counterexamples import is_asked, replayed, stored, system_of
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.local_steps import open_picks
+from peerproof.conformance.local_steps import configured, open_picks
 from peerproof.conformance.message_graph import happened
 from peerproof.conformance.vector_text import document
-from peerproof.spec.core import Asked, Expired, Received, Send, SetTimer, Step, outcomes
-from peerproof.spec.monitor import Monitored
+from peerproof.spec.core import Asked, Expired, Received, Send, SetTimer, Specification, Step, outcomes
+from peerproof.spec.explore import Edge
+from peerproof.spec.monitor import Graph, Monitored
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import NOW, RESTART, System, World
+from peerproof.spec.world import NOW, RESTART, System
+from peerproof.spec.world import Model as Bounded
 from peerproof.tla.manifest import Model
 
 #: Below the root of a protocol's vectors.
@@ -40,11 +46,20 @@ _NOTES: Final = {
 }
 _PAUSE: Final = 10  #: milliseconds between events that are not timers
 
+#: The queries by which an application sees the whole of what a node knows; a protocol has one of them.
+_VIEWS: Final = ("view", "nodes")
+
+
+class _Restarted(NamedTuple):
+    """A restart, with the members of the configuration that are others from then on."""
+
+    config: dict[str, Any]
+
 
 class _Event(NamedTuple):
-    """What happens to the node: an event of the specification at no particular time, or None for a restart."""
+    """What happens to the node: an event of the specification at no particular time, or a restart."""
 
-    event: Any | None
+    event: Any
     after: Any  #: the state that the counterexample has then, which tells the draws
     sent: frozenset[InFlight]
 
@@ -68,18 +83,26 @@ def chosen(models: Iterable[Model]) -> list[Model]:
 
 
 def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
-    """A vector for each node to which something happens that it answers."""
-    graph, path = replayed(model, stored(model))
+    """
+    A vector for each node to which something happens that it answers.
+
+    Where the specification itself runs like this, the vectors have the path, and say by a flag that it is no mistake.
+    """
+    yield from _vectors(model, *replayed(model, stored(model)))
+
+
+def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dict[str, Any]]:
     system = system_of(graph)
     bare = graph.bare(path) if isinstance(graph, Monitored) else path
     known = load(model.protocol).items
-    for place, name in enumerate(system.places):
-        steps = _steps(system, place, list(_events(system, place, bare)))
+    scripts = [_Script(system, place, _events(system, place, bare)) for place in range(len(system.places))]
+    is_variant = not all(script.is_shown for script in scripts)
+    for place, (name, script) in enumerate(zip(system.places, scripts, strict=True)):
+        steps = script.steps
         if not any(_sends(step) for step in steps):
             continue
-        is_variant = bool(model.replace)
         yield {
-            "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{name.lower()}",
+            "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{_word(name)}",
             "rev": 1,
             "title": f"node {name} in the counterexample of {model.violated}",
             "about": model.question,
@@ -88,50 +111,82 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
             **({} if is_variant else {"flags": [_FLAG]}),
             **({"needs": ["choices.oracle"]} if any("picks" in step for step in steps) else {}),
             "model": {"config": model.configuration.name} | ({} if is_variant else {"path": [edge.label for edge in bare]}),
-            "nodes": {_UNDER_TEST: _configured(system, place)},
+            "nodes": {_UNDER_TEST: _beginning(system, place)},
             "steps": steps,
         }
 
 
+def _word(name: str) -> str:
+    """An address as a part of an id."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
 def _sends(step: dict[str, Any]) -> bool:
-    return bool(step.get("expect", {}).get("messages", {}).get("ordered"))
+    return any(step.get("expect", {}).get("messages", {}).values())
 
 
-def _configured(system: System, place: int) -> dict[str, Any]:
-    name, state = system.model.nodes[place]
-    form = system.model.spec.CONFIG
-    usual = form.plain(form.kind())
-    return {"addr": name, "config": {key: value for key, value in form.plain(state.config).items() if value != usual[key]}}
+def _beginning(system: System, place: int) -> dict[str, Any]:
+    """How the node is configured, and the state in which it begins unless it is that of a fresh one."""
+    spec, (name, first) = _specification(system), system.model.nodes[place]
+    node = {"addr": name, "config": configured(spec, first.config)}
+    fresh, effects = spec.initial(name, first.config)
+    if (state := system.model.seen(first)) == fresh:
+        return node
+    timers = [{"timer": spec.TIMER.plain(timer), "due": due} for timer, due in _due(0, effects).items()]
+    return node | {"state": spec.STATE.plain(state), "timers": timers}
+
+
+def _specification(system: System) -> Specification:
+    """The protocol as it is, whatever the model has done to it."""
+    return cast("Specification", import_module(f"peerproof.spec.{system.model.spec.NAME}"))
 
 
 def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]:
-    """What happens to one node in a run, and then what is still under way to it."""
-    world = system.initial()
+    """What the node's program notices in a run, and then what is still under way to it."""
+    world, seen = system.initial(), system.model.seen
     for edge in path:
         taken = happened(system, world, edge)
         assert taken is not None, "the path is one of this system"
         if taken.place == place:
-            after, sent = system.states[edge.target[place]], frozenset(system.messages[number] for number in taken.sent)
-            yield _Event(_event(system, world, place, edge.label, taken.message, after, sent), after, sent)
+            before, after = system.states[world[place]], system.states[edge.target[place]]
+            sent = frozenset(system.messages[number] for number in taken.sent)
+            event = _event(system, before, edge.label, taken.message, after, sent)
+            if event is not None:
+                yield _Event(event, seen(after), sent)
         world = edge.target
-    for number in world[len(system.places) + 1 :]:
-        if system.receivers[number] == place:
-            sender, _, message = system.messages[number]
-            yield _Event(Received(NOW, sender, message), None, frozenset())
+    arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
+    yield from _arrivals(system.model, system.states[world[place]], arriving)
 
 
-def _event(
-    system: System, world: World, place: int, label: str, message: int | None, after: Any, sent: frozenset[InFlight]
-) -> Any | None:
+def _arrivals(model: Bounded, whole: Any, messages: Iterable[InFlight]) -> Iterator[_Event]:
+    """What is still under way arrives; what the model does not tell of that, because of its bounds, is left open."""
+    is_known = True
+    for sender, _, message in messages:
+        event = model.noticed(whole, Received(NOW, sender, message))
+        if event is None:
+            continue
+        taken = next((step for _, step in _outcomes(model.spec, whole, event)), None) if is_known else None
+        is_known = taken is not None
+        if taken is None:
+            yield _Event(event, None, frozenset())
+            continue
+        sent = _sent(whole, taken)
+        whole = taken.state
+        yield _Event(event, model.seen(whole), sent)
+
+
+def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:
+    """What it is for the node's program; None if nothing."""
     if message is not None:
         sender, _, content = system.messages[message]
-        return Received(NOW, sender, content)
+        return system.model.noticed(before, Received(NOW, sender, content))
     if label == RESTART:
-        return None
-    before = system.states[world[place]]
+        first = next(state for name, state in system.model.nodes if name == before.self_id)
+        then, now = (system.model.spec.CONFIG.plain(state.config) for state in (first, after))
+        return _Restarted({name: value for name, value in now.items() if value != then[name]})
     for name, event in system.model.offers(before):
         if name == label and any(_is(before, step, after, sent) for _, step in _outcomes(system.model.spec, before, event)):
-            return event
+            return system.model.noticed(before, event)
     raise AssertionError(f"{label} is nothing that can happen to {before}")
 
 
@@ -140,53 +195,68 @@ def _outcomes(spec: Any, state: Any, event: Any) -> Iterable[tuple[Any, Step[Any
 
 
 def _is(before: Any, step: Step[Any, Any], after: Any, sent: Collection[InFlight]) -> bool:
-    sends = {InFlight(before.self_id, effect.to, effect.message) for effect in step.effects if isinstance(effect, Send)}
-    return step.state == after and sends == sent
+    return step.state == after and _sent(before, step) == sent
 
 
-def _steps(system: System, place: int, events: list[_Event]) -> list[dict[str, Any]]:
-    """The vector's steps, with what the specification itself does."""
-    name, first = system.model.nodes[place]
-    spec = import_module(f"peerproof.spec.{system.model.spec.NAME}")
-    state, effects = spec.initial(name, first.config)
-    now, due = 0, _due(0, effects)
-    steps: list[dict[str, Any]] = []
-    for happening in events:
-        event = happening.event
-        now = due[event.timer] if isinstance(event, Expired) else now + _PAUSE
-        assert now <= min(due.values()), "so many events do not fit between two timers"
-        if event is None:
-            state, effects = spec.initial(name, first.config)
-            steps += [{"at": now, "crash": _UNDER_TEST}, {"at": now, "restart": _UNDER_TEST}]
-            due = _due(now, effects)
-        else:
-            picks, (after, effects) = _taken(spec, state, happening)
-            step = _step(spec, now, event)
-            if asked := open_picks(partial(spec.step, state, event), picks):
-                step["picks"] = [{"site": site, "pick": list(answer)} for site, answer in asked]
-            steps.append(step)
-            state = after
-            due |= _due(now, effects)
-        sends = [
-            {"to": effect.to, "bytes": spec.MESSAGE.encode(effect.message).hex()}
-            for effect in effects
-            if isinstance(effect, Send)
-        ]
-        steps.append({"expect": {"messages": {"ordered": sends}}})
-    view: Callable[[Any], Any] | None = spec.QUERIES.get("view")
-    if view:
-        steps.append({"observe": {"node": _UNDER_TEST, "query": "view", "equals": {"multiset": view(state)}}})
-    return steps
+def _sent(before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
+    return frozenset(InFlight(before.self_id, effect.to, effect.message) for effect in step.effects if isinstance(effect, Send))
+
+
+class _Script:
+    """What happens to one node as steps of a vector, with what the specification itself does."""
+
+    def __init__(self, system: System, place: int, events: Iterable[_Event]) -> None:
+        self.spec = _specification(system)
+        self.seen = system.model.seen
+        self.name, first = system.model.nodes[place]
+        self.config = first.config
+        self.state = self.seen(first)
+        self.now, self.due = 0, _due(0, self.spec.initial(self.name, self.config).effects)
+        self.is_shown = True  #: what the counterexample shows is what the specification does, or would but for the network
+        self.steps: list[dict[str, Any]] = []
+        for happening in events:
+            timer = happening.event.timer if isinstance(happening.event, Expired) else None
+            self.now = self.now + _PAUSE if timer is None else self.due[timer]
+            assert self.now <= min(self.due.values()), "so many events do not fit between two timers"
+            effects = self._restart(happening.event) if isinstance(happening.event, _Restarted) else self._take(happening)
+            self.due |= _due(self.now, effects)
+            self.steps.append({"expect": {"messages": self._messages(effects)}})
+        for view in (view for view in _VIEWS if view in self.spec.QUERIES):
+            equals = {"multiset": self.spec.QUERIES[view](self.state)}
+            self.steps.append({"observe": {"node": _UNDER_TEST, "query": view, "equals": equals}})
+
+    def _restart(self, restarted: _Restarted) -> Iterable[Any]:
+        config = self.spec.CONFIG.value({**self.spec.CONFIG.plain(self.config), **restarted.config})
+        started, effects = self.spec.initial(self.name, config)
+        self.state, self.due = self.seen(started), {}
+        kept = {"config": restarted.config} if restarted.config else {}
+        self.steps += [{"at": self.now, "crash": _UNDER_TEST}, {"at": self.now, "restart": _UNDER_TEST} | kept]
+        return effects
+
+    def _take(self, happening: _Event) -> Iterable[Any]:
+        """Of what the specification may do, what the counterexample shows; messages that its network refuses count."""
+        before, event = self.state, happening.event
+        every = list(_outcomes(self.spec, before, event))
+        alike = [taken for taken in every if taken[1].state == happening.after]
+        same = [taken for taken in alike if _sent(before, taken[1]) == happening.sent]
+        more = [taken for taken in alike if _sent(before, taken[1]) > happening.sent]
+        picks, (self.state, effects) = [*same, *more, *every][0]
+        self.is_shown = self.is_shown and bool(same or more or happening.after is None)
+        step = _step(self.spec, self.now, event)
+        if asked := open_picks(partial(self.spec.step, before, event), picks):
+            step["picks"] = [{"site": site, "pick": list(answer)} for site, answer in asked]
+        self.steps.append(step)
+        return effects
+
+    def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
+        """Those to different receivers have no order that anybody could see."""
+        sends = [effect for effect in effects if isinstance(effect, Send)]
+        order = "unordered" if len({send.to for send in sends}) == len(sends) > 1 else "ordered"
+        return {order: [{"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends]}
 
 
 def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:
     return {effect.timer: now + effect.after for effect in effects if isinstance(effect, SetTimer)}
-
-
-def _taken(spec: Any, state: Any, happening: _Event) -> tuple[Any, Step[Any, Any]]:
-    """What the specification does; among what it may do, what the counterexample shows if that is among it."""
-    every = [(picks, step) for picks, step in _outcomes(spec, state, happening.event)]
-    return next(((picks, step) for picks, step in every if _is(state, step, happening.after, happening.sent)), every[0])
 
 
 def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
