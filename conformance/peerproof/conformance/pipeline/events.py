@@ -1,8 +1,8 @@
 """
 Trace lines as rows of `traces`, and back: `line_of(event_of(line)) == line` for every line.
 
-A column of JSON has sorted members and no spaces, so that equal data is equal text. What the line does not hold, the
-type and size of the message and where it was read, is for whoever makes the row.
+A column of JSON has no spaces, and an object's members in the order of the line: where a protocol packs an object, their order is
+in the bytes. What the line does not hold, the type and size of the message and where it was read, is for whoever makes the row.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from peerproof.spec.trace import LINE, Kind, Line
 from peerproof.spec.wire import Plain
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+_IN_ORDER: Final = msgspec.json.Encoder()
 _PICKS: Final = LINE.forms["picks"]
 _Octets: TypeAlias = bytes  # in the class below, `bytes` is a column
 
@@ -57,6 +58,14 @@ def canonical_json(plain: Plain) -> str:
         return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
+def json_text(plain: Plain) -> str:
+    """As `canonical_json`, but members keep their order."""
+    try:
+        return _IN_ORDER.encode(plain).decode()
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(plain, separators=(",", ":"))
+
+
 def event_of(line: Line, size: int | None = None, src_file: str | None = None, src_off: int | None = None) -> Event:
     """The row of a line; `size` is that of the message on the wire."""
     args = line.args
@@ -72,9 +81,9 @@ def event_of(line: Line, size: int | None = None, src_file: str | None = None, s
         message_type(line.kind, args),
         size,
         None,
-        canonical_json(args),
-        canonical_json(_PICKS.plain(line.picks)),
-        canonical_json(line.effects),
+        json_text(args),
+        json_text(_PICKS.plain(line.picks)),
+        json_text(line.effects),
         None if line.state is None else column_text(line.state),
         None if line.refused is None else column_text(line.refused),
         src_file,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from peerproof.conformance.pipeline.events import Event, canonical_json, message_type
+from peerproof.conformance.pipeline.events import Event, json_text, message_type
 from peerproof.conformance.pipeline.mapping import EventRule, LogMapping
 from peerproof.conformance.pipeline.quarantine import Unreadable
 from peerproof.conformance.pipeline.tables import column_text
@@ -85,7 +85,7 @@ class ForeignLines:
             if rule.kind != "state":
                 form = self._form(rule.kind)
                 plain = form.plain(form.value(plain))
-            return message_type(rule.kind, plain), None, canonical_json(plain)
+            return message_type(rule.kind, plain), None, json_text(plain)
         except MalformedMessage as error:
             if rule.octets or (rule.message and rule.kind in ("recv", "send")):
                 raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None

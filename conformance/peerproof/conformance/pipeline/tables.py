@@ -197,7 +197,7 @@ TRACES: Final = Table(
         Column("msg_type", Type.TEXT, "`type` of the message, timer or command; null for a start", nullable=True),
         Column("bytes", Type.WHOLE, "the size of the message on the wire", nullable=True),
         Column("payload", Type.OCTETS, "the message's bytes, where they were seen", nullable=True),
-        Column("args", Type.TEXT, "the event's plain data, as JSON with sorted members", nullable=True, line={}),
+        Column("args", Type.TEXT, "the event's plain data, as JSON", nullable=True, line={}),
         Column(
             "picks",
             Type.TEXT,
@@ -208,7 +208,7 @@ TRACES: Final = Table(
         Column(
             "effects",
             Type.TEXT,
-            "every effect, as JSON with sorted members; null where they are not logged",
+            "every effect, as JSON; null where they are not logged",
             nullable=True,
             line={"type": "array", "items": {"type": "object", "minProperties": 1, "maxProperties": 1}},
         ),

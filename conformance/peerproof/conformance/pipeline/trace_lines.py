@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from peerproof.conformance.pipeline.events import Event, canonical_json, event_of, message_type
+from peerproof.conformance.pipeline.events import Event, event_of, json_text, message_type
 from peerproof.conformance.pipeline.quarantine import Unreadable
 from peerproof.conformance.pipeline.tables import column_text
 from peerproof.reference.protocols import PROTOCOLS
@@ -74,9 +74,9 @@ def event(data: bytes, file: str, offset: int) -> Event:
         message_type(line.kind, line.args),
         None,
         None,
-        canonical_json(line.args),
-        canonical_json(line.picks) if line.picks else "[]",
-        canonical_json(line.effects) if line.effects else "[]",
+        json_text(line.args),
+        json_text(line.picks) if line.picks else "[]",
+        json_text(line.effects) if line.effects else "[]",
         None if state is None else column_text(state),
         None if refused is None else column_text(refused),
         file,
