@@ -26,7 +26,7 @@ from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
 from peerproof.conformance.pipeline.rows import Ref, Rows, read_rows
-from peerproof.conformance.pipeline.steps import Address, NodeSteps, Stepped
+from peerproof.conformance.pipeline.steps import Address, NodeSteps, Stepped, messages_of
 from peerproof.spec.core import NodeId, Send
 from peerproof.spec.properties import Cluster, InFlight, Property
 
@@ -82,7 +82,8 @@ class RunCheck:
     def run(self) -> None:
         """Look at all instants."""
         size = max(16, HELD // len(self._places))
-        nodes = [NodeSteps(self._specification, events(p, size), leaves=p.until is not None) for p in self._places]
+        specification, messages = self._specification, messages_of(self._specification)
+        nodes = [NodeSteps(specification, events(p, size), messages, leaves=p.until is not None) for p in self._places]
         for index in Order(nodes, self._mail, self._unsent):
             self._step(nodes[index])
             if nodes[index].head is None:

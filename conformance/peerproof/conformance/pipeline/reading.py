@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -20,6 +18,7 @@ from peerproof.conformance.pipeline import trace_lines
 from peerproof.conformance.pipeline.batches import Output, Unit
 from peerproof.conformance.pipeline.capture import NoCapture, frames
 from peerproof.conformance.pipeline.chunks import WINDOW, Chunker
+from peerproof.conformance.pipeline.collector import no_collector
 from peerproof.conformance.pipeline.events import Event
 from peerproof.conformance.pipeline.foreign_lines import UNNUMBERED, ForeignLines
 from peerproof.conformance.pipeline.mapping import load
@@ -56,7 +55,7 @@ def read_part(unit: Unit, output: Output) -> None:
     chunker = Chunker(output, task["buckets"], task["number"])
     read = _read_lines if task["format"] == "jsonl" else _read_capture
     try:
-        with _no_collector(), Source(Path(task["path"])) as source:
+        with no_collector(), Source(Path(task["path"])) as source:
             counts = read(task, source, chunker, refused)
     except FileNotFoundError:
         message = f"{task['path']} is not there: every worker must see the files at the same path"
@@ -65,18 +64,6 @@ def read_part(unit: Unit, output: Output) -> None:
     refused.flush()
     counts.update({f"quarantined: {reason}": count for reason, count in refused.reasons.items()})
     output.write(COUNTS, COUNTS.batch(sorted(counts.items())))
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Rows are kept by the ten thousand, and no cycles are made: the collector would walk through all of them in vain."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Refused:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.conformance.pipeline.tables import text_of
@@ -37,10 +37,24 @@ class Stepped(NamedTuple):
     received: Address | None
 
 
+#: The message in a JSON text, and its hash. Raises MalformedMessage.
+Messages: TypeAlias = Callable[[str], tuple[Any, int]]
+
+
+def messages_of(specification: Specification) -> Messages:
+    """Decodes messages; of those that come again, it remembers some."""
+
+    def decoded(text: str) -> tuple[Any, int]:
+        message = specification.MESSAGE.value(json.loads(text))
+        return message, hash(message)
+
+    return remembering(decoded)
+
+
 class NodeSteps:
     """One node. `head` is its next event, `message` what it receives then; None if there is none."""
 
-    def __init__(self, specification: Specification, events: Iterator[Ref], *, leaves: bool) -> None:
+    def __init__(self, specification: Specification, events: Iterator[Ref], messages: Messages, *, leaves: bool) -> None:
         """`leaves`: what it knows after these events is not known."""
         self.head: Ref | None = None
         self.now = 0  #: microseconds on the node's clock, at the next event
@@ -50,14 +64,10 @@ class NodeSteps:
         self._specification: Final = specification
         self._events: Final = events
         self._leaves: Final = leaves
-        self._message: Final = remembering(self._decoded)
+        self._message: Final = messages
         self._event: Any = None
         self._state: Any = None
         self._advance()
-
-    def _decoded(self, text: str) -> tuple[Any, int]:
-        message = self._specification.MESSAGE.value(json.loads(text))
-        return message, hash(message)
 
     def step(self) -> Stepped | None:
         """Takes the next step; None if its state is not known any more, and then it takes no other."""

@@ -17,6 +17,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
 from peerproof.conformance.pipeline.batches import Batch, Output, Plan, Refused, Success, Unit, successes
+from peerproof.conformance.pipeline.collector import no_collector
 from peerproof.conformance.pipeline.execution import Engine
 from peerproof.conformance.pipeline.findings import MOST
 from peerproof.conformance.pipeline.instants import Place, RunCheck
@@ -175,11 +176,12 @@ def validate_nodes(unit: Unit, output: Output) -> None:
         output.write(VIOLATIONS, VIOLATIONS.batch(list(set_aside(file))))
         return
     lots = _Lots(output)
-    for check, begin, verdict in judged(read(file), options):
-        lots.add(VIOLATIONS, check.findings.rows())
-        lots.add(VERDICTS, [tuple(verdict)])
-        place = Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
-        lots.add(PLACES, [tuple(place)])
+    with no_collector():
+        for check, begin, verdict in judged(read(file), options):
+            lots.add(VIOLATIONS, check.findings.rows())
+            lots.add(VERDICTS, [tuple(verdict)])
+            place = Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
+            lots.add(PLACES, [tuple(place)])
     lots.flush()
 
 
@@ -203,11 +205,12 @@ def validate_runs(unit: Unit, output: Output) -> None:
     """Look at the nodes of each run together."""
     options = Options(**unit.task["options"])
     lots = _Lots(output)
-    for run in unit.task["runs"]:
-        check = RunCheck([Place(*place) for place in run], unit.task["every"], options)
-        check.run()
-        lots.add(VIOLATIONS, check.findings.rows())
-        lots.add(VERDICTS, [tuple(check.verdict())])
+    with no_collector():
+        for run in unit.task["runs"]:
+            check = RunCheck([Place(*place) for place in run], unit.task["every"], options)
+            check.run()
+            lots.add(VIOLATIONS, check.findings.rows())
+            lots.add(VERDICTS, [tuple(check.verdict())])
     lots.flush()
 
 
