@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Writes or compares, a line for each table."""
-    from peerproof.conformance.generate import TooManySteps
+    from peerproof.conformance.generate import TooManySteps, chosen
     from peerproof.conformance.local_steps import CutShort
     from peerproof.conformance.sources import vectors_root
     from peerproof.tla.manifest import BadManifest, root
@@ -53,10 +53,13 @@ def run(args: Namespace) -> int:
         print(f"peerproof: {args.protocol!r} has no model; there are {', '.join(known)}", file=sys.stderr)
         return USAGE
     vectors = args.every_edge or args.vectors or vectors_root()
+    asked_for = [protocol for protocol in known if args.protocol in (None, protocol)]
     try:
-        return max(
-            _protocol(args, protocol, vectors / protocol / "model") for protocol in known if args.protocol in (None, protocol)
-        )
+        names = sorted({one.name for protocol in asked_for for one in chosen(protocol)})
+        if unknown := [name for name in args.only or () if name not in names]:
+            print(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}", file=sys.stderr)
+            return USAGE
+        return max(_protocol(args, protocol, vectors / protocol / "model") for protocol in asked_for)
     except (BadManifest, TooManySteps, CutShort) as problem:
         print(f"peerproof: {problem}", file=sys.stderr)
         return USAGE
@@ -67,9 +70,6 @@ def _protocol(args: Namespace, protocol: str, folder: Path) -> int:
 
     configurations = chosen(protocol)
     names = [one.name for one in configurations]
-    if unknown := [name for name in args.only or () if name not in names]:
-        print(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}", file=sys.stderr)
-        return USAGE
     asked_for = [one for one in configurations if one.name in (args.only or names)]
     code = max((_table(args, one, folder / f"{one.name}.json") for one in asked_for), default=AS_EXPECTED)
     for path in sorted(folder.glob("*.json")):
