@@ -273,3 +273,12 @@ def test_every_spelling_of_a_value_is_read_as_the_value(data: st.DataObject) -> 
 
     assert FORM.value(spelling) == value
     assert FORM.value(FORM.plain(value)) == value
+
+
+@pytest.mark.parametrize("plain", [2**63, str(2**63), "9999999999999999999", {"u64": str(2**63)}])
+def test_an_integer_of_fewer_bits_keeps_to_them_however_it_is_written(plain: Any) -> None:
+    form = U64(most=2**63 - 1)
+
+    with pytest.raises(MalformedMessage, match="from 0 to 9223372036854775807"):
+        form.value(plain)
+    assert form.value(str(2**63 - 1)) == 2**63 - 1

@@ -69,7 +69,7 @@ class Status(Enum):
 
 
 #: Who is pinged, relayed by, and told. [SA-27]
-LIVE: Final = frozenset({Status.JOINING, Status.NORMAL, Status.SUSPICIOUS})
+LIVE: Final = (Status.JOINING, Status.NORMAL, Status.SUSPICIOUS)
 
 
 class Exchange(Enum):

@@ -143,6 +143,8 @@ def asked(state: State, command: Command) -> Next:
 
 def told(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
     """A step, with what subscribers are told of it at its end. [S-56, S-57, SA-40]"""
+    if not (before.node_subscriptions or before.cluster_subscriptions):
+        return Step(after, effects)
     notices: list[Effect] = []
     for node, kind in changes(before, after):
         if (node, kind) in before.node_subscriptions:
