@@ -44,7 +44,7 @@ class Mistakes:
 
 def _defined_in(name: str) -> Iterator[type[Variant]]:
     for thing in vars(import_module(name)).values():
-        if inspect.isclass(thing) and issubclass(thing, Variant) and thing.__module__ == name:
+        if inspect.isclass(thing) and issubclass(thing, Variant) and thing.__module__ == name and thing.__name__[0] != "_":
             yield thing
 
 

@@ -1,0 +1,473 @@
+"""Mistakes in what is believed of other nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.wrong_swim import CLAIMED, IS_PAST, MERGED, ON_VECTOR, Wrong
+
+from peerproof.spec.core import Pick, Received, Step
+from peerproof.spec.swim import table, transitions
+from peerproof.spec.swim.gossip import with_row
+from peerproof.spec.swim.messages import (
+    Ack,
+    AntiEntropy,
+    Dead,
+    Incarnation,
+    Joining,
+    Leave,
+    Normal,
+    Payload,
+    Ping,
+    Suspicious,
+    Vector,
+)
+from peerproof.spec.swim.state import Row, State, Status
+from peerproof.spec.swim.table import Claim
+
+APPLIED = transitions.applied
+OF_SENDER = transitions.of_sender  # type: ignore[attr-defined]  # the name that is replaced there
+WITH_MEMBER = transitions.with_member
+
+
+def merging(accepts: Callable[[Row, Claim], bool]) -> dict[str, Any]:
+    """What is replaced for a merge that takes less."""
+    return {"gossip.merged": lambda row, claim: MERGED(row, claim) if accepts(row, claim) else row}
+
+
+def keyed(key: Callable[[Status, Incarnation], Any]) -> dict[str, Any]:
+    """What is replaced for another order of claims."""
+    return {"table.key": key}
+
+
+class TxBeforeRestart(Wrong):
+    """Compares tx first."""
+
+    instead: ClassVar = {
+        **keyed(lambda status, said: (said.tx, status is Status.LEAVE, said.restart, table.RANK[status])),
+        "transitions.is_past": lambda state, message: (
+            message.sender in state.rows and message.incarnation[::-1] < state.rows[message.sender].incarnation[::-1]
+        ),
+    }
+
+
+class LeaveIsLikeDeath(Wrong):
+    """Lets a larger tx bring back who has left."""
+
+    instead: ClassVar = keyed(lambda status, said: (*said, 4 if status is Status.LEAVE else table.RANK[status]))
+
+
+class LeaveIsForEver(Wrong):
+    """Lets nothing bring back who has left."""
+
+    instead: ClassVar = merging(lambda row, _: row.status is not Status.LEAVE)
+
+
+class LeaveNeedsItsTx(Wrong):
+    """Ignores a leave that is not newer."""
+
+    instead: ClassVar = merging(lambda row, claim: claim.status is not Status.LEAVE or claim.incarnation >= row.incarnation)
+
+
+class DeathIsFinal(Wrong):
+    """Lets nothing but a restart bring a dead node back."""
+
+    instead: ClassVar = merging(
+        lambda row, claim: row.status is not Status.DEAD or claim.incarnation.restart > row.incarnation.restart
+    )
+
+
+class SuspicionIsSticky(Wrong):
+    """Lets nothing but death or a restart end suspicion."""
+
+    instead: ClassVar = merging(
+        lambda row, claim: (
+            row.status is not Status.SUSPICIOUS
+            or claim.status in (Status.SUSPICIOUS, Status.DEAD, Status.LEAVE)
+            or claim.incarnation.restart > row.incarnation.restart
+        )
+    )
+
+
+class TheBetterCounts(Wrong):
+    """At one incarnation believes the better of two claims."""
+
+    instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx, -table.RANK[status]))
+
+
+class TheFirstCounts(Wrong):
+    """At one incarnation believes what came first."""
+
+    instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx))
+
+
+def _overwritten(state: State, message: Ping | Ack, vector: Vector) -> State:
+    if isinstance(vector, (Normal, Suspicious, Dead)) and vector.incarnation is None and vector.node in state.rows:
+        row = state.rows[vector.node]
+        return with_row(state, vector.node, replace(row, status=table.GIVES[type(vector)]))
+    return ON_VECTOR(state, message, vector)
+
+
+class OverwritesWithoutIncarnation(Wrong):
+    """Believes whatever comes without an incarnation."""
+
+    instead: ClassVar = {"transitions.on_vector": _overwritten}
+
+
+class NeedsAnIncarnation(Wrong):
+    """Believes nothing that comes without an incarnation."""
+
+    instead: ClassVar = {
+        "transitions.on_vector": lambda state, message, vector: (
+            state
+            if isinstance(vector, (Normal, Suspicious, Dead)) and not vector.incarnation
+            else ON_VECTOR(state, message, vector)
+        )
+    }
+
+
+def headers(status: Callable[[Row, Incarnation], Status]) -> dict[str, Any]:
+    """What is replaced for another meaning of headers."""
+    return {
+        "transitions.of_sender": lambda state, node, said: OF_SENDER(state, node, said)._replace(
+            status=status(state.rows[node], said)
+        )
+    }
+
+
+class HeaderEndsJoining(Wrong):
+    """Takes every header for a sign that its sender is normal."""
+
+    instead: ClassVar = headers(lambda row, _: Status.LEAVE if row.status is Status.LEAVE else Status.NORMAL)
+
+
+class HeaderKeepsJoining(Wrong):
+    """Leaves who is joining joining, over restarts too."""
+
+    instead: ClassVar = headers(lambda row, _: row.status if row.status in (Status.JOINING, Status.LEAVE) else Status.NORMAL)
+
+
+class HeaderKeepsStatus(Wrong):
+    """Takes a header for news of tx, not of status."""
+
+    instead: ClassVar = headers(lambda row, _: row.status)
+
+
+class HeaderBringsBackWhoLeft(Wrong):
+    """Takes the next message of a node that has left for its return."""
+
+    instead: ClassVar = {
+        **headers(lambda row, _: Status.JOINING if row.status is Status.JOINING else Status.NORMAL),
+        **keyed(lambda status, said: (*said, table.RANK[status])),
+    }
+
+
+def _header_too(state: State, message: Ping | Ack) -> State:
+    if message.sender in state.rows:
+        state = CLAIMED(state, OF_SENDER(state, message.sender, message.incarnation))
+    return APPLIED(state, message)
+
+
+class HeaderAndJoining(Wrong):
+    """Merges the header of a message with a joining too."""
+
+    instead: ClassVar = {"transitions.applied": _header_too}
+
+
+def _backwards(state: State, message: Ping | Ack) -> State:
+    return APPLIED(state, replace(message, vectors=message.vectors[::-1]))
+
+
+class VectorsBackwards(Wrong):
+    """Applies the last vector first."""
+
+    instead: ClassVar = {"transitions.applied": _backwards}
+
+
+def _header_comes_last(state: State, message: Ping | Ack) -> State:
+    if message.sender not in state.rows:
+        return APPLIED(state, message)
+    for vector in message.vectors:
+        state = ON_VECTOR(state, message, vector)
+    return APPLIED(state, replace(message, vectors=tuple(v for v in message.vectors if isinstance(v, Payload))))
+
+
+class HeaderComesLast(Wrong):
+    """Applies the vectors first and the header then."""
+
+    instead: ClassVar = {"transitions.applied": _header_comes_last}
+
+
+class AcksBringNoNews(Wrong):
+    """Takes of an ack only that its sender is there."""
+
+    instead: ClassVar = {
+        "transitions.applied": lambda state, message: APPLIED(
+            state, replace(message, vectors=()) if isinstance(message, Ack) else message
+        )
+    }
+
+
+class KeepsAddresses(Wrong):
+    """Does not take over the address of a node that it knows."""
+
+    instead: ClassVar = {"gossip.merged": lambda row, claim: MERGED(row, claim._replace(place=None))}
+
+
+class TakesAnyAddress(Wrong):
+    """Takes over an address from whatever comes."""
+
+    instead: ClassVar = {
+        "gossip.merged": lambda row, claim: (
+            replace(MERGED(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else MERGED(row, claim)
+        )
+    }
+
+
+class TakesAddressesFromDatagrams(Wrong):
+    """Sends pings to where the last datagram came from."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Changes the row."""
+        step = super().step(state, event, pick)
+        sender = getattr(event.message, "sender", None) if isinstance(event, Received) else None
+        if sender is None or sender not in step.state.rows:
+            return step
+        host, _, port = event.sender.rpartition(":")
+        row = replace(step.state.rows[sender], host=host, port=int(port))
+        return step._replace(state=with_row(step.state, sender, row))
+
+
+def _row_of_anything(state: State, message: Ping | Ack, vector: Vector) -> State:
+    node = getattr(vector, "node", None)
+    if node is not None and node != state.uuid and node not in state.rows and not isinstance(vector, Joining):
+        state = with_row(state, node, Row("", 0, Status.JOINING, Incarnation(0, 0)))
+    return ON_VECTOR(state, message, vector)
+
+
+class AnyEventMakesARow(Wrong):
+    """Makes a row of a node that it only hears of."""
+
+    instead: ClassVar = {"transitions.on_vector": _row_of_anything}
+
+
+def _stranger_applied(state: State, message: Ping | Ack) -> State:
+    if message.sender not in state.rows and message.sender != state.uuid:
+        state = with_row(state, message.sender, Row("", 0, Status.NORMAL, message.incarnation))
+    return APPLIED(state, message)
+
+
+class StrangersGetRows(Wrong):
+    """Makes a row of whoever sends a message."""
+
+    instead: ClassVar = {"transitions.applied": _stranger_applied}
+
+
+def _stranger_believed(state: State, message: Ping | Ack) -> State:
+    if message.sender not in state.rows:
+        for vector in message.vectors:
+            if not isinstance(vector, Payload):
+                state = ON_VECTOR(state, message, vector)
+        return state
+    return APPLIED(state, message)
+
+
+class StrangersAreBelieved(Wrong):
+    """Applies what an unknown sender says of others."""
+
+    instead: ClassVar = {"transitions.applied": _stranger_believed}
+
+
+class OtherTargetsCount(Wrong):
+    """Does not look at the target of a message."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Takes it for its own."""
+        if isinstance(event, Received) and isinstance(event.message, (Ping, Ack)):
+            event = replace(event, message=replace(event.message, target=state.uuid))
+        return super().step(state, event, pick)
+
+
+class EqualIsPast(Wrong):
+    """Takes the incarnation that it knows for one of the past."""
+
+    instead: ClassVar = {
+        "transitions.is_past": lambda state, message: (
+            message.sender in state.rows and message.incarnation <= state.rows[message.sender].incarnation
+        )
+    }
+
+
+class AcksAreNeverPast(Wrong):
+    """Looks at the incarnation of pings only."""
+
+    instead: ClassVar = {"transitions.is_past": lambda state, message: isinstance(message, Ping) and IS_PAST(state, message)}
+
+
+class NothingIsPast(Wrong):
+    """Accepts every message, and takes of it what is newer."""
+
+    instead: ClassVar = {"transitions.is_past": lambda *_: False}
+
+
+class JoiningIsNeverPast(Wrong):
+    """Accepts a message of the past that wants to join."""
+
+    instead: ClassVar = {
+        "transitions.is_past": lambda state, message: (
+            IS_PAST(state, message) and not any(isinstance(vector, Joining) for vector in message.vectors)
+        )
+    }
+
+
+class AntiEntropyAtEqual(Wrong):
+    """Merges an entry of anti-entropy whatever its incarnation."""
+
+    instead: ClassVar = {
+        "transitions.with_member": lambda state, claim: (
+            with_row(
+                state,
+                claim.node,
+                replace(state.rows[claim.node], status=Status.NORMAL, host=claim.place[0], port=claim.place[1]),
+            )
+            if claim.node in state.rows and claim.incarnation == state.rows[claim.node].incarnation
+            else WITH_MEMBER(state, claim)
+        )
+    }
+
+
+class AntiEntropyForTheUnknownOnly(Wrong):
+    """Ignores entries about nodes that it knows."""
+
+    instead: ClassVar = {
+        "transitions.with_member": lambda state, claim: state if claim.node in state.rows else WITH_MEMBER(state, claim)
+    }
+
+
+def _anti_entropy_makes_joining(state: State, claim: Claim) -> State:
+    after = WITH_MEMBER(state, claim)
+    if claim.node in state.rows or claim.node not in after.rows:
+        return after
+    return with_row(after, claim.node, replace(after.rows[claim.node], status=Status.JOINING))
+
+
+class AntiEntropyMakesJoining(Wrong):
+    """Makes rows of anti-entropy that are joining."""
+
+    instead: ClassVar = {"transitions.with_member": _anti_entropy_makes_joining}
+
+
+def _anti_entropy_of_itself(state: State, claim: Claim) -> State:
+    if claim.node == state.uuid and claim.place:
+        return with_row(state, claim.node, Row(*claim.place, Status.NORMAL, claim.incarnation))
+    return WITH_MEMBER(state, claim)
+
+
+class AntiEntropyOfItself(Wrong):
+    """Makes a row of itself, if it is told so."""
+
+    instead: ClassVar = {"transitions.with_member": _anti_entropy_of_itself}
+
+
+class OneAntiEntropy(Wrong):
+    """Reads one vector of anti-entropy in a message."""
+
+    instead: ClassVar = {
+        "transitions.applied": lambda state, message: (
+            APPLIED(state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1]))
+            if sum(isinstance(v, AntiEntropy) for v in message.vectors) > 1
+            else APPLIED(state, message)
+        )
+    }
+
+
+def _payload_in_its_place(state: State, message: Ping | Ack) -> State:
+    first = tuple(v for v in message.vectors if isinstance(v, Payload))
+    if not first or message.sender not in state.rows:
+        return APPLIED(state, message)
+    at = message.vectors.index(first[0])
+    state = APPLIED(state, replace(message, vectors=message.vectors[: at + 1]))
+    return APPLIED(state, replace(message, vectors=message.vectors[at + 1 :]))
+
+
+class PayloadInItsPlace(Wrong):
+    """Applies a payload where it stands."""
+
+    instead: ClassVar = {"transitions.applied": _payload_in_its_place}
+
+
+class FirstPayloadCounts(Wrong):
+    """Takes the first of two payloads."""
+
+    instead: ClassVar = {
+        "transitions.applied": lambda state, message: APPLIED(
+            state,
+            replace(
+                message,
+                vectors=tuple(
+                    v
+                    for i, v in enumerate(message.vectors)
+                    if not isinstance(v, Payload) or not any(isinstance(o, Payload) for o in message.vectors[:i])
+                ),
+            ),
+        )
+    }
+
+
+def _payloads_are_merged(state: State, message: Ping | Ack) -> State:
+    after = APPLIED(state, message)
+    if message.sender not in state.rows or message.sender not in after.rows:
+        return after
+    old, new = state.rows[message.sender].payload, after.rows[message.sender].payload
+    if not old or not new or old == new:
+        return after
+    both = json.dumps(json.loads(old) | json.loads(new), separators=(",", ":"))
+    return with_row(after, message.sender, replace(after.rows[message.sender], payload=both))
+
+
+class PayloadsAreMerged(Wrong):
+    """Adds the entries of a payload to those that it has."""
+
+    instead: ClassVar = {"transitions.applied": _payloads_are_merged}
+
+
+class PayloadStaysForEver(Wrong):
+    """Keeps a payload over a restart that it hears of from others."""
+
+    instead: ClassVar = {"gossip.merged": lambda row, claim: replace(MERGED(row, claim), payload=row.payload)}
+
+
+class NoPayloads(Wrong):
+    """Keeps no payloads of others."""
+
+    instead: ClassVar = {
+        "transitions.applied": lambda state, message: APPLIED(
+            state, replace(message, vectors=tuple(v for v in message.vectors if not isinstance(v, Payload)))
+        )
+    }
+
+
+def _tells_each_change_told(before: State, after: State, effects: Any) -> Step[Any, Any]:
+    steps, TellsEachChange.seen = [*TellsEachChange.seen, (before, after)], []
+    told = [TOLD(one, other, ()).effects for one, other in steps]
+    return Step(after, (*effects, *(notice for notices in told for notice in notices)))
+
+
+def _tells_each_change_on_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
+    after = ON_VECTOR(state, message, vector)
+    if not isinstance(vector, (AntiEntropy, Joining, Leave)):
+        TellsEachChange.seen.append((state, after))
+    return after
+
+
+class TellsEachChange(Wrong):
+    """Tells subscribers of each vector, not of each datagram."""
+
+    seen: ClassVar[list[tuple[State, State]]] = []
+    instead: ClassVar = {"transitions.told": _tells_each_change_told, "transitions.on_vector": _tells_each_change_on_vector}
+
+
+TOLD = transitions.told

@@ -1,0 +1,447 @@
+"""Mistakes in what travels inside pings and acks: the queue, anti-entropy, the payload, and how much of it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.wrong_swim import CLAIMED, EVENTS, FANOUT, Wrong, fanout_by, queueing
+
+from peerproof.spec.core import NodeId, Pick, Received, Send, Step
+from peerproof.spec.swim import gossip, transitions
+from peerproof.spec.swim.gossip import Carries
+from peerproof.spec.swim.messages import Ack, AntiEntropy, ClusterEventVector, Dead, Member, Ping, Uuid, Vector
+from peerproof.spec.swim.state import Config, Queued, State, Status, active_size
+from peerproof.spec.swim.table import Claim, event
+
+DATAGRAM = gossip.datagram
+MEMBERS = gossip._members
+QUEUED = gossip.queued
+ROOM = gossip.Room  # type: ignore[attr-defined]  # the name that is replaced there
+WITH_MEMBER = transitions.with_member
+
+
+class FanoutRoundedDown(Wrong):
+    """Rounds the logarithm down."""
+
+    instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0)
+
+
+class FanoutOneMore(Wrong):
+    """Rounds the logarithm down and adds one."""
+
+    instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() if nodes > 1 else 0)
+
+
+class FanoutOfOthers(Wrong):
+    """Takes the logarithm of the number of the others."""
+
+    instead: ClassVar = fanout_by(lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0)
+
+
+class FanoutOfAll(Wrong):
+    """Tells everybody everything, and pings everybody each time."""
+
+    instead: ClassVar = fanout_by(lambda nodes: max(nodes - 1, 0))
+
+
+class EventsOnce(Wrong):
+    """Tells an event one node."""
+
+    instead: ClassVar = {"gossip.fanout": lambda _: 1}
+
+
+def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
+    """What is replaced to have another queue after a datagram, from that before it and that which is right."""
+
+    def events(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+        after, told = EVENTS(state, receiver, said, room)
+        return change(state, after, receiver), told
+
+    return {"gossip._events": events}
+
+
+def _told_to_all(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    _, told = EVENTS(state, receiver, said, room)
+    sent = [*told, *said]
+    queue = tuple(Queued(entry.event, entry.recipients | {receiver}) if entry.event in sent else entry for entry in state.queue)
+    return replace(state, queue=queue), told
+
+
+class NobodyIsEnough(Wrong):
+    """Never drops an event: it remembers who got it, and waits for the others."""
+
+    instead: ClassVar = {"gossip._events": _told_to_all}
+
+
+def _tells_twice(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    again = Uuid(f"again {sum(len(entry.recipients) for entry in state.queue)}")
+    return EVENTS(state, again, said, room) if receiver else (state, [])
+
+
+class TellsTwice(Wrong):
+    """Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out."""
+
+    instead: ClassVar = {"gossip._events": _tells_twice}
+
+
+class CountsTheSubject(Wrong):
+    """Counts the node that an event is about among those that were told."""
+
+    instead: ClassVar = telling(
+        lambda _, after, __: replace(
+            after,
+            queue=tuple(entry for entry in after.queue if len(entry.recipients) < FANOUT(active_size(after))),
+        )
+    )
+
+
+def _tells_not_the_subject(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    mine = tuple(entry for entry in state.queue if entry.event.node == receiver)
+    others = replace(state, queue=tuple(entry for entry in state.queue if entry.event.node != receiver))
+    after, told = EVENTS(others, receiver, said, room)
+    return replace(after, queue=(*mine, *after.queue)), told
+
+
+class TellsNotTheSubject(Wrong):
+    """Tells a node nothing of itself."""
+
+    instead: ClassVar = {"gossip._events": _tells_not_the_subject}
+
+
+class TellsNotTheTeller(Wrong):
+    """Tells nobody what that one has just told it."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Takes the events out of the answer."""
+        step = super().step(state, event, pick)
+        if not isinstance(event, Received) or not isinstance(event.message, Ping):
+            return step
+        heard = {type(v): v.node for v in event.message.vectors if hasattr(v, "node") and v.node != event.message.sender}
+        return step._replace(effects=tuple(_without(effect, event.sender, heard) for effect in step.effects))
+
+
+def _without(effect: Any, receiver: NodeId, heard: dict[type[Any], Uuid]) -> Any:
+    if not isinstance(effect, Send) or effect.to != receiver or not isinstance(effect.message, Ack):
+        return effect
+    if any(isinstance(v, Dead) and v.node == effect.message.target for v in effect.message.vectors):
+        return effect
+    kept = tuple(v for v in effect.message.vectors if heard.get(type(v)) != getattr(v, "node", None))
+    return replace(effect, message=replace(effect.message, vectors=kept))
+
+
+def _in_place(state: State, said: ClusterEventVector) -> State:
+    if not any(entry.event.node == said.node for entry in state.queue):
+        return QUEUED(state, said)
+    queue = tuple(Queued(said, frozenset()) if e.event.node == said.node else e for e in state.queue)
+    return replace(state, queue=queue)
+
+
+class NewerKeepsItsPlace(Wrong):
+    """Puts a newer event about a node where the older one was."""
+
+    instead: ClassVar = queueing(_in_place)
+
+
+def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State:
+    had = next((entry.recipients for entry in state.queue if entry.event.node == said.node), frozenset[Uuid]())
+    after = QUEUED(state, said)
+    return replace(after, queue=(*after.queue[:-1], Queued(said, had)))
+
+
+class NewerKeepsItsRecipients(Wrong):
+    """Takes those who got the older event about a node for having got the newer."""
+
+    instead: ClassVar = queueing(_newer_keeps_its_recipients)
+
+
+def _newest_first(state: State, said: ClusterEventVector) -> State:
+    after = QUEUED(state, said)
+    return replace(after, queue=(after.queue[-1], *after.queue[:-1]))
+
+
+class NewestFirst(Wrong):
+    """Sends the event first that came last."""
+
+    instead: ClassVar = queueing(_newest_first)
+
+
+class OlderStays(Wrong):
+    """Does not queue an event about a node of which one is queued."""
+
+    instead: ClassVar = queueing(
+        lambda state, said: state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
+    )
+
+
+def _news(state: State, claim: Claim) -> State:
+    after = CLAIMED(state, claim)
+    row = after.rows[claim.node]
+    if row is state.rows[claim.node]:
+        return after
+    return QUEUED(after, event(claim.node, row, emit_incarnation=after.config.emit_incarnation))
+
+
+class EachTxIsNews(Wrong):
+    """Queues an event for every change of a row."""
+
+    instead: ClassVar = {f"{module}.claimed": _news for module in ("transitions", "detector", "commands")}
+
+
+def _restart_is_no_news(state: State, claim: Claim) -> State:
+    after = CLAIMED(state, claim)
+    same = after.rows[claim.node].status is state.rows[claim.node].status
+    return replace(after, queue=state.queue) if same else after
+
+
+class RestartIsNoNews(Wrong):
+    """Queues changes of status only."""
+
+    instead: ClassVar = {f"{module}.claimed": _restart_is_no_news for module in ("transitions", "detector", "commands")}
+
+
+def _anti_entropy_is_news(state: State, claim: Claim) -> State:
+    after = WITH_MEMBER(state, claim)
+    new = claim.node in after.rows and claim.node not in state.rows
+    return QUEUED(after, event(claim.node, after.rows[claim.node], emit_incarnation=False)) if new else after
+
+
+class AntiEntropyIsNews(Wrong):
+    """Queues the rows that anti-entropy makes."""
+
+    instead: ClassVar = {"transitions.with_member": _anti_entropy_is_news}
+
+
+class JoiningIsNoNews(Wrong):
+    """Does not tell others of who is joining."""
+
+    instead: ClassVar = {"transitions.queued": lambda state, _: state}
+
+
+class IncarnationsAlways(Wrong):
+    """Sends all events with an incarnation."""
+
+    instead: ClassVar = {
+        f"{module}.event": lambda node, row, **_: event(node, row, emit_incarnation=True) for module in ("gossip", "transitions")
+    }
+
+
+class IncarnationsNever(Wrong):
+    """Sends events without an incarnation, also where they should have one."""
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """Forgets the option."""
+        return super().initial(self_id, replace(config, emit_incarnation=False))
+
+
+def datagrams(carries: Callable[[Carries, bool], Carries]) -> dict[str, Any]:
+    """What is replaced for datagrams that carry something else: what is right, and whether it is a ping."""
+
+    def datagram(state: State, to: Any, header: Any, first: Any, right: Carries, pick: Pick) -> Any:
+        is_ping = isinstance(header(state.incarnation, ()), Ping)
+        return DATAGRAM(state, to, header, first, carries(right, is_ping), pick)
+
+    return {f"{module}.datagram": datagram for module in ("gossip", "transitions")}
+
+
+class NoEventsInAcks(Wrong):
+    """Has news in pings only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right if is_ping else right._replace(events=False))
+
+
+class NoEventsInPings(Wrong):
+    """Has news in acks only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right._replace(events=False) if is_ping else right)
+
+
+class NoMembersInAcks(Wrong):
+    """Has anti-entropy in pings only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right if is_ping else right._replace(members=False))
+
+
+class PayloadInAcks(Wrong):
+    """Has the payload in acks too."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(payload=right.events))
+
+
+class NoPayloadSent(Wrong):
+    """Never sends its payload."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(payload=False))
+
+
+class EverythingEverywhere(Wrong):
+    """Puts all that it has into every datagram."""
+
+    instead: ClassVar = datagrams(lambda _right, is_ping: Carries(events=True, members=True, payload=is_ping))
+
+
+class AlwaysTagged(Wrong):
+    """Writes anti-entropy with its keyword in the first answer too."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(tagged=True))
+
+
+class NeverTagged(Wrong):
+    """Writes anti-entropy without its keyword everywhere."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(tagged=False))
+
+
+class EventsInTheFirstAnswer(Wrong):
+    """Puts the queue into the first answer to a joiner too."""
+
+    instead: ClassVar = {"gossip.WELCOME": Carries(events=True, members=True, tagged=False)}
+
+
+class NoMembersInTheFirstAnswer(Wrong):
+    """Tells a joiner of nobody but itself."""
+
+    instead: ClassVar = {"gossip.WELCOME": Carries()}
+
+
+class EmptyPayloadIsSent(Wrong):
+    """Sends its payload also if it is empty."""
+
+    instead: ClassVar = {"gossip.EMPTY_PAYLOAD": ""}
+
+
+def reordered(order: Callable[[Vector], int]) -> Any:
+    """A step whose messages have their vectors in another order."""
+
+    def step(self: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        right = Wrong.step(self, state, event, pick)
+        return right._replace(
+            effects=tuple(
+                replace(e, message=replace(e.message, vectors=tuple(sorted(e.message.vectors, key=order))))
+                if isinstance(e, Send) and isinstance(e.message, (Ping, Ack))
+                else e
+                for e in right.effects
+            )
+        )
+
+    return step
+
+
+class MembersFirst(Wrong):
+    """Puts anti-entropy in front of the events."""
+
+    step = reordered(lambda vector: not isinstance(vector, AntiEntropy))
+
+
+class PayloadFirst(Wrong):
+    """Puts the payload in front of everything else."""
+
+    step = reordered(lambda vector: type(vector).__name__ != "Payload")
+
+
+def members(among: Callable[[State, Uuid], list[Uuid]], most: Callable[[int], int] = lambda size: size) -> dict[str, Any]:
+    """What is replaced for anti-entropy of others, or of more."""
+
+    def picked(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+        nodes = among(state, receiver)
+        if not nodes or not most(state.config.ae_size):
+            return None
+        chosen = [Uuid(str(node)) for node in pick("anti-entropy", nodes, most(state.config.ae_size))]
+        rows = [(node, state.rows[node]) for node in chosen]
+        told = AntiEntropy(tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in rows), tagged)
+        return told if room.takes(told) else None
+
+    return {"gossip._members": picked}
+
+
+class MembersWithTheReceiver(Wrong):
+    """Tells nodes of themselves."""
+
+    instead: ClassVar = members(lambda state, _: state.live)
+
+
+class MembersThatAreNormal(Wrong):
+    """Tells of normal nodes only."""
+
+    instead: ClassVar = members(
+        lambda state, receiver: [n for n in state.live if n != receiver and state.rows[n].status is Status.NORMAL]
+    )
+
+
+class AllMembers(Wrong):
+    """Tells of all nodes, however many are configured."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver], lambda size: 99 if size else 0)
+
+
+class OneMember(Wrong):
+    """Tells of one node, however many are configured."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver], lambda size: min(size, 1))
+
+
+class MembersAllOrNothing(Wrong):
+    """Leaves anti-entropy out if not all of it fits."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver])
+
+
+def _members_sorted(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    told = MEMBERS(state, receiver, pick, tagged=tagged, room=room)
+    return told and replace(told, members=tuple(sorted(told.members, key=lambda member: member.uuid)))
+
+
+class MembersSorted(Wrong):
+    """Puts anti-entropy into the order of ids."""
+
+    instead: ClassVar = {"gossip._members": _members_sorted}
+
+
+class EmptyAntiEntropy(Wrong):
+    """Sends anti-entropy of nobody."""
+
+    instead: ClassVar = {
+        "gossip._members": lambda state, receiver, pick, *, tagged, room: (
+            MEMBERS(state, receiver, pick, tagged=tagged, room=room) or AntiEntropy((), tagged) if state.config.ae_size else None
+        )
+    }
+
+
+def limited(limit: Callable[[int], int]) -> dict[str, Any]:
+    """What is replaced for another limit."""
+    return {"gossip.Room": lambda message, most: ROOM(message, limit(most))}
+
+
+class LimitIsExclusive(Wrong):
+    """Stays below the limit."""
+
+    instead: ClassVar = limited(lambda most: most - 1)
+
+
+class NoLimit(Wrong):
+    """Makes datagrams of any size."""
+
+    instead: ClassVar = limited(lambda _: 2**20)
+
+
+class LimitCountsVectorsOnly(Wrong):
+    """Forgets the header when it counts the bytes."""
+
+    instead: ClassVar = limited(lambda most: most + 59)
+
+
+def _small_events_overtake(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    told: list[Vector] = []
+    queue: list[Queued] = []
+    for entry in state.queue:
+        after, one = EVENTS(replace(state, queue=(entry,)), receiver, said, room)
+        told += one
+        queue += after.queue
+    return replace(state, queue=tuple(queue)), told
+
+
+class SmallEventsOvertake(Wrong):
+    """Sends whatever event still fits."""
+
+    instead: ClassVar = {"gossip._events": _small_events_overtake}
