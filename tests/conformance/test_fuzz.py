@@ -177,7 +177,7 @@ def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_event
     ids=lambda implementation: implementation.__name__,
 )
 def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:
-    finding = found(campaign(implementation), "ci", seeds=4)
+    finding = found(campaign(implementation), "ci", seeds=12)
 
     assert finding.again
     assert len(finding.story) <= 25

@@ -1,0 +1,227 @@
+"""Mistakes about what travels in a datagram, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes_swim.queue import DATAGRAM, MEMBERS, ROOM
+from tests.conformance.wrong_swim import EVENTS, Wrong
+
+from peerproof.spec.core import Pick, Send, Step
+from peerproof.spec.swim.gossip import Carries
+from peerproof.spec.swim.messages import Ack, AntiEntropy, Member, Ping, Uuid, Vector
+from peerproof.spec.swim.state import Queued, State, Status
+
+
+def datagrams(carries: Callable[[Carries, bool], Carries]) -> dict[str, Any]:
+    """What is replaced for datagrams that carry something else: what is right, and whether it is a ping."""
+
+    def datagram(state: State, to: Any, header: Any, first: Any, right: Carries, pick: Pick) -> Any:
+        is_ping = isinstance(header(state.incarnation, ()), Ping)
+        return DATAGRAM(state, to, header, first, carries(right, is_ping), pick)
+
+    return {f"{module}.datagram": datagram for module in ("gossip", "transitions")}
+
+
+class NoEventsInAcks(Wrong):
+    """Has news in pings only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right if is_ping else right._replace(events=False))
+
+
+class NoEventsInPings(Wrong):
+    """Has news in acks only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right._replace(events=False) if is_ping else right)
+
+
+class NoMembersInAcks(Wrong):
+    """Has anti-entropy in pings only."""
+
+    instead: ClassVar = datagrams(lambda right, is_ping: right if is_ping else right._replace(members=False))
+
+
+class PayloadInAcks(Wrong):
+    """Has the payload in acks too."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(payload=right.events))
+
+
+class NoPayloadSent(Wrong):
+    """Never sends its payload."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(payload=False))
+
+
+class EverythingEverywhere(Wrong):
+    """Puts all that it has into every datagram."""
+
+    instead: ClassVar = datagrams(lambda _right, is_ping: Carries(events=True, members=True, payload=is_ping))
+
+
+class AlwaysTagged(Wrong):
+    """Writes anti-entropy with its keyword in the first answer too."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(tagged=True))
+
+
+class NeverTagged(Wrong):
+    """Writes anti-entropy without its keyword everywhere."""
+
+    instead: ClassVar = datagrams(lambda right, _: right._replace(tagged=False))
+
+
+class EventsInTheFirstAnswer(Wrong):
+    """Puts the queue into the first answer to a joiner too."""
+
+    instead: ClassVar = {"gossip.WELCOME": Carries(events=True, members=True, tagged=False)}
+
+
+class NoMembersInTheFirstAnswer(Wrong):
+    """Tells a joiner of nobody but itself."""
+
+    instead: ClassVar = {"gossip.WELCOME": Carries()}
+
+
+class EmptyPayloadIsSent(Wrong):
+    """Sends its payload also if it is empty."""
+
+    instead: ClassVar = {"gossip.EMPTY_PAYLOAD": ""}
+
+
+def reordered(order: Callable[[Vector], int]) -> Any:
+    """A step whose messages have their vectors in another order."""
+
+    def step(self: Any, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        right = Wrong.step(self, state, event, pick)
+        return right._replace(
+            effects=tuple(
+                replace(e, message=replace(e.message, vectors=tuple(sorted(e.message.vectors, key=order))))
+                if isinstance(e, Send) and isinstance(e.message, (Ping, Ack))
+                else e
+                for e in right.effects
+            )
+        )
+
+    return step
+
+
+class MembersFirst(Wrong):
+    """Puts anti-entropy in front of the events."""
+
+    step = reordered(lambda vector: not isinstance(vector, AntiEntropy))
+
+
+class PayloadFirst(Wrong):
+    """Puts the payload in front of everything else."""
+
+    step = reordered(lambda vector: type(vector).__name__ != "Payload")
+
+
+def members(among: Callable[[State, Uuid], list[Uuid]], most: Callable[[int], int] = lambda size: size) -> dict[str, Any]:
+    """What is replaced for anti-entropy of others, or of more."""
+
+    def picked(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+        nodes = among(state, receiver)
+        if not nodes or not most(state.config.ae_size):
+            return None
+        chosen = [Uuid(str(node)) for node in pick("anti-entropy", nodes, most(state.config.ae_size))]
+        rows = [(node, state.rows[node]) for node in chosen]
+        told = AntiEntropy(tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in rows), tagged)
+        return told if room.takes(told) else None
+
+    return {"gossip._members": picked}
+
+
+class MembersWithTheReceiver(Wrong):
+    """Tells nodes of themselves."""
+
+    instead: ClassVar = members(lambda state, _: state.live)
+
+
+class MembersThatAreNormal(Wrong):
+    """Tells of normal nodes only."""
+
+    instead: ClassVar = members(
+        lambda state, receiver: [n for n in state.live if n != receiver and state.rows[n].status is Status.NORMAL]
+    )
+
+
+class AllMembers(Wrong):
+    """Tells of all nodes, however many are configured."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver], lambda size: 99 if size else 0)
+
+
+class OneMember(Wrong):
+    """Tells of one node, however many are configured."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver], lambda size: min(size, 1))
+
+
+class MembersAllOrNothing(Wrong):
+    """Leaves anti-entropy out if not all of it fits."""
+
+    instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver])
+
+
+def _members_sorted(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    told = MEMBERS(state, receiver, pick, tagged=tagged, room=room)
+    return told and replace(told, members=tuple(sorted(told.members, key=lambda member: member.uuid)))
+
+
+class MembersSorted(Wrong):
+    """Puts anti-entropy into the order of ids."""
+
+    instead: ClassVar = {"gossip._members": _members_sorted}
+
+
+class EmptyAntiEntropy(Wrong):
+    """Sends anti-entropy of nobody."""
+
+    instead: ClassVar = {
+        "gossip._members": lambda state, receiver, pick, *, tagged, room: (
+            MEMBERS(state, receiver, pick, tagged=tagged, room=room) or AntiEntropy((), tagged) if state.config.ae_size else None
+        )
+    }
+
+
+def limited(limit: Callable[[int], int]) -> dict[str, Any]:
+    """What is replaced for another limit."""
+    return {"gossip.Room": lambda message, most: ROOM(message, limit(most))}
+
+
+class LimitIsExclusive(Wrong):
+    """Stays below the limit."""
+
+    instead: ClassVar = limited(lambda most: most - 1)
+
+
+class NoLimit(Wrong):
+    """Makes datagrams of any size."""
+
+    instead: ClassVar = limited(lambda _: 2**20)
+
+
+class LimitCountsVectorsOnly(Wrong):
+    """Forgets the header when it counts the bytes."""
+
+    instead: ClassVar = limited(lambda most: most + 59)
+
+
+def _small_events_overtake(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    told: list[Vector] = []
+    queue: list[Queued] = []
+    for entry in state.queue:
+        after, one = EVENTS(replace(state, queue=(entry,)), receiver, said, room)
+        told += one
+        queue += after.queue
+    return replace(state, queue=tuple(queue)), told
+
+
+class SmallEventsOvertake(Wrong):
+    """Sends whatever event still fits."""
+
+    instead: ClassVar = {"gossip._events": _small_events_overtake}
