@@ -58,12 +58,11 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             f"org.apache.spark.deploy.{role}",
             *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0", *arguments),
         ]
-        quick = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
         environment = os.environ | {
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": quick,
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         with log.open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)

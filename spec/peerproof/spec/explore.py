@@ -85,8 +85,7 @@ def explore(
     chosen = tuple(p for p in properties if p.when == "always")
     of_clusters = tuple(p for p in chosen if p.of == "cluster")
     exploration, level = _begun(model, chosen, digest=digest)
-    kept = Checkpoint(checkpoint, exploration, chosen) if checkpoint else None
-    if kept:
+    if kept := Checkpoint(checkpoint, exploration, chosen) if checkpoint else None:
         level = kept.restore(level)
     expand: Callable[[list[World]], list[World]] = partial(_expand_here, exploration, of_clusters, visit, progress)
     with ExitStack() as stack:
