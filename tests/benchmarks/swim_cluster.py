@@ -11,8 +11,8 @@ as long as the half of it: with 256 nodes minutes, with 1,024 hours.
 Beside the time to the first ping of the crashed node stands what Das, Gupta and Motivala expect of random probing with as many
 pings in a period, 1/(1-e^-f); with one ping, as in their paper, that is e/(e-1) = 1.58 periods, whatever the size. Here a
 ping that is not answered is held against nobody before the round closes, and it takes two such rounds to suspect somebody and
-two more to find it dead. So the paper's constant holds in rounds: between one and two to the first suspicion, sooner where among many
-nodes one had just lost an ack of it, and between three and five to the death; in quanta these grow as N/log N.
+two more to find it dead. So the paper's constant holds in rounds: between one and two to the first suspicion, sooner where
+among many nodes one had just lost an ack of it, and between three and five to the death; in quanta these grow as N/log N.
 
 A node's load is what it sends, pings and acks: of both as many as its fanout, so that per node and quantum it grows as log N,
 and divided by that it is flat.
