@@ -236,13 +236,20 @@ class Score(NamedTuple):
     at_least: int
 
 
+#: The modules of mistakes that the models of a protocol can know of. Malformed datagrams are in none.
+MODULES: Final = {
+    "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
+    "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
+}
+
+
 def score(protocol: str) -> Score:
     """Enough of the vectors to show it, so that it does not take long."""
-    if protocol == "scuttlebutt":  # neither a failure detector nor malformed datagrams are in its models
-        found = Mistakes(wrong.Wrong, wrong.DIVERGENCES, "tests.conformance.mistakes", ("packing", "answers", "store", "rounds"))
+    modules = MODULES[protocol]
+    if protocol == "scuttlebutt":
+        found = Mistakes(wrong.Wrong, wrong.DIVERGENCES, "tests.conformance.mistakes", modules)
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 60)
-    # Nor are they in those of SWIM, nor how Transit is written; and nobody is called dead in a graph that is small enough.
-    found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", ())
+    found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
     some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from tests.conformance import wrong
+from tests.conformance import wrong, wrong_swim
 from tests.conformance.catching import Mistakes, failed, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -18,7 +18,14 @@ SCUTTLEBUTT: Final = Mistakes(
     ("wire", "packing", "answers", "store", "rounds", "detector"),
 )
 
-PROTOCOLS: Final = (SCUTTLEBUTT,)
+SWIM: Final = Mistakes(
+    wrong_swim.Wrong,
+    wrong_swim.DIVERGENCES,
+    "tests.conformance.mistakes_swim",
+    ("answers", "beliefs", "carrying", "hearsay", "introductions", "lenient", "naive", "queue", "transit"),
+)
+
+PROTOCOLS: Final = (SCUTTLEBUTT, SWIM)
 
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
 

@@ -19,6 +19,7 @@ from peerproof.tla.tools import Tools
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
 MODELS = models()
+PROTOCOLS = sorted({model.protocol for model in MODELS})
 HOLDING = [model for model in MODELS if model.verdict == "success"]
 FAILING = [model for model in MODELS if model.verdict != "success"]
 BY_TLC = [model for model in MODELS if model.by == "tlc"]
@@ -62,26 +63,34 @@ def test_model_that_fails_has_its_counterexample(model: Model) -> None:
     assert trace["#meta"]["configuration"] == model.configuration.name
 
 
-@pytest.mark.parametrize("configuration", configurations("scuttlebutt").values(), ids=lambda configuration: configuration.name)
+@pytest.mark.parametrize(
+    "configuration",
+    [configuration for protocol in PROTOCOLS for configuration in configurations(protocol).values()],
+    ids=lambda configuration: f"{configuration.protocol}-{configuration.name}",
+)
 def test_edges_are_those_of_all_actions(configuration: manifest.Configuration) -> None:
     """Where the graph of the configuration is explored at all."""
     expected = configuration.expected
-    used = any(model.configuration.name == configuration.name and model.is_whole_graph for model in MODELS)
+    used = any(
+        (model.protocol, model.configuration.name) == (configuration.protocol, configuration.name) and model.is_whole_graph
+        for model in MODELS
+    )
 
     assert bool(expected) == used
     if "actions" in expected:
         assert sum(expected["actions"].values()) == expected["generated"] - expected["initial"]
 
 
-def test_every_action_is_taken_in_some_configuration() -> None:
+@pytest.mark.parametrize(("protocol", "local"), [("scuttlebutt", {"Update", "Round"}), ("swim", {"Quantum", "Command"})])
+def test_every_action_is_taken_in_some_configuration(protocol: str, local: set[str]) -> None:
     taken = {
         name
-        for configuration in configurations("scuttlebutt").values()
+        for configuration in configurations(protocol).values()
         for name, count in configuration.expected.get("actions", {}).items()
         if count
     }
 
-    assert taken == {"Update", "Round", "Receive", "ReceiveAgain", "Lose", "Restart"}
+    assert taken == local | {"Receive", "ReceiveAgain", "Lose", "Restart"}
 
 
 def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
@@ -93,19 +102,28 @@ def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
         assert verdicts == {True, False}, item
 
 
-def test_cited_ids_are_in_the_clauses() -> None:
-    prose = (root().parent / "spec" / "scuttlebutt.md").read_text(encoding="utf-8")
-    known = set(re.findall(r"- \*\*(B[A-Z]?-\d+)\*\*", prose))
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_cited_ids_are_in_the_clauses(protocol: str) -> None:
+    prose = (root().parent / "spec" / f"{protocol}.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"- \*\*([A-Z]+-\d+)\*\*", prose))
 
-    assert {clause for model in MODELS for clause in model.clauses} <= known
+    assert {clause for model in models(protocol) for clause in model.clauses} <= known
 
 
-def test_what_never_happens_in_one_model_and_must_is_asked_of_each() -> None:
-    """Every `Never...` invariant of the module is a model that must fail."""
-    text = (root() / "scuttlebutt" / "MCScuttlebutt.tla").read_text(encoding="utf-8")
-    defined = set(re.findall(r"^(Never\w+) ==", text, re.MULTILINE)) - {"NeverGoesBack"}
+@pytest.mark.parametrize(
+    ("module", "of_steps"),
+    [
+        ("scuttlebutt/MCScuttlebutt", {"NeverGoesBack"}),
+        ("swim/MCSwim", {"NeverGoesBack", "NeverComesBack", "NeverLowers"}),
+    ],
+)
+def test_what_never_happens_in_one_model_and_must_is_asked_of_each(module: str, of_steps: set[str]) -> None:
+    """Every `Never...` invariant of the module is a model that must fail; those of steps must hold."""
+    text = (root() / f"{module}.tla").read_text(encoding="utf-8")
+    defined = set(re.findall(r"^(Never\w+) ==", text, re.MULTILINE)) - of_steps
+    protocol, _ = module.split("/")
 
-    assert defined == {model.violated for model in FAILING if model.name.startswith("sometimes-")}
+    assert defined == {m.violated for m in FAILING if m.name.startswith("sometimes-") and m.protocol == protocol}
 
 
 def test_tiny_holds_with_its_states_and_its_graph_has_its_edges(tools: Tools, tmp_path: Path) -> None:
@@ -237,6 +255,7 @@ def test_manifest_with_a_mistake_is_refused(
 
 
 def test_constants_are_written_as_tlc_reads_them() -> None:
-    assert manifest.tla([["a"], [], False, 3]) == '{{"a"}, {}, FALSE, 3}'
+    assert manifest.tla([[1, "leave", 2], False, 3]) == '{"1 leave 2", FALSE, 3}'
+    assert manifest.tla([]) == "{}"
     with pytest.raises(BadManifest, match=r"1\.5"):
         manifest.tla(1.5)

@@ -121,10 +121,11 @@ RecipientBound ==
 
 \* [SI-06]
 DeadOnlyAfterSuspicious ==
-    \A n \in Node : \A m \in DOMAIN table[n] :
-        LET closed == Closed(Local(n)).table[m] IN
-        closed.status = "dead" /\ table[n][m].status # "dead" =>
-            table[n][m].status = "suspicious" /\ table[n][m].asked /\ closed.indirect = 2
+    \A n \in Node :
+        LET closed == Closed(Local(n)).table IN
+        \A m \in DOMAIN table[n] :
+            closed[m].status = "dead" /\ table[n][m].status # "dead" =>
+                table[n][m].status = "suspicious" /\ table[n][m].asked /\ closed[m].indirect = 2
 
 \* [SI-09]
 IsolationQuiet ==

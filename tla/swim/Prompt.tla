@@ -14,23 +14,13 @@ IsAsked(n) == \E m \in net : IF m[3] = "ping" THEN m[1] = n ELSE m[2] = n
 
 PromptQuantum(n) == ~IsAsked(n) /\ (\A m \in Node : todo[m] = {}) /\ Quantum(n)
 
-PromptReceive == Receive
-
-PromptReceiveAgain == ReceiveAgain
-
-PromptLose == Lose
-
-PromptCommand(n) == Command(n)
-
-PromptRestart(n) == Restart(n)
-
 PromptNext ==
     \/ \E n \in Node : PromptQuantum(n)
-    \/ PromptReceive
-    \/ PromptReceiveAgain
-    \/ PromptLose
-    \/ \E n \in Node : PromptCommand(n)
-    \/ \E n \in Node : PromptRestart(n)
+    \/ Receive
+    \/ ReceiveAgain
+    \/ Lose
+    \/ \E n \in Node : Command(n)
+    \/ \E n \in Node : Restart(n)
 
 \* An ack from the past is an answer all the same, if it names a ping. [mends SX-01]
 StillAnAnswer(state, m) == [AckMatched(state, m) EXCEPT !.heard = TRUE]

@@ -38,7 +38,7 @@ class Monitor(Protocol):
     """Which steps to look at, and what to remember of them."""
 
     start: Hashable  #: what is remembered before the first step
-    prefix: str  #: in TLA+, before the names of the actions
+    names: Mapping[str, str]  #: labels -> what the actions are called in the TLA+ module that watches, where it has its own
 
     def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
         """Whether to look at a step with this label."""
@@ -81,7 +81,7 @@ class Monitored:
             after = self.system.cluster(target)
             if self.monitor.allows(before, label, after):
                 remembered = self.monitor.remembers(memory, label, after)
-                yield self.monitor.prefix + label, (self._number(remembered), *target)
+                yield self.monitor.names.get(label, label), (self._number(remembered), *target)
 
     def cluster(self, world: World) -> Watched:
         """A watched world as properties see it."""
@@ -89,7 +89,8 @@ class Monitored:
 
     def bare(self, path: Iterable[Edge]) -> tuple[Edge, ...]:
         """The same path of the system that is watched."""
-        return tuple(Edge(label.removeprefix(self.monitor.prefix), target[1:]) for label, target in path)
+        labels = {name: label for label, name in self.monitor.names.items()}
+        return tuple(Edge(labels.get(name, name), target[1:]) for name, target in path)
 
     def _number(self, memory: Hashable) -> int:
         if memory not in self._numbers:

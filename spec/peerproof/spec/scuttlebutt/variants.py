@@ -166,11 +166,11 @@ class Quiet:
     """
 
     start: Hashable = None
-    prefix = "Quiet"
+    names: Final = {label: f"Quiet{label}" for label in (RECEIVE, LOSE, "Update", "Round", RESTART)}
 
     def allows(self, before: Cluster, label: str, _after: Cluster) -> bool:
         """Whether it is quiet enough for this."""
-        return label in (RECEIVE, LOSE) or (label in ("Update", "Round", RESTART) and not before.in_flight)
+        return label in (RECEIVE, LOSE) or (label in self.names and not before.in_flight)
 
     def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
         """The exchange that has just begun, or still goes on."""

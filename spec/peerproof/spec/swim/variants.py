@@ -272,7 +272,7 @@ class Prompt:
     """
 
     start: Hashable = None
-    prefix = "Prompt"
+    names: Final = {"Quantum": "PromptQuantum"}
 
     def allows(self, before: Cluster, label: str, after: Cluster) -> bool:
         """Whether nobody's application has anything left to do, and nobody whose quantum it is waits for an answer."""
