@@ -5,6 +5,7 @@ from __future__ import annotations
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.scuttlebutt.world import Model
+from peerproof.spec.swim.world import Model as SwimModel
 from peerproof.spec.world import LOSE, System
 from peerproof.tla.manifest import configurations
 from peerproof.tla.values import function
@@ -59,6 +60,28 @@ def test_run_is_drawn_where_messages_arrive_with_what_they_change() -> None:
         "1  .    store[2] = {version: 0, pairs: {}}",
         "1  .    still under way to 2, sent in 3: delta []",
     ]
+
+
+def test_run_of_another_protocol_is_in_the_terms_of_its_model_without_what_is_not_wanted() -> None:
+    system = System(SwimModel(configurations("swim")["tiny"].constants))
+    world = system.initial()
+    path = [Edge(*next(system.moves(world)))]
+    path.append(next(Edge(*move) for move in system.moves(path[-1].target) if move[0] == "Receive"))
+
+    whole, reduced = of_path(system, path), of_path(system, path, ("own", "pinged", "unanswered", "queue", "payload", "misses"))
+
+    assert whole.happenings[1] == Note("n:2", "own = (0, 1), table[1].unanswered = (1), pinged = {1}")
+    assert whole.happenings[2] == reduced.happenings[1] == Arrow("n:2", "n:1", "2. ping [0, 1] [joining 2 0 1]")
+    assert reduced.happenings[2] == Note(
+        "n:1", "table[2] = {status: joining, incarnation: (0, 1), exchange: done, indirect: 0, asked: False}"
+    )
+
+
+def test_long_labels_are_broken_into_lines_for_mermaid_only() -> None:
+    graph = MessageGraph(("a",), (Note("a", " ".join(["word"] * 20)),))
+
+    assert graph.text().count("\n") == 0
+    assert graph.mermaid().count("<br/>") == 1
 
 
 def test_message_that_is_lost_or_comes_twice_or_late_says_so() -> None:

@@ -8,7 +8,7 @@ monitors of their runs, and `peerproof.spec.PROTOCOL.questions`, what they ask o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -148,9 +148,9 @@ def _is_missed(ending: Ending, run: list[Any], end: list[Any]) -> bool:
     return latest is not None and not any(map(ending.goal, [*run[latest:], *end]))
 
 
-def drawn(graph: Graph, path: tuple[Edge, ...]) -> MessageGraph:
-    """A path as a message graph, whether it was watched or not."""
-    return of_path(system_of(graph), graph.bare(path) if isinstance(graph, Monitored) else path)
+def drawn(graph: Graph, path: tuple[Edge, ...], without: Collection[str] = ()) -> MessageGraph:
+    """A path as a message graph, whether it was watched or not; of nodes, all but the members called as in `without`."""
+    return of_path(system_of(graph), graph.bare(path) if isinstance(graph, Monitored) else path, without)
 
 
 def values(graph: Graph, world: World) -> Mapping[str, Value]:

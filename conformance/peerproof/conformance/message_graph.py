@@ -7,8 +7,9 @@ Vectors, failures, counterexamples and differences between graphs are all drawn 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.explore import Edge
@@ -75,8 +76,13 @@ class MessageGraph:
 _MERMAID_ARROWS: Final = {(False, False): "->>", (True, False): "-->>", (False, True): "-x", (True, True): "--x"}
 
 
+#: Mermaid breaks no lines by itself, and a picture with one long line is a small one.
+_MERMAID_WIDTH: Final = 60
+
+
 def _escaped(label: str) -> str:
-    return label.translate({ord("#"): "#35;", ord(";"): "#59;", ord("\n"): " "})
+    lines = wrap(label, _MERMAID_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "<br/>".join(lines).translate({ord("#"): "#35;", ord(";"): "#59;"})
 
 
 def shortened(message: Any) -> str:
@@ -104,15 +110,16 @@ def plain_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def of_path(system: System, path: Iterable[Edge]) -> MessageGraph:
+def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ()) -> MessageGraph:
     """
-    A run of the explorer, its steps numbered.
+    A run of the explorer, its steps numbered, in the terms of the protocol's model.
 
     A datagram is drawn where it arrives, or is lost; one that was not sent in the step before says when it was, and those
-    that are under way at the end are listed. Under each step stands what it changed at its node. An edge that is none of the
-    system's own, from another graph that is compared with it, is told by what it changes.
+    that are under way at the end are listed. Under each step stands what it changed at its node, but for members called as
+    in `without`. An edge that is none of the system's own, from another graph that is compared with it, is told by what it
+    changes.
     """
-    return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path)))
+    return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
 
 
 class Happened(NamedTuple):
@@ -123,7 +130,7 @@ class Happened(NamedTuple):
     sent: tuple[int, ...] = ()
 
 
-def _happenings(system: System, path: Iterable[Edge]) -> Iterator[Arrow | Note]:
+def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) -> Iterator[Arrow | Note]:
     world = system.initial()
     sent: dict[int, int] = {}  # message -> the step that sent it last
     for number, edge in enumerate(path, 1):
@@ -136,26 +143,33 @@ def _happenings(system: System, path: Iterable[Edge]) -> Iterator[Arrow | Note]:
             yield _arrow(system, number, edge.label, taken.message, sent.get(taken.message))
         elif taken.place is not None:
             yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
-        if taken.place is not None and (changed := changes(system, world, edge.target, taken.place)):
+        if taken.place is not None and (changed := changes(system, world, edge.target, taken.place, without)):
             yield Note(str(system.places[taken.place]), changed)
         sent |= dict.fromkeys(taken.sent, number)
         world = edge.target
     for message in world[len(system.places) + 1 :]:
-        sender, to, content = system.messages[message]
+        sender, to, _ = system.messages[message]
         when = f", sent in {sent[message]}" if message in sent else ""
-        yield Note(str(sender), f"still under way to {to}{when}: {_content(system, content)}")
+        yield Note(str(sender), f"still under way to {to}{when}: {_content(system, message)}")
 
 
 def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:
-    sender, to, content = system.messages[message]
+    sender, to, _ = system.messages[message]
     remarks = ["once more"] if label == RECEIVE_AGAIN else []
     remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
     remark = f" ({', '.join(remarks)})" if remarks else ""
-    return Arrow(str(sender), str(to), f"{number}. {_content(system, content)}{remark}", lost=label == LOSE)
+    return Arrow(str(sender), str(to), f"{number}. {_content(system, message)}{remark}", lost=label == LOSE)
 
 
-def _content(system: System, content: Any) -> str:
-    return shortened(system.model.spec.MESSAGE.plain(content))
+def _content(system: System, message: int) -> str:
+    _, _, *parts = system.model.message_value(system.messages[message])
+    return " ".join(map(_listed, parts))
+
+
+def _listed(part: Any) -> str:
+    if not isinstance(part, tuple):
+        return value_text(part)
+    return f"[{', '.join(' '.join(map(value_text, item)) if isinstance(item, tuple) else value_text(item) for item in part)}]"
 
 
 def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
@@ -169,8 +183,8 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
         ("sent", sorted(set(edge.target[count:]) - set(world[count:]))),
     ):
         for message in messages:
-            sender, to, content = system.messages[message]
-            yield Note(str(sender), f"{what} to {to}: {_content(system, content)}")
+            sender, to, _ = system.messages[message]
+            yield Note(str(sender), f"{what} to {to}: {_content(system, message)}")
 
 
 def happened(system: System, world: World, edge: Edge) -> Happened | None:
@@ -199,28 +213,37 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
         yield Happened(None, message), Edge(LOSE, (*nodes, restarts, *rest))
 
 
-def changes(system: System, before: World, after: World, place: int) -> str:
-    """What is different at one node, on one line; nothing if all is as it was."""
+def changes(system: System, before: World, after: World, place: int, without: Collection[str] = ()) -> str:
+    """What is different at one node, on one line, but for members called as in `without`; nothing if all is as it was."""
     old, new = system.states[before[place]], system.states[after[place]]
     values = system.model.node_values
     both = zip(system.model.node_variables, values(old), values(new), strict=True)
-    return ", ".join(change for name, was, now in both for change in _changed(name, was, now))
+    return ", ".join(change for name, was, now in both for change in _changed(name, was, now, without))
 
 
-def _changed(name: str, was: Any, now: Any) -> Iterator[str]:
-    if was == now:
+def _changed(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:
+    if was == now or name.rpartition(".")[2] in without:
         return
     if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
-        yield f"{name} = {value_text(now)}"
+        yield f"{name} = {value_text(_reduced(now, without))}"
         return
     for key in dict.fromkeys([*was, *now]):
         part = f"{name}.{key}" if isinstance(key, str) else f"{name}[{value_text(key)}]"
         if key not in now:
             yield f"{part} is gone"
         elif key not in was:
-            yield f"{part} = {value_text(now[key])}"
+            yield f"{part} = {value_text(_reduced(now[key], without))}"
         else:
-            yield from _changed(part, was[key], now[key])
+            yield from _changed(part, was[key], now[key], without)
+
+
+def _reduced(value: Any, without: Collection[str]) -> Any:
+    match value:
+        case Mapping():
+            return {key: _reduced(part, without) for key, part in value.items() if key not in without}
+        case tuple():
+            return tuple(_reduced(part, without) for part in value)
+    return value
 
 
 def value_text(value: Any) -> str:
