@@ -29,17 +29,37 @@ Row = dict[str, Any]
 _PLACE = attrgetter("run_id", "node", "seq")
 
 
-def simulated(nodes: int = 3, rounds: int = 20, seed: str = "v", **plan: Any) -> list[Line]:
+def simulated(nodes: int = 3, rounds: int = 20, seed: str = "v", protocol: str = "scuttlebutt", **plan: Any) -> list[Line]:
     """The lines of a cluster, in the order of its time."""
     lines: list[str] = []
     config = plan.pop("config", {})
-    campaign.run(Campaign(PROTOCOLS["scuttlebutt"], config, nodes, rounds, seed, 3, Faults(loss=0.05), **plan), lines.append)
+    campaign.run(Campaign(PROTOCOLS[protocol], config, nodes, rounds, seed, 3, Faults(loss=0.05), **plan), lines.append)
     return [parse(line) for line in lines]
 
 
 def of_node(lines: list[Line], node: str = "n1:1") -> list[Event]:
     """The events of one node."""
     return [event_of(line) for line in lines if line.node == node]
+
+
+def foreign(lines: list[Line], node: str = "n1:1", sends: bool = True) -> list[Event]:
+    """The log of a program that says what happened and what it sent."""
+    events: list[Event] = []
+
+    def add(event: Event) -> None:
+        events.append(event._replace(seq=len(events), picks=None, effects=None, state_hash=None))
+
+    for line in lines:
+        if line.node != node:
+            continue
+        add(event_of(line))
+        codec = PROTOCOLS[line.protocol].specification().MESSAGE
+        for effect in line.effects:
+            if "send" in effect and sends:
+                message = codec.value(effect["send"]["message"])
+                event = event_of(line)._replace(kind="send", peer=effect["send"]["to"], payload=codec.encode(message), args=None)
+                add(event._replace(msg_type=codec.form.names[type(message)]))
+    return events
 
 
 def recorded(run: str, node: str, happenings: list[Any]) -> list[Event]:

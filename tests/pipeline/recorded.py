@@ -1,5 +1,5 @@
 """
-Three real Scuttlebutt nodes on loopback, their traces, and a capture of their traffic.
+Three real nodes on loopback, their traces, and a capture of their traffic.
 
 The capture is that of a packet socket where the machine allows one, and else what the nodes say to have received; scapy writes
 the file in both cases.
@@ -16,10 +16,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from operator import gt
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from peerproof.spec.scuttlebutt import MESSAGE
+from peerproof.reference.protocols import PROTOCOLS
+
+Process: TypeAlias = "subprocess.Popen[str]"
 
 #: Seconds for processes to start and talk.
 PATIENCE = 60.0
@@ -38,15 +41,20 @@ class Packet:
     source: int
     target: int
     payload: bytes
+    protocol: str = "scuttlebutt"
 
     def saying(self, message: Any) -> Packet:
         """The same with another message."""
-        return replace(self, payload=MESSAGE.encode(message))
+        return replace(self, payload=self._codec.encode(message))
 
     @property
     def message(self) -> Any:
         """What it says."""
-        return MESSAGE.decode(self.payload)
+        return self._codec.decode(self.payload)
+
+    @property
+    def _codec(self) -> Any:
+        return PROTOCOLS[self.protocol].specification().MESSAGE
 
 
 @dataclass(frozen=True)
@@ -60,13 +68,13 @@ class Recording:
 
 
 @contextmanager
-def nodes(folder: Path, count: int = 3, interval: int = 20) -> Iterator[list[subprocess.Popen[str]]]:
+def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval: int = 20) -> Iterator[list[Process]]:
     """Running nodes, that write traces into a folder."""
     with ExitStack() as stack:
-        started: list[subprocess.Popen[str]] = []
+        started: list[Process] = []
         first = ""
         for number in range(count):
-            command = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt", "--bind", "127.0.0.1:0", "--json"]
+            command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json"]
             command += ["--interval", str(interval), "--run", "loopback", "--trace", str(folder / f"node{number}.jsonl")]
             command += [part for key in "abc" for part in ("--set", f"{key}={number}")]
             command += ["--seed", first] if first else []
@@ -91,25 +99,37 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def record(folder: Path) -> Recording:
+def record(folder: Path, protocol: str = "scuttlebutt") -> Recording:
     """Run the nodes until each has something to tell."""
     files = [folder / f"node{number}.jsonl" for number in range(3)]
-    with sniffing() as frames, nodes(folder) as processes:
-        until(lambda: all(file.read_bytes().count(b"\n") > LINES // 2 for file in files), "the first lines of all nodes")
-        for number, process in enumerate(processes):  # so that later deltas have several pairs
-            assert process.stdin is not None
-            process.stdin.write(f"set d={number}\nset e={number}\n")
-            process.stdin.flush()
-        enough = [file.read_bytes().count(b"\n") + LINES for file in files]
-        until(lambda: all(file.read_bytes().count(b"\n") > count for file, count in zip(files, enough, strict=True)), "more")
+    with sniffing() as frames, nodes(folder, protocol) as processes:
+        until(lambda: all(lines_in(file) > LINES // 2 for file in files), "the first lines of all nodes")
+        enough = [lines_in(file) + LINES for file in files]
+        until(lambda: goes_on(processes) and all(map(gt, map(lines_in, files), enough)), "more")
         for process in processes:
             process.terminate()
         for process in processes:
             assert process.wait(PATIENCE) == 0
     traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
     ports = tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
-    packets = tuple(_packets(frames, ports)) if frames is not None else tuple(_received(traces))
+    found = _packets(frames, ports) if frames is not None else _received(traces, protocol)
+    packets = tuple(replace(packet, protocol=protocol) for packet in found)
     return Recording(traces, packets, ports, frames is not None)
+
+
+def lines_in(file: Path) -> int:
+    """How many there are."""
+    return file.read_bytes().count(b"\n")
+
+
+def goes_on(processes: list[Process]) -> bool:
+    """Have each node set some pairs, so that what they say is new to the end, and deltas have several."""
+    for process in processes:
+        assert process.stdin is not None
+        now = time.monotonic_ns()
+        process.stdin.write(f"set d={now}\nset e={now}\n")
+        process.stdin.flush()
+    return True
 
 
 @contextmanager
@@ -150,13 +170,14 @@ def _packets(frames: list[tuple[float, bytes]], ports: tuple[int, ...]) -> Itera
                 yield Packet(when, source, target, frame[_HEADERS:])
 
 
-def _received(traces: tuple[tuple[str, ...], ...]) -> Iterator[Packet]:
+def _received(traces: tuple[tuple[str, ...], ...], protocol: str) -> Iterator[Packet]:
     """The datagrams that the nodes have received, one node after the other, as their clocks are their own."""
+    codec = PROTOCOLS[protocol].specification().MESSAGE
     for lines in traces:
         for line in map(json.loads, lines):
             if line["kind"] == "recv":
                 source, target = (int(line[name].rpartition(":")[2]) for name in ("peer", "node"))
-                yield Packet(line["t_us"] / 1e6, source, target, MESSAGE.encode(MESSAGE.value(line["args"])))
+                yield Packet(line["t_us"] / 1e6, source, target, codec.encode(codec.value(line["args"])))
 
 
 def write_capture(path: Path, packets: list[Packet]) -> None:

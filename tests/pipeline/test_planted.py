@@ -36,9 +36,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return record(tmp_path_factory.mktemp("nodes"))
 
 
-def validated(place: Path, files: list[Path], form: Format, ports: tuple[int, ...] = ()) -> tuple[list[Row], list[Row]]:
+def validated(
+    place: Path, files: list[Path], form: Format, protocol: str | None = None, ports: tuple[int, ...] = ()
+) -> tuple[list[Row], list[Row]]:
     """Rows of `violations` and of `verdicts`."""
-    protocol = None if form == "jsonl" else "scuttlebutt"
     with Engine(Settings(master="none")) as engine:
         reading = Reading(inputs([str(file) for file in files], form), form, protocol=protocol, ports=ports)
         ingest(engine, place, reading, lambda _: None)
@@ -59,11 +60,12 @@ def traced(folder: Path, traces: list[Lines]) -> tuple[list[Row], list[Row]]:
 
 def captured(folder: Path, packets: list[Packet], recording: Recording, cut: int = 0) -> tuple[list[Row], list[Row]]:
     """What is found in a capture with these packets."""
+    folder.mkdir(exist_ok=True)
     path = folder / "loopback.pcap"
     write_capture(path, packets)
     if cut:
         path.write_bytes(path.read_bytes()[:-cut])
-    return validated(folder / "out", [path], "pcap", recording.ports)
+    return validated(folder / "out", [path], "pcap", packets[0].protocol, recording.ports)
 
 
 def test_the_traces_of_real_nodes_are_accepted(recording: Recording, tmp_path: Path) -> None:

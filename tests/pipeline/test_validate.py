@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.pipeline.clusters import Row, of_node, recorded, simulated
+from tests.pipeline.clusters import Row, foreign, of_node, recorded, simulated
 
-from peerproof.conformance.pipeline import node_check
-from peerproof.conformance.pipeline.events import Event, event_of
+from peerproof.conformance.pipeline import judges, node_check
+from peerproof.conformance.pipeline.events import Event
 from peerproof.conformance.pipeline.log_order import WINDOW
 from peerproof.conformance.pipeline.node_check import NodeCheck, Options, Replays, Verdict
 from peerproof.conformance.pipeline.rows import rows_of
@@ -18,7 +18,6 @@ from peerproof.conformance.pipeline.tables import VIOLATIONS, text_of
 from peerproof.conformance.pipeline.timing import Timing
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
-from peerproof.spec.scuttlebutt import MESSAGE
 from peerproof.spec.trace import Line
 
 OPTIONS = Options("out")
@@ -222,27 +221,6 @@ def test_states_of_many_nodes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
 # A log without answers of chance, and one with messages only.
 
 
-def foreign(lines: list[Line], node: str = "n1:1", sends: bool = True) -> list[Event]:
-    """The log of a program that says what happened and what it sent."""
-    events: list[Event] = []
-
-    def add(event: Event) -> None:
-        events.append(event._replace(seq=len(events), picks=None, effects=None, state_hash=None))
-
-    for line in lines:
-        if line.node != node:
-            continue
-        add(event_of(line))
-        for effect in line.effects:
-            if "send" in effect and sends:
-                message = MESSAGE.value(effect["send"]["message"])
-                event = event_of(line)._replace(
-                    kind="send", peer=effect["send"]["to"], payload=MESSAGE.encode(message), args=None
-                )
-                add(event._replace(msg_type=MESSAGE.form.names[type(message)]))
-    return events
-
-
 @pytest.mark.parametrize("lot", [1, 7, 4096])
 def test_a_log_without_answers_of_chance_is_explained(lot: int) -> None:
     events = foreign(simulated(nodes=4))
@@ -315,9 +293,10 @@ def test_messages_alone_are_held_to_the_protocols_rules() -> None:
     assert "--config '{\"max_payload\": 40}'" in rows[0]["replay"]
 
 
-def test_a_protocol_without_rules_for_messages_has_no_verdict_on_them() -> None:
-    event = of_node(simulated())[0]._replace(protocol="swim", kind="recv", peer="a:1", args=None, payload=b"", picks=None)
+def test_a_protocol_without_rules_for_messages_has_no_verdict_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judges, "brought", lambda *_: None)
+    event = of_node(simulated())[0]._replace(kind="recv", peer="a:1", args=None, payload=b"", picks=None)
 
     verdict, _ = checked([event])
 
-    assert (verdict.verdict, verdict.remark) == ("undetermined", "swim has no rules for messages alone")
+    assert (verdict.verdict, verdict.remark) == ("undetermined", "scuttlebutt has no rules for messages alone")

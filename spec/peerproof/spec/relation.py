@@ -9,7 +9,9 @@ The set is bounded, and so is the search. Once a bound was hit states may be mis
 nothing, and the verdict is undetermined. It is never given as the verdict accepted, nor as rejected.
 
 Answers that lead to the same need not all be tried. A protocol says which stand for all others, as `narrowed(question)` in its
-module `relation`; without it, all permutations are tried.
+module `relation`; without it, all permutations are tried. Where chance decides now what shows later, as an order that is used up
+bit by bit, one state may stand for others: the protocol says for which, as `unfolded(state, event, sends)` there. What a log's
+answers have told of such a state is forgotten with the next event that has none.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.spec.core import NodeId, Option, Send, Specification, Step
@@ -51,11 +53,16 @@ class Question(NamedTuple):
     state: Any
     asked: tuple[tuple[str, Answer], ...]  #: the questions of the same step before, with the answers that are being tried
     sends: tuple[Send[Any], ...] | None  #: all messages of the step, in their order, if they were seen
+    is_exact: bool = False  #: the state afterwards must stand for itself alone
 
 
-#: The answers that stand for all others: each other one leads to the same step, or to one that does not agree with what was
-#: seen. None: all permutations.
+#: The answers that stand for all others: each other one leads to the same step, to one that does not agree with what was seen,
+#: or to a state that is among those for which the one that it leads to stands. None: all permutations.
 Narrowed: TypeAlias = Callable[[Question], Iterable[Answer] | None]
+
+#: Those of the states for which a state stands that differ in what comes of an event, as far as that can agree with the messages
+#: that were seen (None: not seen). At least one. With no event, all.
+Unfolded: TypeAlias = Callable[[Any, Any, tuple[Send[Any], ...] | None], Iterable[Any]]
 
 
 class Opinion(Enum):
@@ -86,17 +93,25 @@ class Bounds:
 class Relation:
     """One node, by what was seen of it."""
 
-    def __init__(self, spec: Specification, narrowed: Narrowed | None = None, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        spec: Specification,
+        narrowed: Narrowed | None = None,
+        bounds: Bounds | None = None,
+        unfolded: Unfolded | None = None,
+    ) -> None:
         self.states: tuple[Any, ...] = ()  #: that it can be in; none before the start, and after what nothing explains
         self.bound_hit = ""  #: the bound by which states may be missing
         self._spec: Final = spec
         self._narrowed: Final = narrowed
+        self._unfolded: Final = unfolded
         self._bounds: Final = bounds or Bounds()
         self._tries = 0
+        self._is_folded = False  #: states may stand for others
 
     def start(self, node: NodeId, config: Any, observed: Observed) -> Judgement:
         """The node has started, or started again."""
-        self.bound_hit, self._tries = "", 0
+        self.bound_hit, self._tries, self._is_folded = "", 0, False
         try:
             step = self._spec.initial(node, config)
         except NotEnabled as error:
@@ -112,9 +127,11 @@ class Relation:
         if observed.effects is not None and observed.sends is None:
             observed = observed._replace(sends=_sends(self._spec, observed.effects))
         self._tries = 0
+        if observed.state is not None or observed.picks is not None:
+            self._unfold()
         found: dict[Any, None] = {}
         allowed: list[Plain] = []
-        for state in self.states:
+        for state in self._standing(event, observed.sends):
             for step, refused in self._outcomes(state, event, observed):
                 difference = {"refused": refused} if refused != observed.refused else self._difference(step, observed)
                 if difference is None:
@@ -134,8 +151,27 @@ class Relation:
 
     def keep(self, fits: Callable[[Any], bool]) -> Judgement:
         """Something is known of the state at this moment."""
+        self._unfold()
         self.states = tuple(state for state in self.states if fits(state))
         return Judgement(Opinion.ACCEPTED) if self.states else self._nothing([])
+
+    def _standing(self, event: Any, sends: tuple[Send[Any], ...] | None) -> Iterator[Any]:
+        """The states, each for itself as far as it matters to this."""
+        unfolded = self._unfolded if self._is_folded else None
+        for state in self.states:
+            if unfolded is None:
+                yield state
+            else:
+                yield from unfolded(state, event, sends)
+
+    def _unfold(self) -> None:
+        """From now on each state stands for itself alone."""
+        if self._is_folded and self._unfolded is not None:
+            found = dict.fromkeys(islice(self._standing(None, None), self._bounds.states + 1))
+            if len(found) > self._bounds.states:
+                self.bound_hit = f"more than {self._bounds.states} possible states"
+            self.states = tuple(islice(found, self._bounds.states))
+        self._is_folded = False
 
     def _nothing(self, allowed: list[Plain]) -> Judgement:
         self.states = ()
@@ -170,7 +206,8 @@ class Relation:
             else:
                 yield step, None
             return
-        search = _Search(lambda question: self._answers(question._replace(state=state, sends=observed.sends)))
+        known = {"state": state, "sends": observed.sends, "is_exact": observed.state is not None}
+        search = _Search(lambda question: self._answers(question._replace(**known)))
         while search.goes_on():
             if self._tries >= self._bounds.tries:
                 self.bound_hit = f"more than {self._bounds.tries} ways in which chance can fall"
@@ -187,6 +224,7 @@ class Relation:
 
     def _answers(self, question: Question) -> Iterator[Answer]:
         answers = self._narrowed(question) if self._narrowed else None
+        self._is_folded = self._is_folded or not (answers is None or question.is_exact)
         return permutations(question.among, question.some) if answers is None else iter(answers)
 
 

@@ -134,7 +134,8 @@ class RelationJudge:
         self.remark = ""
         self.is_lost = True
         self._specification: Final = specification
-        self._relation: Final = Relation(specification, brought(specification, "relation", "narrowed"), bounds)
+        narrowed, unfolded = (brought(specification, "relation", name) for name in ("narrowed", "unfolded"))
+        self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._sees_sends = False  #: the log has messages that were sent; before the first one, nobody can say

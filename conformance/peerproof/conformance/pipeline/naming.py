@@ -11,10 +11,10 @@ from peerproof.conformance.pipeline.events import json_text
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.spec.core import NodeId, Received, Send, Specification
-from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.observed import Rule, Seen
 from peerproof.spec.properties import Property, Taken, violated
-from peerproof.spec.trace import TEXT, Divergence, event_of
+from peerproof.spec.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
 from peerproof.spec.wire import Plain
 
 #: Divergences that no property names, by what differs.
@@ -78,18 +78,36 @@ def _broken(specification: Specification, before: Any, divergence: Divergence) -
         sends, instead = (_sends(specification, effects) for effects in (divergence.actual, divergence.expected))
     except (MalformedMessage, KeyError, TypeError):
         return
-    yield from violated(specification.PROPERTIES, "step", Taken(before, event, before, sends))
+    after = _after(specification, before, event, divergence.line)
+    yield from violated(specification.PROPERTIES, "step", Taken(before, event, after, sends))
+    received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
+    right, wrong = ([Seen(True, s.to, s.message, _size(specification, s.message)) for s in each] for each in (instead, sends))
+    at_odds = set(_told(specification, before, [*received, *wrong], right))  # which of the two is wrong they do not say
+    yield from (rule for rule in _told(specification, before, [*received, *right], wrong) if rule not in at_odds)
+
+
+def _after(specification: Specification, before: Any, event: Any, line: Line) -> Any:
+    """The state that the specification comes to with the recorded answers of chance; if it comes to none, the one before."""
+    try:
+        return specification.step(before, event, Script(line.picks)).state
+    except (NotEnabled, WrongAnswer):
+        return before
+
+
+def _told(specification: Specification, before: Any, first: list[Seen], then: list[Seen]) -> Iterator[Rule]:
+    """The rules that messages break after others."""
     make = brought(specification, "monitors", "monitor")
     if make is None:
         return
-    see = make(before.self_id, before.config).see  # as the node should have gone on, and then as it did
-    if isinstance(event, Received):
-        list(see(Seen(False, event.sender, event.message, 0)))
-    for send in instead:
-        list(see(Seen(True, send.to, send.message, 0)))
-    for send in sends:
-        size = len(specification.MESSAGE.encode(send.message))
-        yield from (breach.rule for breach in see(Seen(True, send.to, send.message, size)))
+    see = make(before.self_id, before.config).see
+    for seen in first:
+        list(see(seen))
+    for seen in then:
+        yield from (breach.rule for breach in see(seen))
+
+
+def _size(specification: Specification, message: Any) -> int:
+    return len(specification.MESSAGE.encode(message))
 
 
 def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...]:
@@ -101,9 +119,9 @@ def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...
 
 
 def brought(specification: Specification, module: str, name: str) -> Any:
-    """What a protocol brings in one of its modules; None if it has none."""
+    """What a protocol brings in one of its modules; None if it brings none of that name."""
     path = f"peerproof.spec.{specification.NAME}.{module}"
-    return getattr(import_module(path), name) if find_spec(path) else None
+    return getattr(import_module(path), name, None) if find_spec(path) else None
 
 
 def _short(plain: Plain) -> str:

@@ -1,0 +1,139 @@
+"""SWIM as a relation: a log without answers of chance is explained, in clusters whose rounds have more orders than fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.network import Faults
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec import swim
+from peerproof.spec.core import Expired, Instant, NodeId, Send, Table
+from peerproof.spec.relation import Bounds, Judgement, Observed, Opinion, Relation
+from peerproof.spec.swim import Config, Incarnation, Ping, Quantum, Row, State, Status, Uuid
+from peerproof.spec.swim.relation import narrowed, unfolded
+from peerproof.spec.trace import Line, event_of, parse
+
+
+def lines_of(nodes: int, rounds: int = 25, **plan: Any) -> list[Line]:
+    """What the second node did."""
+    lines: list[str] = []
+    config = plan.pop("config", {})
+    campaign.run(Campaign(PROTOCOLS["swim"], config, nodes, rounds, "r", 3, Faults(loss=0.1), **plan), lines.append)
+    return [line for line in map(parse, lines) if line.node == "n1:1"]
+
+
+def sends_of(line: Line) -> tuple[Send[Any], ...]:
+    return tuple(
+        Send(NodeId(effect["send"]["to"]), swim.MESSAGE.value(effect["send"]["message"]))
+        for effect in line.effects
+        if "send" in effect
+    )
+
+
+def seen(line: Line, way: str) -> Observed:
+    """So much of a line."""
+    exact = Observed(None, line.effects, None, line.state, line.refused)
+    ways = {"messages": exact._replace(effects=None, state=None, sends=sends_of(line)), "effects": exact._replace(state=None)}
+    return ways.get(way, exact)
+
+
+def taken(relation: Relation, line: Line, observed: Observed) -> Judgement:
+    if line.kind == "start":
+        return relation.start(NodeId(line.node), swim.CONFIG.value(line.args), observed)
+    return relation.take(event_of(swim, line), observed)
+
+
+@pytest.mark.parametrize(("nodes", "way"), [(3, "messages"), (12, "messages"), (12, "effects"), (5, "state")])
+def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) -> None:
+    """Also after a crash, with payloads, and with datagrams that are too small for all that they should carry."""
+    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    for line in lines_of(nodes, crashes=((1, 8), (2, 10)), restarts=((1, 14),), config={"ae_size": 4, "max_datagram": 512}):
+        assert taken(relation, line, seen(line, way)).opinion is Opinion.ACCEPTED
+        assert len(relation.states) <= 256
+    assert relation.bound_hit == ""
+
+
+def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
+    """What was one state for many orders is taken apart."""
+    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    for number, line in enumerate(lines_of(7)):
+        assert taken(relation, line, seen(line, "state" if number % 5 == 0 else "messages")).opinion is Opinion.ACCEPTED
+
+
+def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
+    """A quantum that pings again whom the quantum before it has pinged, though the round has others left."""
+    lines = lines_of(7)
+    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    before: list[Uuid] = []
+    for line in lines:
+        sends = sends_of(line)
+        pinged = [send.message.target for send in sends if line.kind == "timer" and isinstance(send.message, Ping)]
+        if relation.states and before and len(relation.states[0].vector) >= len(pinged) > 0:
+            victim = relation.states[0].rows[before[0]]
+            wrong = replace(sends[0].message, target=before[0])
+            sends = (Send(NodeId(f"{victim.host}:{victim.port}"), wrong), *sends[1:])
+            assert taken(relation, line, Observed(sends=sends)).opinion is Opinion.REJECTED
+            return
+        assert taken(relation, line, seen(line, "messages")).opinion is Opinion.ACCEPTED
+        before = pinged or before
+    raise AssertionError("there is no such quantum")
+
+
+def knowing(count: int) -> State:
+    """A node that knows so many others."""
+    state = swim.initial(NodeId("n:1"), Config(Uuid("00000000-0000-0000-0000-000000000000"))).state
+    rows = {Uuid(f"00000000-0000-0000-0000-{n:012}"): Row("h", n, Status.NORMAL, Incarnation(0, n)) for n in range(1, count + 1)}
+    return replace(state, rows=Table(rows))
+
+
+def orders(states: tuple[State, ...], steps: int) -> set[tuple[Uuid, ...]]:
+    """In which orders a round can ping, by the specification."""
+    found: set[tuple[Uuid, ...]] = set()
+    for state in states:
+        for order in permutations(state.rows):
+            after, pinged = state, []
+            for _ in range(steps):
+                step = swim.step(after, Expired(Instant(0), Quantum()), lambda *_, order=order: order)
+                after = step.state
+                sends = (effect.message for effect in step.effects if isinstance(effect, Send))
+                pinged += [message.target for message in sends if isinstance(message, Ping)]
+            found.add(tuple(pinged))
+    return found
+
+
+def test_exactly_the_orders_of_a_round_are_explained() -> None:
+    """With four others, of which three are pinged at first: all 24, and no other sequence of four."""
+    state = replace(knowing(4), config=replace(knowing(4).config, ae_size=0))
+    expected = orders((state,), 2)
+    assert len(expected) == 24
+
+    for sequence in permutations([*state.rows] * 2, 4):
+        if len(set(sequence)) < 3:
+            continue
+        relation = Relation(swim, narrowed, Bounds(), unfolded)
+        relation.states = (state,)
+        opinions = []
+        for part, first in ((sequence[:3], 1), (sequence[3:], 4)):
+            pings = (Ping(state.uuid, Incarnation(0, first + n), target) for n, target in enumerate(part))
+            sends = tuple(Send(NodeId(f"h:{state.rows[ping.target].port}"), ping) for ping in pings)
+            opinions.append(relation.take(Expired(Instant(0), Quantum()), Observed(sends=sends)).opinion)
+        assert (opinions == [Opinion.ACCEPTED] * 2) is (sequence in expected)
+
+
+def test_where_no_message_was_seen_a_bound_is_hit_and_no_verdict_given() -> None:
+    relation = Relation(swim, narrowed, Bounds(states=50), unfolded)
+    relation.states = (knowing(9),)
+
+    relation.take(Expired(Instant(0), Quantum()), Observed())
+    stranger = Uuid("00000000-0000-0000-0000-0000000000ff")
+    seen_then = Observed(sends=(Send(NodeId("x:1"), Ping(stranger, Incarnation(0, 1), stranger)),))
+    judgement = relation.take(Expired(Instant(0), Quantum()), seen_then)
+
+    assert judgement.opinion is Opinion.UNDETERMINED
+    assert "50 possible states" in judgement.why
