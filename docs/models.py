@@ -1,25 +1,40 @@
 """
-What the pages of `docs/explanation` show of the models: pictures of the counterexamples, and the graphs that were compared.
+What the pages of `docs/explanation` show of the models: counterexamples and other runs as pictures, and the graphs compared.
 
     python docs/models.py [--check]
 
-Both stand between marks; the words around them are written by hand. `--check` ends with 1 if a page is not what the models make.
+It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->` or `<!-- graphs PROTOCOL -->`
+and `<!-- end -->`; the words around them are written by hand. A page with pictures begins with `<!-- of PROTOCOL -->`, which may
+also say what of the nodes is not drawn: `<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what the
+models make.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from argparse import ArgumentParser
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored
-from peerproof.tla.manifest import Model, configurations, models
+from peerproof.conformance.message_graph import Happened, happened
+from peerproof.spec.explore import Edge
+from peerproof.spec.world import LOSE, System
+from peerproof.tla.manifest import Configuration, Model, configurations, models
 
-PAGES = [Path(__file__).parent / "explanation" / name for name in ("counterexamples.md", "shown.md")]
+PAGES = sorted((Path(__file__).parent / "explanation").glob("*.md"))
 
+#: A run of more steps than that is shown to those who ask for it.
+LONG = 20
+
+_OF = re.compile(r"<!-- of (\w+)(?: without ([\w, ]+))? -->")
 _PICTURE = re.compile(r"(<!-- model ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_GRAPHS = re.compile(r"(<!-- graphs ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_RUN = re.compile(r"(<!-- run ([\w-]+)([^:>]*):\s([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
+_GRAPHS = re.compile(r"(<!-- graphs (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -38,51 +53,111 @@ def main() -> int:
 
 
 def page(text: str) -> str:
-    """The page with what is made from the models made again. Raises KeyError for a model that there is not."""
-    known = {model.name: model for model in models()}
-    text = _PICTURE.sub(lambda found: f"{found[1]}{picture(known[found[2]])}\n{found[3]}", text)
-    return _GRAPHS.sub(lambda found: f"{found[1]}{graphs(found[2])}\n{found[3]}", text)
+    """The page with what is made from the models made again. Raises KeyError for a model or configuration that there is not."""
+    text = _GRAPHS.sub(lambda found: f"{found[1]}{graphs(found[2])}\n{found[3]}", text)
+    if (of := _OF.search(text)) is None:
+        return text
+    protocol, without = of[1], re.split(r",\s*", of[2] or "")
+    known, worlds = {model.name: model for model in models(protocol)}, configurations(protocol)
+    text = _PICTURE.sub(lambda found: f"{found[1]}{picture(known[found[2]], without)}\n{found[3]}", text)
+
+    def ran(found: re.Match[str]) -> str:
+        others = {name: json.loads(value) for name, value in (each.split("=") for each in found[3].split())}
+        return f"{found[1]}{run(worlds[found[2]], others, found[4].split(','), without)}\n{found[5]}"
+
+    return _RUN.sub(ran, text)
 
 
 def graphs(protocol: str) -> str:
     """The configurations whose whole graphs are known: their size, and who has explored them."""
     asked = models(protocol)
-    lines = [
-        "| configuration | | states | edges | graphs compared | in the end, views are equal |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    lines = ["| configuration | | states | edges | graphs compared | in the end |", "| --- | --- | --- | --- | --- | --- |"]
     for name, one in configurations(protocol).items():
         of = [model for model in asked if model.configuration.name == name and not model.replace]
         if not any(model.is_whole_graph for model in of):
             continue
         counts = one.expected
         compared = any(model.is_whole_graph and model.size != "large" for model in of)
-        verdicts = {model.verdict == "success" for model in of if "Converges" in model.properties and model.behaviour == "Next"}
         lines.append(
             f"| {name} | {one.about} | {counts['distinct']:,} | {counts['generated'] - counts['initial']:,} "
-            f"| {'equal' if compared else 'no'} | {'yes' if verdicts == {True} else 'no' if verdicts else '–'} |"
+            f"| {'equal' if compared else 'no'} | {', '.join(endings(protocol, of)) or '–'} |"
         )
     return "\n".join(lines)
 
 
-def picture(model: Model) -> str:
+def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
+    """What has been asked of the end of every fair run of a graph, and whether it is so."""
+    known = import_module(f"peerproof.spec.{protocol}.questions").ENDINGS
+    said = {
+        f"`{name}` {'holds' if model.verdict == 'success' else 'fails'}"
+        for model in asked
+        for name in model.properties
+        if name in known and model.behaviour == "Next"
+    }
+    return sorted(said)
+
+
+def picture(model: Model, without: Collection[str]) -> str:
     """What is asked, and how it fails."""
-    if is_asked(model):
+    ends = ""
+    if is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant"):
         answer = answered(model)
         graph, path = answer.graph, answer.path
-        ends = f"then for ever within {answer.trap.size:,} states" if answer.trap else ""
-    else:
+        ends = f", then for ever within {answer.trap.size:,} states" if answer.trap else ""
+    else:  # of what both find at the same depth, TLC's run is the one that is kept
         example = stored(model)
         graph, path = replayed(model, example)
-        ends = "" if example.loop is None else f"then again and again from after step {example.loop}"
-    if model.by == "tlc" and model.verdict == "invariant":
-        graph, path = replayed(model, stored(model))  # both found one of this length; TLC's is the one that is kept
-    steps = f"`{model.violated}` is violated in {len(path)} steps" + (f", {ends}" if ends else "")
+        ends = "" if example.loop is None else f", then again and again from after step {example.loop}"
     where = f"`{model.name}`, configuration `{model.configuration.name}`" + "".join(
         f", `{right}` in place of `{left}`" for left, right in model.replace.items()
     )
-    lines = [f"{where}: {steps}.", "", "```mermaid", drawn(graph, path).mermaid(), "```"]
-    return "\n".join(lines if path else lines[:1])
+    said = f"{where}: `{model.violated}` is violated in {len(path)} steps{ends}."
+    return "\n".join([said, "", *fenced(drawn(graph, path, without).mermaid(), len(path))] if path else [said])
+
+
+def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable[str], without: Collection[str]) -> str:
+    """A run of the specification in the world of a configuration, of which some constants may be others."""
+    variants = import_module(f"peerproof.spec.{configuration.protocol}.variants").VARIANTS
+    system = System(variants[frozenset()]({**configuration.constants, **others}))
+    path = tuple(walked(system, (step.strip() for step in steps)))
+    return "\n".join(fenced(drawn(system, path, without).mermaid(), 0))
+
+
+def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
+    """
+    The way through the graph that these steps take, each called as by `called`; where there is a choice, the first.
+
+    Raises ValueError for a step that is none there.
+    """
+    world = system.initial()
+    sent: list[int] = []  # in this order
+    for step in steps:
+        moves = [(edge, taken) for move in system.moves(world) if (taken := happened(system, world, edge := Edge(*move)))]
+        fitting = [(edge, taken) for edge, taken in moves if called(system, edge, taken) == step]
+        if not fitting:
+            raise ValueError(f"no {step!r} here, but {sorted({called(system, *move) for move in moves})}")
+        edge, taken = min(fitting, key=lambda move: -1 if move[1].message is None else sent.index(move[1].message))
+        sent = [message for message in sent if message != taken.message] + list(taken.sent)
+        yield edge
+        world = edge.target
+
+
+def called(system: System, edge: Edge, taken: Happened) -> str:
+    """A step as pages name it: `Quantum at n:1`, `n:1 to n:2` for an arrival, `n:1 to n:2 lost`."""
+    if taken.message is None:
+        assert taken.place is not None
+        return f"{edge.label} at {system.places[taken.place]}"
+    sender, to, _ = system.messages[taken.message]
+    return f"{sender} to {to}{' lost' if edge.label == LOSE else ''}"
+
+
+def fenced(diagram: str, steps: int) -> Iterator[str]:
+    """A picture; one of many steps is folded up."""
+    block = ["```mermaid", diagram, "```"]
+    if steps <= LONG:
+        yield from block
+    else:
+        yield from ('<details markdown="1">', f"<summary>The run, {steps} steps</summary>", "", *block, "", "</details>")
 
 
 if __name__ == "__main__":

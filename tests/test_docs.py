@@ -20,12 +20,14 @@ from peerproof.conformance.trial import FAILURES
 from peerproof.conformance.vectors import load
 from peerproof.reference.harness import Harness
 from peerproof.reference.protocols import PROTOCOLS
+from peerproof.tla.manifest import models
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").glob("**/*.md")])
 
 _DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d\d)\*\* ", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d\d)(?!\d)")
+_PICTURE = re.compile(r"<!-- model ([\w-]+) -->")
 _INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
 
 
@@ -41,6 +43,30 @@ def test_reference_pages_are_generated(tmp_path: Path) -> None:
     assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
     assert all(f"`{case}`" in messages for p in PROTOCOLS.values() for case in p.specification().MESSAGE.form.cases)
     assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
+
+
+@pytest.mark.slow
+def test_pages_show_what_the_models_make() -> None:
+    """To make them again: python docs/models.py."""
+    done = subprocess.run([sys.executable, ROOT / "docs/models.py", "--check"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr or "stale"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_page_shows_every_counterexample(protocol: str) -> None:
+    """But those of what is only claimed so that it fails: that something interesting never happens."""
+    page = (ROOT / f"docs/explanation/counterexamples-{protocol}.md").read_text(encoding="utf-8")
+    negative = {model.name for model in models(protocol) if model.verdict != "success"}
+
+    assert set(_PICTURE.findall(page)) == {name for name in negative if not name.startswith("sometimes-")}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.is_relative_to(ROOT / "docs")]
+
+    assert [page for page in pages if f": {page}\n" not in navigation] == []
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -2,96 +2,176 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
 
 import pytest
-from tests.conformance.wrong import Wrong
+from tests.conformance import wrong, wrong_swim
+from tests.conformance.catching import failed, path_of, suite
+from tests.conformance.variant import Variant
 
-from peerproof.conformance.adapter import Patience
-from peerproof.conformance.cases import cases
 from peerproof.conformance.counterexample_vectors import FILE, chosen, text, vectors_of
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import Settings, run
 from peerproof.conformance.sources import vectors_root
-from peerproof.conformance.vectors import Suite, load
-from peerproof.spec.core import Pick
+from peerproof.conformance.vectors import Vector
+from peerproof.spec.core import Pick, Step
 from peerproof.spec.scuttlebutt import variants
-from peerproof.spec.scuttlebutt.state import State
-from peerproof.spec.scuttlebutt.transitions import Next
-from peerproof.tla.manifest import models
+from peerproof.spec.swim import variants as swim_variants
+from peerproof.tla.manifest import Model, models
 
-MODELS = {model.name: model for model in chosen(models("scuttlebutt"))}
-OWN = f"scuttlebutt/{FILE}"
+MODELS: Final = {protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim")}
 
-
-@pytest.fixture(scope="module")
-def suite() -> Suite:
-    return load()
+of_each_protocol = pytest.mark.parametrize("protocol", MODELS)
 
 
-class NewestFirst(Wrong):
+class NewestFirst(wrong.Wrong):
     """Packs the newest pairs first."""
 
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
         return variants.NewestFirst.spec.step(state, event, pick)
 
 
-class EndsTheMessage(Wrong):
+class EndsTheMessage(wrong.Wrong):
     """Lets a pair that never fits end the message."""
 
-    def step(self, state: State, event: Any, pick: Pick) -> Next:
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
         return variants.EndsTheMessage.spec.step(state, event, pick)
 
 
-def failing(implementation: str, suite: Suite) -> set[str]:
-    """The names of the vectors from counterexamples that are not passed."""
-    results: list[Result] = []
+class Changed(wrong_swim.Wrong):
+    """Has something done to each step that a model has done to it."""
 
-    def report(result: Result) -> bool:
-        results.append(result)
-        return False
+    changes: ClassVar[Sequence[swim_variants.Change]]
 
-    adapter = InProcess(implementation, Patience(), suite.version)
-    vectors = [vector for vector in suite.vectors if vector.file == OWN]
-    run(lambda: adapter, adapter, adapter.start(), cases(suite, vectors), Settings(strict=True), report)
-    assert {result.vector for result in results} == {vector.id for vector in vectors}
-    assert not [result for result in results if result.status == "skipped"]
-    return {result.vector.rpartition("/")[2] for result in results if STATUSES[result.status]}
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What the model does where chance falls as it may."""
+        step: swim_variants.Taking = super().step
+        for change in self.changes:
+            step = change(step)
+        return step(state, event, pick)
 
 
-def test_file_is_what_the_stored_counterexamples_make() -> None:
+def without_chance(model: type[swim_variants.Varied]) -> tuple[swim_variants.Change, ...]:
+    """What a model changes of a node; neither how the dice fall nor what the network does."""
+    return tuple(change for change in model.changes if change not in (swim_variants.first_picks, swim_variants.within_sides))
+
+
+class Overwritten(Changed):
+    """Believes whatever is said last. [SX-10]"""
+
+    changes = without_chance(swim_variants.Overwritten)
+
+
+class StillAnAnswer(Changed):
+    """Takes an ack from the past for an answer. [mends SX-01]"""
+
+    changes = without_chance(swim_variants.StillAnAnswer)
+
+
+class AllInRounds(Changed):
+    """Pings the dead. [mends SX-04]"""
+
+    changes = without_chance(swim_variants.AllInRounds)
+
+
+class Remember(Changed):
+    """Keeps the rows of those who are removed. [mends SX-06]"""
+
+    changes = without_chance(swim_variants.Remember)
+
+
+def own(protocol: str) -> list[Vector]:
+    """The vectors from a protocol's counterexamples."""
+    return [vector for vector in suite().vectors if vector.file == f"{protocol}/{FILE}"]
+
+
+def failing(implementation: str, protocol: str) -> set[str]:
+    """The names of those that are not passed."""
+    return {name.rpartition("/")[2] for name in failed(implementation, own(protocol))}
+
+
+def flags_of(protocol: str) -> dict[str, tuple[str, ...]]:
+    """The vectors' names, and their flags."""
+    return {vector.id.rpartition("/")[2]: tuple(vector.flags) for vector in own(protocol)}
+
+
+def claims(protocol: str) -> dict[str, list[Model]]:
+    """The clauses that say what is false, and their models."""
+    found: dict[str, list[Model]] = {}
+    for model in MODELS[protocol].values():
+        found.setdefault(model.name[:5], []).append(model)
+    return {clause: of for clause, of in found.items() if clause[1:3] == "X-"}
+
+
+@of_each_protocol
+def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
     """To make it again: peerproof model-check --rewrite."""
-    assert (vectors_root() / OWN).read_text(encoding="utf-8") == text("scuttlebutt", MODELS.values())
+    file = vectors_root() / protocol / FILE
+
+    assert file.read_text(encoding="utf-8") == text(protocol, MODELS[protocol].values())
 
 
-def test_every_claim_that_is_false_has_a_vector(suite: Suite) -> None:
-    flagged = {vector.id.rpartition("/")[2]: vector.flags for vector in suite.vectors if vector.file == OWN}
+@of_each_protocol
+def test_every_claim_that_is_false_has_a_vector(protocol: str) -> None:
+    shown = {name[:5].upper() for name in flags_of(protocol)}
 
-    assert {name[:5] for name in flagged} == {"bx-01", "bx-03", "bx-04", "bx-05", "bx-06"}
-    assert MODELS["BX-02-join-by-own-round"].steps == MODELS["BX-01-round-sync"].steps  # it is the same run
-    assert {name[:5] for name, flags in flagged.items() if flags} == {"bx-01", "bx-03", "bx-04"}
+    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10}[protocol]
+    # The run that breaks BX-02 breaks BX-01 too, and has its name.
+    assert claims(protocol).keys() - shown == ({"BX-02"} if protocol == "scuttlebutt" else set())
 
 
-def test_reference_passes(suite: Suite) -> None:
-    assert failing("peerproof.reference.harness:Harness", suite) == set()
+def test_two_claims_share_one_run() -> None:
+    first, second = (MODELS["scuttlebutt"][name] for name in ("BX-01-round-sync", "BX-02-join-by-own-round"))
+
+    assert [vector["steps"] for vector in vectors_of(first)] == [vector["steps"] for vector in vectors_of(second)]
+
+
+@of_each_protocol
+def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -> None:
+    """The others are of a model with a flaw."""
+    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}}[protocol]
+    flags = flags_of(protocol)
+
+    assert flawed <= {name[:5] for name in flags}
+    assert {name for name in flags if not flags[name]} == {name for name in flags if name[:5] in flawed}
+
+
+@of_each_protocol
+def test_reference_passes(protocol: str) -> None:
+    assert failing("peerproof.reference.harness:Harness", protocol) == set()
 
 
 @pytest.mark.parametrize(
     ("flaw", "caught_by"),
-    [(NewestFirst, "bx-05-newest-first-node-2"), (EndsTheMessage, "bx-06-oversize-starves-node-2")],
+    [
+        (NewestFirst, "bx-05-newest-first-node-2"),
+        (EndsTheMessage, "bx-06-oversize-starves-node-2"),
+        (Overwritten, "sx-10-overwritten-node-n-1"),
+    ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_node_with_the_flaw_of_a_model_fails_the_vector_of_its_counterexample(
-    flaw: type[Wrong], caught_by: str, suite: Suite
-) -> None:
-    assert caught_by in failing(f"{flaw.__module__}:{flaw.__name__}", suite)
+def test_node_with_the_flaw_of_a_model_fails_the_vector_of_its_counterexample(flaw: type[Variant], caught_by: str) -> None:
+    assert caught_by in failing(path_of(flaw), flaw.protocol)
+
+
+@pytest.mark.parametrize(
+    ("cure", "differs_in"),
+    [
+        (StillAnAnswer, "sx-01-suspected-node-n-1"),
+        (AllInRounds, "sx-04-two-sides-node-n-3"),
+        (Remember, "sx-06-back-again-node-n-1"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_node_that_mends_what_is_false_differs_where_the_vector_says_that_it_may(cure: type[Variant], differs_in: str) -> None:
+    assert differs_in in failing(path_of(cure), cure.protocol)
+    assert flags_of(cure.protocol)[differs_in] == ("documented-failure",)
 
 
 def test_vector_names_its_configuration_and_where_nothing_was_changed_its_path() -> None:
-    (plain, *_), (changed, *_) = (list(vectors_of(MODELS[name])) for name in ("BX-04-receiver-restart", "BX-05-newest-first"))
+    of = MODELS["scuttlebutt"]
+    (plain, *_), (changed, *_) = (list(vectors_of(of[name])) for name in ("BX-04-receiver-restart", "BX-05-newest-first"))
 
     assert plain["model"]["config"] == "receiver-restart"
     assert plain["model"]["path"][-3:] == ["Restart", "Receive", "Receive"]

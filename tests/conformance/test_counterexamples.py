@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,18 +129,3 @@ def test_values_are_those_of_the_module_also_of_what_a_monitor_remembers() -> No
     assert values["net"] == frozenset()
     assert isinstance(values["store"], tuple)
     assert isinstance(values["store"][1], Function)
-
-
-@pytest.mark.slow
-def test_pages_are_what_the_models_make() -> None:
-    """To make them again: python docs/models.py."""
-    script = Path(__file__).parents[2] / "docs" / "models.py"
-
-    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
-
-
-def test_page_shows_every_negative_model() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "explanation" / "counterexamples.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"<!-- model ([\w-]+) -->", text))
-
-    assert shown == {model.name for model in MODELS if model.verdict != "success" and not model.name.startswith("sometimes-")}
