@@ -22,7 +22,19 @@ SWIM: Final = Mistakes(
     wrong_swim.Wrong,
     wrong_swim.DIVERGENCES,
     "tests.conformance.mistakes_swim",
-    ("answers", "beliefs", "carrying", "hearsay", "introductions", "lenient", "naive", "queue", "transit"),
+    (
+        "answers",
+        "beliefs",
+        "carrying",
+        "commands",
+        "detector",
+        "hearsay",
+        "introductions",
+        "lenient",
+        "naive",
+        "queue",
+        "transit",
+    ),
 )
 
 PROTOCOLS: Final = (SCUTTLEBUTT, SWIM)

@@ -30,6 +30,7 @@ from peerproof.spec.swim.transitions import Sends
 class NoNormalAnswer(Wrong):
     """Does not tell a joiner that it is normal, but for what is in the queue."""
 
+    caught_by: ClassVar = ("join-second-request-again", "events-are-not-lost-on-nobody")
     instead: ClassVar = answering(
         lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Normal)))
     )
@@ -38,6 +39,7 @@ class NoNormalAnswer(Wrong):
 class WelcomesWhoIsJoining(Wrong):
     """Welcomes whoever is joining, whether it asks or not."""
 
+    caught_by: ClassVar = ("joining-stays-until-the-second-request", "nested-64-deep")
     instead: ClassVar = answering(
         lambda state, ping: (
             replace(ping, vectors=(*ping.vectors, Joining(ping.sender, ping.incarnation, "h", 1)))
@@ -50,6 +52,7 @@ class WelcomesWhoIsJoining(Wrong):
 class WelcomesAnyJoining(Wrong):
     """Welcomes whoever speaks of a joining, also of another's."""
 
+    caught_by: ClassVar = ("joining-of-another-is-not-welcomed",)
     instead: ClassVar = answering(
         lambda state, ping: replace(
             ping,
@@ -73,11 +76,14 @@ def _welcomes_normal(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[
 class WelcomesWhoIsNormal(Wrong):
     """Welcomes whoever asks, also if its joining is old."""
 
+    caught_by: ClassVar = ("joining-older-than-its-header",)
     instead: ClassVar = {"transitions.answer": _welcomes_normal}
 
 
 class AnswersToTheRow(Wrong):
     """Sends an ack to the address in the row."""
+
+    caught_by: ClassVar = ("answer-goes-to-where-the-ping-came-from",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Changes where it came from."""
@@ -90,6 +96,7 @@ class AnswersToTheRow(Wrong):
 class StrangersGetNothing(Wrong):
     """Does not acknowledge pings of unknown senders."""
 
+    caught_by: ClassVar = ("restart-counter-of-0", "restarted-node-has-forgotten")
     instead: ClassVar = {
         "transitions.on_ping": lambda state, sender, ping, pick: (
             ON_PING(state, sender, ping, pick)
@@ -102,6 +109,7 @@ class StrangersGetNothing(Wrong):
 class GoneGetNothing(Wrong):
     """Does not acknowledge pings of nodes that are dead or have left."""
 
+    caught_by: ClassVar = ("dead-sender-gets-an-ack-alone", "dead-node-stays-dead-at-the-same-incarnation")
     instead: ClassVar = {
         "transitions.on_ping": lambda state, sender, ping, pick: (
             (state, ())
@@ -114,6 +122,7 @@ class GoneGetNothing(Wrong):
 class StrangersGetEverything(Wrong):
     """Answers everybody alike."""
 
+    caught_by: ClassVar = ("unknown-sender-asks-nobody-else", "unknown-sender-is-told-nothing")
     instead: ClassVar = {"gossip.BARE": Carries(events=True, members=True)}
 
 
@@ -135,18 +144,21 @@ def expired(answer: Callable[[State, Ping], tuple[tuple[Any, ...], Carries] | No
 class PastGetsNothing(Wrong):
     """Does not answer pings of the past."""
 
+    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
     instead: ClassVar = expired(lambda *_: None)
 
 
 class PastGetsAnAck(Wrong):
     """Acknowledges pings of the past, and says no more."""
 
+    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
     instead: ClassVar = expired(lambda *_: ((), Carries()))
 
 
 class PastGetsEverything(Wrong):
     """Answers a ping of the past like any other, and tells it of its death too."""
 
+    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-answer-holds-nothing-else")
     instead: ClassVar = expired(
         lambda state, ping: (
             (Dead(ping.sender, state.rows[ping.sender].incarnation),),
@@ -158,11 +170,14 @@ class PastGetsEverything(Wrong):
 class PastGetsNoIncarnation(Wrong):
     """Tells a sender of the past that it is dead, and not which incarnation it remembers."""
 
+    caught_by: ClassVar = ("expired-ping-asks-nobody-else", "expired-ping-of-a-node-that-left")
     instead: ClassVar = expired(lambda _, ping: ((Dead(ping.sender),), Carries()))
 
 
 class AcksOfThePastAreAnswered(Wrong):
     """Answers an ack of the past like a ping."""
+
+    caught_by: ClassVar = ("late-ack-of-a-dead-node", "late-ack-of-a-node-that-left")
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Takes it for a ping."""
@@ -180,12 +195,14 @@ def refuting(refuted: Callable[[State, Uuid, Any], State]) -> dict[str, Any]:
 class AcceptsItsDeath(Wrong):
     """Does nothing about its own death."""
 
+    caught_by: ClassVar = ("told-dead-in-an-ack", "told-dead-just-below-the-largest-restart-counter")
     instead: ClassVar = refuting(lambda state, *_: state)
 
 
 class OnlyDeathCounts(Wrong):
     """Does nothing about its own suspicion."""
 
+    caught_by: ClassVar = ("told-suspicious-above-the-own-incarnation",)
     instead: ClassVar = refuting(
         lambda state, teller, said: state if isinstance(said, Suspicious) else REFUTED(state, teller, said)
     )
@@ -194,12 +211,14 @@ class OnlyDeathCounts(Wrong):
 class AnyNewsOfItselfCounts(Wrong):
     """Refutes whatever is said of it above its own incarnation."""
 
+    caught_by: ClassVar = ("events-about-the-receiver",)
     instead: ClassVar = refuting(lambda state, teller, said: REFUTED(state, teller, Dead(said.node, said.incarnation)))
 
 
 class EqualIsRefutedToo(Wrong):
     """Begins a new life also if its death is said to be at the own incarnation, or has none."""
 
+    caught_by: ClassVar = ("events-about-the-receiver", "told-dead-twice")
     instead: ClassVar = refuting(
         lambda state, teller, said: (
             REFUTED(state, teller, Dead(said.node, Incarnation(state.incarnation.restart, state.incarnation.tx + 1)))
@@ -212,6 +231,7 @@ class EqualIsRefutedToo(Wrong):
 class RefutesByTx(Wrong):
     """Goes on with a larger tx and the restart counter told."""
 
+    caught_by: ClassVar = ("told-dead-in-an-ack", "relay-forgets-with-its-own-restart")
     instead: ClassVar = refuting(
         lambda state, teller, said: (
             replace(REFUTED(state, teller, said), incarnation=said.incarnation)
@@ -231,12 +251,14 @@ def _refutes_by_one_more(state: State, teller: Uuid, said: Any) -> State:
 class RefutesByOneMore(Wrong):
     """Goes on with one restart more than its own, whatever it is told."""
 
+    caught_by: ClassVar = ("told-dead-just-below-the-largest-restart-counter", "told-dead-twice")
     instead: ClassVar = {"transitions.refuted": _refutes_by_one_more}
 
 
 class StaysAsJoined(Wrong):
     """Does not introduce itself again after its refutation."""
 
+    caught_by: ClassVar = ("told-dead-in-an-ack", "told-dead-just-below-the-largest-restart-counter")
     instead: ClassVar = refuting(
         lambda state, teller, said: replace(REFUTED(state, teller, said), rows=reborn(state, state.incarnation).rows)
     )
@@ -253,6 +275,7 @@ def _asks_all_again(state: State, teller: Uuid, said: Any) -> State:
 class AsksAllAgain(Wrong):
     """Introduces itself to everybody again, whoever told it."""
 
+    caught_by: ClassVar = ("told-dead-by-one-of-two",)
     instead: ClassVar = {"transitions.refuted": _asks_all_again}
 
 
@@ -267,6 +290,7 @@ def _asks_the_teller_only(state: State, teller: Uuid, said: Any) -> State:
 class AsksTheTellerOnly(Wrong):
     """Introduces itself to who told it, live or not."""
 
+    caught_by: ClassVar = ("told-dead-by-one-who-left",)
     instead: ClassVar = {"transitions.refuted": _asks_the_teller_only}
 
 
@@ -279,4 +303,5 @@ def _counters_wrap_around(state: State, teller: Uuid, said: Any) -> State:
 class CountersWrapAround(Wrong):
     """Begins with 0 again after the largest restart counter."""
 
+    caught_by: ClassVar = ("told-dead-at-the-largest-restart-counter",)
     instead: ClassVar = {"transitions.refuted": _counters_wrap_around}

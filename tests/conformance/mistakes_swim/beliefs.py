@@ -43,6 +43,7 @@ def keyed(key: Callable[[Status, Incarnation], Any]) -> dict[str, Any]:
 class TxBeforeRestart(Wrong):
     """Compares tx first."""
 
+    caught_by: ClassVar = ("payload-is-applied-last", "death-in-another-life")
     instead: ClassVar = {
         **keyed(lambda status, said: (said.tx, status is Status.LEAVE, said.restart, table.RANK[status])),
         "transitions.is_past": lambda state, message: (
@@ -54,24 +55,28 @@ class TxBeforeRestart(Wrong):
 class LeaveIsLikeDeath(Wrong):
     """Lets a larger tx bring back who has left."""
 
+    caught_by: ClassVar = ("leave-of-the-past", "leave-of-its-own-sender")
     instead: ClassVar = keyed(lambda status, said: (*said, 4 if status is Status.LEAVE else table.RANK[status]))
 
 
 class LeaveIsForEver(Wrong):
     """Lets nothing bring back who has left."""
 
+    caught_by: ClassVar = ("late-ack-of-a-node-that-left", "dead-sender-gets-an-ack-alone")
     instead: ClassVar = merging(lambda row, _: row.status is not Status.LEAVE)
 
 
 class LeaveNeedsItsTx(Wrong):
     """Ignores a leave that is not newer."""
 
+    caught_by: ClassVar = ("leave-of-the-past", "leave-of-its-own-sender")
     instead: ClassVar = merging(lambda row, claim: claim.status is not Status.LEAVE or claim.incarnation >= row.incarnation)
 
 
 class DeathIsFinal(Wrong):
     """Lets nothing but a restart bring a dead node back."""
 
+    caught_by: ClassVar = ("dead-node-comes-back-by-an-ack", "anti-entropy-brings-the-dead-back")
     instead: ClassVar = merging(
         lambda row, claim: row.status is not Status.DEAD or claim.incarnation.restart > row.incarnation.restart
     )
@@ -80,6 +85,7 @@ class DeathIsFinal(Wrong):
 class SuspicionIsSticky(Wrong):
     """Lets nothing but death or a restart end suspicion."""
 
+    caught_by: ClassVar = ("a-larger-tx-counts-more-than-the-worse", "suspicion-is-refuted-by-anti-entropy")
     instead: ClassVar = merging(
         lambda row, claim: (
             row.status is not Status.SUSPICIOUS
@@ -92,12 +98,14 @@ class SuspicionIsSticky(Wrong):
 class TheBetterCounts(Wrong):
     """At one incarnation believes the better of two claims."""
 
+    caught_by: ClassVar = ("ack-of-an-unknown-sender", "late-ack-of-a-dead-node")
     instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx, -table.RANK[status]))
 
 
 class TheFirstCounts(Wrong):
     """At one incarnation believes what came first."""
 
+    caught_by: ClassVar = ("ack-of-an-unknown-sender", "ack-for-another-is-ignored")
     instead: ClassVar = keyed(lambda status, said: (said.restart, status is Status.LEAVE, said.tx))
 
 
@@ -111,12 +119,14 @@ def _overwritten(state: State, message: Ping | Ack, vector: Vector) -> State:
 class OverwritesWithoutIncarnation(Wrong):
     """Believes whatever comes without an incarnation."""
 
+    caught_by: ClassVar = ("normal-does-not-clear-suspicion", "not-subscribed")
     instead: ClassVar = {"transitions.on_vector": _overwritten}
 
 
 class NeedsAnIncarnation(Wrong):
     """Believes nothing that comes without an incarnation."""
 
+    caught_by: ClassVar = ("ack-of-an-unknown-sender", "ack-for-another-is-ignored")
     instead: ClassVar = {
         "transitions.on_vector": lambda state, message, vector: (
             state
@@ -138,24 +148,28 @@ def headers(status: Callable[[Row, Incarnation], Status]) -> dict[str, Any]:
 class HeaderEndsJoining(Wrong):
     """Takes every header for a sign that its sender is normal."""
 
+    caught_by: ClassVar = ("joining-stays-until-the-second-request", "nested-64-deep")
     instead: ClassVar = headers(lambda row, _: Status.LEAVE if row.status is Status.LEAVE else Status.NORMAL)
 
 
 class HeaderKeepsJoining(Wrong):
     """Leaves who is joining joining, over restarts too."""
 
+    caught_by: ClassVar = ("joiner-learns-from-the-first-answer", "joining-node-that-restarts-is-normal")
     instead: ClassVar = headers(lambda row, _: row.status if row.status in (Status.JOINING, Status.LEAVE) else Status.NORMAL)
 
 
 class HeaderKeepsStatus(Wrong):
     """Takes a header for news of tx, not of status."""
 
+    caught_by: ClassVar = ("joiner-learns-from-the-first-answer", "dead-node-comes-back-by-an-ack")
     instead: ClassVar = headers(lambda row, _: row.status)
 
 
 class HeaderBringsBackWhoLeft(Wrong):
     """Takes the next message of a node that has left for its return."""
 
+    caught_by: ClassVar = ("late-ack-of-a-node-that-left", "joiner-learns-from-the-first-answer")
     instead: ClassVar = {
         **headers(lambda row, _: Status.JOINING if row.status is Status.JOINING else Status.NORMAL),
         **keyed(lambda status, said: (*said, table.RANK[status])),
@@ -171,6 +185,7 @@ def _header_too(state: State, message: Ping | Ack) -> State:
 class HeaderAndJoining(Wrong):
     """Merges the header of a message with a joining too."""
 
+    caught_by: ClassVar = ("joining-older-than-its-header", "joining-at-the-known-restart-counter")
     instead: ClassVar = {"transitions.applied": _header_too}
 
 
@@ -181,6 +196,7 @@ def _backwards(state: State, message: Ping | Ack) -> State:
 class VectorsBackwards(Wrong):
     """Applies the last vector first."""
 
+    caught_by: ClassVar = ("told-dead-twice", "sizes")
     instead: ClassVar = {"transitions.applied": _backwards}
 
 
@@ -195,12 +211,14 @@ def _header_comes_last(state: State, message: Ping | Ack) -> State:
 class HeaderComesLast(Wrong):
     """Applies the vectors first and the header then."""
 
+    caught_by: ClassVar = ("joining-older-than-its-header", "event-about-its-own-sender")
     instead: ClassVar = {"transitions.applied": _header_comes_last}
 
 
 class AcksBringNoNews(Wrong):
     """Takes of an ack only that its sender is there."""
 
+    caught_by: ClassVar = ("told-dead-in-an-ack", "joiner-learns-from-the-first-answer")
     instead: ClassVar = {
         "transitions.applied": lambda state, message: APPLIED(
             state, replace(message, vectors=()) if isinstance(message, Ack) else message
@@ -211,12 +229,14 @@ class AcksBringNoNews(Wrong):
 class KeepsAddresses(Wrong):
     """Does not take over the address of a node that it knows."""
 
+    caught_by: ClassVar = ("anti-entropy-that-is-newer", "joining-after-a-restart")
     instead: ClassVar = {"gossip.merged": lambda row, claim: MERGED(row, claim._replace(place=None))}
 
 
 class TakesAnyAddress(Wrong):
     """Takes over an address from whatever comes."""
 
+    caught_by: ClassVar = ("joining-of-the-past-changes-no-address",)
     instead: ClassVar = {
         "gossip.merged": lambda row, claim: (
             replace(MERGED(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else MERGED(row, claim)
@@ -226,6 +246,8 @@ class TakesAnyAddress(Wrong):
 
 class TakesAddressesFromDatagrams(Wrong):
     """Sends pings to where the last datagram came from."""
+
+    caught_by: ClassVar = ("node-info", "answer-goes-to-where-the-ping-came-from")
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Changes the row."""
@@ -248,6 +270,7 @@ def _row_of_anything(state: State, message: Ping | Ack, vector: Vector) -> State
 class AnyEventMakesARow(Wrong):
     """Makes a row of a node that it only hears of."""
 
+    caught_by: ClassVar = ("events-about-unknown-nodes", "first-answer-holds-no-events")
     instead: ClassVar = {"transitions.on_vector": _row_of_anything}
 
 
@@ -260,6 +283,7 @@ def _stranger_applied(state: State, message: Ping | Ack) -> State:
 class StrangersGetRows(Wrong):
     """Makes a row of whoever sends a message."""
 
+    caught_by: ClassVar = ("reject-empty-datagram", "reject-huge-array")
     instead: ClassVar = {"transitions.applied": _stranger_applied}
 
 
@@ -275,11 +299,14 @@ def _stranger_believed(state: State, message: Ping | Ack) -> State:
 class StrangersAreBelieved(Wrong):
     """Applies what an unknown sender says of others."""
 
+    caught_by: ClassVar = ("node-info", "told-dead-by-an-unknown-node")
     instead: ClassVar = {"transitions.applied": _stranger_believed}
 
 
 class OtherTargetsCount(Wrong):
     """Does not look at the target of a message."""
+
+    caught_by: ClassVar = ("ack-for-another-is-ignored", "ping-for-another-is-ignored")
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Takes it for its own."""
@@ -291,6 +318,7 @@ class OtherTargetsCount(Wrong):
 class EqualIsPast(Wrong):
     """Takes the incarnation that it knows for one of the past."""
 
+    caught_by: ClassVar = ("join-first-request-twice", "equal-incarnation-is-accepted")
     instead: ClassVar = {
         "transitions.is_past": lambda state, message: (
             message.sender in state.rows and message.incarnation <= state.rows[message.sender].incarnation
@@ -301,18 +329,21 @@ class EqualIsPast(Wrong):
 class AcksAreNeverPast(Wrong):
     """Looks at the incarnation of pings only."""
 
+    caught_by: ClassVar = ("expired-ack-is-dropped", "ack-from-the-past-is-no-answer")
     instead: ClassVar = {"transitions.is_past": lambda state, message: isinstance(message, Ping) and IS_PAST(state, message)}
 
 
 class NothingIsPast(Wrong):
     """Accepts every message, and takes of it what is newer."""
 
+    caught_by: ClassVar = ("expired-ack-is-dropped", "expired-ping-asks-nobody-else")
     instead: ClassVar = {"transitions.is_past": lambda *_: False}
 
 
 class JoiningIsNeverPast(Wrong):
     """Accepts a message of the past that wants to join."""
 
+    caught_by: ClassVar = ("expired-ping-with-a-joining", "expired-ping-with-a-joining-of-now")
     instead: ClassVar = {
         "transitions.is_past": lambda state, message: (
             IS_PAST(state, message) and not any(isinstance(vector, Joining) for vector in message.vectors)

@@ -28,6 +28,7 @@ from peerproof.spec.swim.table import Claim
 class AntiEntropyAtEqual(Wrong):
     """Merges an entry of anti-entropy whatever its incarnation."""
 
+    caught_by: ClassVar = ("anti-entropy-at-the-incarnation-known", "suspicion-is-refuted-by-anti-entropy")
     instead: ClassVar = {
         "transitions.with_member": lambda state, claim: (
             with_row(
@@ -44,6 +45,7 @@ class AntiEntropyAtEqual(Wrong):
 class AntiEntropyForTheUnknownOnly(Wrong):
     """Ignores entries about nodes that it knows."""
 
+    caught_by: ClassVar = ("anti-entropy-brings-the-dead-back", "anti-entropy-that-is-newer")
     instead: ClassVar = {
         "transitions.with_member": lambda state, claim: state if claim.node in state.rows else WITH_MEMBER(state, claim)
     }
@@ -59,6 +61,7 @@ def _anti_entropy_makes_joining(state: State, claim: Claim) -> State:
 class AntiEntropyMakesJoining(Wrong):
     """Makes rows of anti-entropy that are joining."""
 
+    caught_by: ClassVar = ("both-counters-at-their-end", "joiner-learns-from-the-first-answer")
     instead: ClassVar = {"transitions.with_member": _anti_entropy_makes_joining}
 
 
@@ -71,12 +74,14 @@ def _anti_entropy_of_itself(state: State, claim: Claim) -> State:
 class AntiEntropyOfItself(Wrong):
     """Makes a row of itself, if it is told so."""
 
+    caught_by: ClassVar = ("anti-entropy-makes-a-row",)
     instead: ClassVar = {"transitions.with_member": _anti_entropy_of_itself}
 
 
 class OneAntiEntropy(Wrong):
     """Reads one vector of anti-entropy in a message."""
 
+    caught_by: ClassVar = ("anti-entropy-in-two-vectors",)
     instead: ClassVar = {
         "transitions.applied": lambda state, message: (
             APPLIED(state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1]))
@@ -98,12 +103,14 @@ def _payload_in_its_place(state: State, message: Ping | Ack) -> State:
 class PayloadInItsPlace(Wrong):
     """Applies a payload where it stands."""
 
+    caught_by: ClassVar = ("payload-is-applied-last",)
     instead: ClassVar = {"transitions.applied": _payload_in_its_place}
 
 
 class FirstPayloadCounts(Wrong):
     """Takes the first of two payloads."""
 
+    caught_by: ClassVar = ("payload-twice-in-a-message",)
     instead: ClassVar = {
         "transitions.applied": lambda state, message: APPLIED(
             state,
@@ -133,18 +140,21 @@ def _payloads_are_merged(state: State, message: Ping | Ack) -> State:
 class PayloadsAreMerged(Wrong):
     """Adds the entries of a payload to those that it has."""
 
+    caught_by: ClassVar = ("payload-is-replaced-whole", "nested-64-deep")
     instead: ClassVar = {"transitions.applied": _payloads_are_merged}
 
 
 class PayloadStaysForEver(Wrong):
     """Keeps a payload over a restart that it hears of from others."""
 
+    caught_by: ClassVar = ("payload-is-stale-after-a-restart", "joining-brings-a-dead-node-back")
     instead: ClassVar = {"gossip.merged": lambda row, claim: replace(MERGED(row, claim), payload=row.payload)}
 
 
 class NoPayloads(Wrong):
     """Keeps no payloads of others."""
 
+    caught_by: ClassVar = ("node-info", "payload-is-applied-last")
     instead: ClassVar = {
         "transitions.applied": lambda state, message: APPLIED(
             state, replace(message, vectors=tuple(v for v in message.vectors if not isinstance(v, Payload)))
@@ -168,6 +178,7 @@ def _tells_each_change_on_vector(state: State, message: Ping | Ack, vector: Vect
 class TellsEachChange(Wrong):
     """Tells subscribers of each vector, not of each datagram."""
 
+    caught_by: ClassVar = ("joining-at-the-known-restart-counter", "death-in-another-life")
     seen: ClassVar[list[tuple[State, State]]] = []
     instead: ClassVar = {"transitions.told": _tells_each_change_told, "transitions.on_vector": _tells_each_change_on_vector}
 

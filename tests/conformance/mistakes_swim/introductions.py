@@ -41,6 +41,7 @@ def _first_is_enough(state: State, ack: Ack) -> State:
 class OneExchange(Wrong):
     """Takes itself for joined after the first answer."""
 
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
     instead: ClassVar = {"transitions.introduced_by": _first_is_enough}
 
 
@@ -53,6 +54,7 @@ def _any_ack(state: State, ack: Ack) -> State:
 class AnyAckMovesOn(Wrong):
     """Takes any ack for the answer that it waits for."""
 
+    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
     instead: ClassVar = {"transitions.introduced_by": _any_ack}
 
 
@@ -64,12 +66,14 @@ def _either_answer(state: State, ack: Ack) -> State:
 class EitherAnswerMovesOn(Wrong):
     """Does not tell the two answers from each other."""
 
+    caught_by: ClassVar = ("joiner-is-not-done-after-a-bare-ack", "joiner-repeats-the-second-request")
     instead: ClassVar = {"transitions.introduced_by": _either_answer}
 
 
 class NeverDone(Wrong):
     """Introduces itself for ever."""
 
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
     instead: ClassVar = {"transitions.introduced_by": lambda state, _: state}
 
 
@@ -82,6 +86,7 @@ def _all_at_once(state: State, ack: Ack) -> State:
 class OneIntroductionForAll(Wrong):
     """Keeps for itself, not for each row, how far it has introduced itself."""
 
+    caught_by: ClassVar = ("add-node-of-itself",)
     instead: ClassVar = {
         "transitions.introduced_by": _all_at_once,
         "transitions.on_add_node": lambda state, command: Step(
@@ -101,6 +106,7 @@ def _asks_once(state: State, row: Row) -> tuple[Any, ...]:
 class AsksOnce(Wrong):
     """Introduces itself once, and waits."""
 
+    caught_by: ClassVar = ("joiner-asks-again-until-answered", "ack-of-an-earlier-life-does-not-match")
     instead: ClassVar = {"gossip.introduction": _asks_once}
 
 
@@ -111,12 +117,14 @@ def _before_counting(state: State, row: Row) -> tuple[Any, ...]:
 class JoiningWithTheTxBefore(Wrong):
     """Says joining with the tx of the datagram before."""
 
+    caught_by: ClassVar = ("add-node-makes-a-joining-row", "ping-to-a-host-with-colons")
     instead: ClassVar = {"gossip.introduction": _before_counting}
 
 
 class JoiningInBoth(Wrong):
     """Says joining in the second request too."""
 
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
     instead: ClassVar = {
         "gossip.introduction": lambda state, row: INTRODUCTION(
             state, replace(row, exchange=Exchange.FIRST) if row.exchange is Exchange.SECOND else row
@@ -137,11 +145,14 @@ def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tup
 class RequestsHoldEverything(Wrong):
     """Puts events, anti-entropy and payload into the requests of a joiner."""
 
+    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
     instead: ClassVar = {"rounds.request": _with_everything}
 
 
 class SeedsAreNormal(Wrong):
     """Takes its seeds for normal, and needs no introduction."""
+
+    caught_by: ClassVar = ("restarted-node-asks-its-seed-again", "joiner-asks-again-until-answered")
 
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
         """Changes the rows."""
@@ -152,6 +163,8 @@ class SeedsAreNormal(Wrong):
 
 class ItsOwnSeed(Wrong):
     """Asks itself, if it is among its seeds."""
+
+    caught_by: ClassVar = ("seed-that-is-the-node-itself",)
 
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
         """Makes a row."""
@@ -171,6 +184,7 @@ def adding(after: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
 class AddingIsNews(Wrong):
     """Queues an event about a node that is added."""
 
+    caught_by: ClassVar = ("add-node-queues-nothing", "add-node-of-a-known-one-changes-its-address")
     instead: ClassVar = adding(
         lambda _, after, command: queued(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
     )
@@ -179,6 +193,7 @@ class AddingIsNews(Wrong):
 class AddingBeginsAnew(Wrong):
     """Forgets what it knows of a node that is added again."""
 
+    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
     instead: ClassVar = adding(
         lambda state, _, command: with_row(
             state,
@@ -191,12 +206,14 @@ class AddingBeginsAnew(Wrong):
 class AddingAgainIsIgnored(Wrong):
     """Does nothing about a node that is added again."""
 
+    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
     instead: ClassVar = adding(lambda state, after, command: state if command.uuid in state.rows else after)
 
 
 class AddsItself(Wrong):
     """Adds itself, if it is told to."""
 
+    caught_by: ClassVar = ("add-node-of-itself",)
     instead: ClassVar = {
         "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.introduced(state, command)))
     }
@@ -205,6 +222,7 @@ class AddsItself(Wrong):
 class AddedAreNormal(Wrong):
     """Takes a node that is added for normal, and needs no introduction."""
 
+    caught_by: ClassVar = ("told-of-added-nodes", "add-node-makes-a-joining-row")
     instead: ClassVar = adding(
         lambda state, after, command: (
             after
@@ -226,6 +244,7 @@ def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
 class NoWelcome(Wrong):
     """Answers a joiner like anybody."""
 
+    caught_by: ClassVar = ("join-first-request-again-with-larger-tx", "join-first-request-twice")
     instead: ClassVar = answering(
         lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Joining)))
     )

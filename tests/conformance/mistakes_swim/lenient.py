@@ -48,6 +48,8 @@ def everywhere(value: Any, change: Callable[[Any], Any]) -> Any:
 class IgnoresWhatIsLeftOver(_Lenient):
     """Reads one value and looks no further."""
 
+    caught_by: ClassVar = ("reject-byte-left-over", "reject-byte-put-in")
+
     def mended(self, data: bytes) -> bytes:
         """The first value."""
         unpacker = msgpack.Unpacker(strict_map_key=False)
@@ -59,6 +61,8 @@ class IgnoresWhatIsLeftOver(_Lenient):
 class FloatsAreIntegers(_Lenient):
     """Cuts off the fraction of a float."""
 
+    caught_by: ClassVar = ("reject-counter-that-is-a-float", "reject-port-that-is-a-float")
+
     def part(self, value: Any) -> Any:
         """An integer."""
         return int(value) if isinstance(value, float) else value
@@ -66,6 +70,8 @@ class FloatsAreIntegers(_Lenient):
 
 class BooleansAreIntegers(_Lenient):
     """Takes true for 1."""
+
+    caught_by: ClassVar = ("reject-counter-that-is-true", "reject-port-that-is-true")
 
     def part(self, value: Any) -> Any:
         """An integer."""
@@ -75,6 +81,8 @@ class BooleansAreIntegers(_Lenient):
 class NilIsZero(_Lenient):
     """Takes nil for 0."""
 
+    caught_by: ClassVar = ("reject-counter-that-is-nil",)
+
     def part(self, value: Any) -> Any:
         """An integer."""
         return 0 if value is None else value
@@ -82,6 +90,8 @@ class NilIsZero(_Lenient):
 
 class DigitsAreIntegers(_Lenient):
     """Takes a string of digits for the integer."""
+
+    caught_by: ClassVar = ("reject-counter-that-is-a-large-string", "reject-counter-that-is-a-negative-string")
 
     def part(self, value: Any) -> Any:
         """An integer."""
@@ -96,6 +106,8 @@ class DigitsAreIntegers(_Lenient):
 class CountersAreSigned(_Lenient):
     """Takes negative counters for 0, and those that are too large for the largest."""
 
+    caught_by: ClassVar = ("reject-counter-of-2-63", "reject-negative-counter")
+
     def part(self, value: Any) -> Any:
         """Within the bounds."""
         if isinstance(value, list) and value[:1] and isinstance(value[0], str) and value[0][:1] in "~^" and value[0] != "~#u":
@@ -105,6 +117,8 @@ class CountersAreSigned(_Lenient):
 
 class AnyPort(_Lenient):
     """Cuts ports to sixteen bits."""
+
+    caught_by: ClassVar = ("reject-anti-entropy-with-port-0", "reject-port-0")
 
     def part(self, value: Any) -> Any:
         """Within the bounds."""
@@ -118,6 +132,8 @@ class AnyPort(_Lenient):
 class NamesAreNames(_Lenient):
     """Takes strings and symbols for keywords."""
 
+    caught_by: ClassVar = ("reject-anti-entropy-with-strings-for-keys", "reject-event-name-that-is-a-string")
+
     def part(self, value: Any) -> Any:
         """A keyword."""
         bare = value.removeprefix("~$") if isinstance(value, str) else ""
@@ -127,6 +143,8 @@ class NamesAreNames(_Lenient):
 
 class ExtraElementsAreIgnored(_Lenient):
     """Looks at the elements of a vector that it knows, and not at the others."""
+
+    caught_by: ClassVar = ("reject-ack-of-7-elements", "reject-ping-of-6-elements")
 
     def part(self, value: Any) -> Any:
         """As many as there should be."""
@@ -141,6 +159,8 @@ class ExtraElementsAreIgnored(_Lenient):
 
 class MissingElementsAreNothing(_Lenient):
     """Takes an element that is missing for 0, an empty map or the node itself."""
+
+    caught_by: ClassVar = ("reject-ping-of-4-elements", "reject-probe-ack-of-4-elements")
 
     def part(self, value: Any) -> Any:
         """As many as there should be."""
@@ -160,6 +180,8 @@ class MissingElementsAreNothing(_Lenient):
 class MissingKeysHaveDefaults(_Lenient):
     """Takes a key that is missing in anti-entropy for an empty value."""
 
+    caught_by: ClassVar = ("reject-anti-entropy-without-host", "reject-anti-entropy-without-port")
+
     def part(self, value: Any) -> Any:
         """All five keys."""
         if not isinstance(value, dict) or ("~:host" not in value and "~:port" not in value):
@@ -170,6 +192,8 @@ class MissingKeysHaveDefaults(_Lenient):
 
 class UnknownCodesAreStrings(_Lenient):
     """Takes a cache code that stands for nothing for a string, and a string for an unknown name."""
+
+    caught_by: ClassVar = ("reject-cache-code-at-the-beginning", "reject-unknown-header")
 
     def part(self, value: Any) -> Any:
         """A name of its own."""
@@ -184,6 +208,8 @@ class UnknownCodesAreStrings(_Lenient):
 class StrangeStringsAreStrings(_Lenient):
     """Takes a form of Transit that it does not know for a string."""
 
+    caught_by: ClassVar = ("reject-backquote", "reject-tilde-alone")
+
     def part(self, value: Any) -> Any:
         """Escaped."""
         return f"~{value}" if isinstance(value, str) and value[:1] in "~`" and value[:2] not in ("~:", "~#", "~u") else value
@@ -191,6 +217,8 @@ class StrangeStringsAreStrings(_Lenient):
 
 class AnyUuid(_Lenient):
     """Makes a uuid of whatever stands in the place of one."""
+
+    caught_by: ClassVar = ("reject-uuid-of-three-halves", "reject-uuid-of-wrong-digits")
 
     def part(self, value: Any) -> Any:
         """Some uuid."""
@@ -206,6 +234,8 @@ class AnyUuid(_Lenient):
 class SecondHeadersAreSkipped(_Lenient):
     """Skips headers that do not come first, and what follows a probe."""
 
+    caught_by: ClassVar = ("reject-ack-after-ping", "reject-probe-ack-with-a-vector")
+
     def mended(self, data: bytes) -> bytes:
         """Without them."""
         header, *others = msgpack.unpackb(data, strict_map_key=False)
@@ -217,6 +247,8 @@ class SecondHeadersAreSkipped(_Lenient):
 class AnyHeader(_Lenient):
     """Takes a message without a header, or with one that it does not know, for a ping of somebody to somebody."""
 
+    caught_by: ClassVar = ("reject-header-of-nothing", "reject-header-that-is-no-vector")
+
     def mended(self, data: bytes) -> bytes:
         """With a header."""
         value = msgpack.unpackb(data, strict_map_key=False)
@@ -226,6 +258,8 @@ class AnyHeader(_Lenient):
 
 class StrangePartsAreSkipped(_Lenient):
     """Skips what is no vector, and what it cannot read of one."""
+
+    caught_by: ClassVar = ("reject-anti-entropy-of-no-maps", "reject-anti-entropy-untagged-of-no-maps")
 
     def mended(self, data: bytes) -> bytes:
         """Without them."""
@@ -244,6 +278,8 @@ class StrangePartsAreSkipped(_Lenient):
 class NoBounds(_Lenient):
     """Knows no bounds of hosts and nesting, and cuts what it is given to size."""
 
+    caught_by: ClassVar = ("reject-nested-without-end", "reject-nothing-in-it")
+
     def part(self, value: Any) -> Any:
         """Cut to size."""
         if isinstance(value, list) and len(value) == 6 and value[0] == "~:joining" and isinstance(value[4], str):
@@ -261,6 +297,8 @@ class NoBounds(_Lenient):
 
 class HostsOfAnything(_Lenient):
     """Makes a text of whatever stands in the place of a host."""
+
+    caught_by: ClassVar = ("reject-host-that-is-no-utf-8", "reject-host-that-is-a-keyword")
 
     def mended(self, data: bytes) -> bytes:
         """A text."""
@@ -288,6 +326,8 @@ class Dies(Wrong):
 
 class CountersAreDoubles(Wrong):
     """Keeps counters as floating-point numbers."""
+
+    caught_by: ClassVar = ("counters-above-2-53", "largest-counters-of-another")
 
     def decode(self, data: bytes) -> Any:
         """Loses the last bits."""

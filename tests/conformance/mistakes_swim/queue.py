@@ -24,30 +24,35 @@ WITH_MEMBER = transitions.with_member
 class FanoutRoundedDown(Wrong):
     """Rounds the logarithm down."""
 
+    caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
     instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0)
 
 
 class FanoutOneMore(Wrong):
     """Rounds the logarithm down and adds one."""
 
+    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
     instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() if nodes > 1 else 0)
 
 
 class FanoutOfOthers(Wrong):
     """Takes the logarithm of the number of the others."""
 
+    caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
     instead: ClassVar = fanout_by(lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0)
 
 
 class FanoutOfAll(Wrong):
     """Tells everybody everything, and pings everybody each time."""
 
+    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
     instead: ClassVar = fanout_by(lambda nodes: max(nodes - 1, 0))
 
 
 class EventsOnce(Wrong):
     """Tells an event one node."""
 
+    caught_by: ClassVar = ("relay-pings-a-live-node-as-usual", "leave-by-itself-of-three")
     instead: ClassVar = {"gossip.fanout": lambda _: 1}
 
 
@@ -71,6 +76,7 @@ def _told_to_all(state: State, receiver: Uuid, said: list[Vector], room: Any) ->
 class NobodyIsEnough(Wrong):
     """Never drops an event: it remembers who got it, and waits for the others."""
 
+    caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "left-by-itself-still-answers")
     instead: ClassVar = {"gossip._events": _told_to_all}
 
 
@@ -82,12 +88,14 @@ def _tells_twice(state: State, receiver: Uuid, said: list[Vector], room: Any) ->
 class TellsTwice(Wrong):
     """Counts datagrams, not nodes: whoever asks is told again until enough datagrams are out."""
 
+    caught_by: ClassVar = ("anti-entropy-at-the-incarnation-known", "datagram-one-beyond-the-limit")
     instead: ClassVar = {"gossip._events": _tells_twice}
 
 
 class CountsTheSubject(Wrong):
     """Counts the node that an event is about among those that were told."""
 
+    caught_by: ClassVar = ("joining-is-replaced-in-the-queue", "fanout-of-3")
     instead: ClassVar = telling(
         lambda _, after, __: replace(
             after,
@@ -106,11 +114,14 @@ def _tells_not_the_subject(state: State, receiver: Uuid, said: list[Vector], roo
 class TellsNotTheSubject(Wrong):
     """Tells a node nothing of itself."""
 
+    caught_by: ClassVar = ("joining-node-that-restarts-is-normal", "payload-of-the-new-life")
     instead: ClassVar = {"gossip._events": _tells_not_the_subject}
 
 
 class TellsNotTheTeller(Wrong):
     """Tells nobody what that one has just told it."""
+
+    caught_by: ClassVar = ("joining-about-another-gets-an-ordinary-answer", "ack-carries-anti-entropy")
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Takes the events out of the answer."""
@@ -140,6 +151,7 @@ def _in_place(state: State, said: ClusterEventVector) -> State:
 class NewerKeepsItsPlace(Wrong):
     """Puts a newer event about a node where the older one was."""
 
+    caught_by: ClassVar = ("events-end-at-the-first-that-does-not-fit", "newer-event-goes-to-the-end")
     instead: ClassVar = queueing(_in_place)
 
 
@@ -152,6 +164,7 @@ def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State
 class NewerKeepsItsRecipients(Wrong):
     """Takes those who got the older event about a node for having got the newer."""
 
+    caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
     instead: ClassVar = queueing(_newer_keeps_its_recipients)
 
 
@@ -163,12 +176,14 @@ def _newest_first(state: State, said: ClusterEventVector) -> State:
 class NewestFirst(Wrong):
     """Sends the event first that came last."""
 
+    caught_by: ClassVar = ("datagram-of-exactly-the-limit", "datagram-one-beyond-the-limit")
     instead: ClassVar = queueing(_newest_first)
 
 
 class OlderStays(Wrong):
     """Does not queue an event about a node of which one is queued."""
 
+    caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
     instead: ClassVar = queueing(
         lambda state, said: state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
     )
@@ -185,6 +200,7 @@ def _news(state: State, claim: Claim) -> State:
 class EachTxIsNews(Wrong):
     """Queues an event for every change of a row."""
 
+    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end")
     instead: ClassVar = {f"{module}.claimed": _news for module in ("transitions", "detector", "commands")}
 
 
@@ -197,6 +213,7 @@ def _restart_is_no_news(state: State, claim: Claim) -> State:
 class RestartIsNoNews(Wrong):
     """Queues changes of status only."""
 
+    caught_by: ClassVar = ("payload-of-the-new-life", "payload-is-stale-after-a-restart")
     instead: ClassVar = {f"{module}.claimed": _restart_is_no_news for module in ("transitions", "detector", "commands")}
 
 
@@ -209,18 +226,21 @@ def _anti_entropy_is_news(state: State, claim: Claim) -> State:
 class AntiEntropyIsNews(Wrong):
     """Queues the rows that anti-entropy makes."""
 
+    caught_by: ClassVar = ("anti-entropy-that-is-new-is-not-passed-on", "anti-entropy-of-many")
     instead: ClassVar = {"transitions.with_member": _anti_entropy_is_news}
 
 
 class JoiningIsNoNews(Wrong):
     """Does not tell others of who is joining."""
 
+    caught_by: ClassVar = ("joining-about-another-gets-an-ordinary-answer", "anti-entropy-that-does-not-fit-at-all")
     instead: ClassVar = {"transitions.queued": lambda state, _: state}
 
 
 class IncarnationsAlways(Wrong):
     """Sends all events with an incarnation."""
 
+    caught_by: ClassVar = ("join-second-request-makes-normal", "join-second-request-again")
     instead: ClassVar = {
         f"{module}.event": lambda node, row, **_: event(node, row, emit_incarnation=True) for module in ("gossip", "transitions")
     }
@@ -228,6 +248,8 @@ class IncarnationsAlways(Wrong):
 
 class IncarnationsNever(Wrong):
     """Sends events without an incarnation, also where they should have one."""
+
+    caught_by: ClassVar = ("incarnations-in-the-second-answer", "incarnations-in-the-second-request")
 
     def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
         """Forgets the option."""

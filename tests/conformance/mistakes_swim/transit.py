@@ -27,6 +27,8 @@ class _Written(Wrong):
 class UuidsAsStrings(_Written):
     """Writes uuids as strings, as in JSON."""
 
+    caught_by: ClassVar = ("uuid-of-zeros", "ack-to-an-expired-sender")
+
     class Writes(Writer):
         """Knows one form."""
 
@@ -37,6 +39,8 @@ class UuidsAsStrings(_Written):
 
 class UuidsAreUnsigned(_Written):
     """Writes the halves of a uuid as unsigned integers."""
+
+    caught_by: ClassVar = ("ack-to-an-expired-sender", "counters-around-63-bits")
 
     class Writes(Writer):
         """Forgets the sign."""
@@ -49,6 +53,8 @@ class UuidsAreUnsigned(_Written):
 class UuidsAreWide(_Written):
     """Writes the halves of a uuid in eight bytes each, whatever they are."""
 
+    caught_by: ClassVar = ("uuid-of-zeros", "uuid-of-ones")
+
     class Writes(Writer):
         """Knows one form."""
 
@@ -60,6 +66,8 @@ class UuidsAreWide(_Written):
 class NoCache(_Written):
     """Writes everything in full."""
 
+    caught_by: ClassVar = ("event-names-are-cached", "vectors-beyond-15")
+
     class Writes(Writer):
         """Has no cache."""
 
@@ -69,6 +77,8 @@ class NoCache(_Written):
 class CachesShortTexts(_Written):
     """Caches what has three characters."""
 
+    caught_by: ClassVar = ("cache-codes-of-one-and-two-characters", "cache-of-keys-and-keywords")
+
     class Writes(Writer):
         """Begins too early."""
 
@@ -77,6 +87,8 @@ class CachesShortTexts(_Written):
 
 class CachesStrings(_Written):
     """Caches plain strings too."""
+
+    caught_by: ClassVar = ("cache-not-of-strings", "ping-with-everything")
 
     class Writes(Writer):
         """Caches all texts."""
@@ -89,6 +101,8 @@ class CachesStrings(_Written):
 class KeysAreNotCached(_Written):
     """Caches keywords, and no other keys."""
 
+    caught_by: ClassVar = ("cache-not-of-strings", "cache-of-keys-and-keywords")
+
     class Writes(Writer):
         """Looks at the text only."""
 
@@ -99,6 +113,8 @@ class KeysAreNotCached(_Written):
 
 class CodesOfOneCharacter(_Written):
     """Goes on in the alphabet where codes should have two characters."""
+
+    caught_by: ClassVar = ("cache-codes-of-one-and-two-characters", "cache-is-emptied-when-full")
 
     class Writes(Writer):
         """Counts on."""
@@ -111,6 +127,8 @@ class CodesOfOneCharacter(_Written):
 class CacheNeverEmptied(_Written):
     """Stops caching when the cache is full."""
 
+    caught_by: ClassVar = ("cache-is-emptied-when-full",)
+
     class Writes(Writer):
         """Keeps what it has."""
 
@@ -122,6 +140,8 @@ class CacheNeverEmptied(_Written):
 class CacheOneTooLarge(_Written):
     """Empties the cache one entry too late."""
 
+    caught_by: ClassVar = ("cache-is-emptied-when-full",)
+
     class Writes(Writer):
         """Miscounts."""
 
@@ -130,6 +150,8 @@ class CacheOneTooLarge(_Written):
 
 class DoesNotEscape(_Written):
     """Writes strings as they are."""
+
+    caught_by: ClassVar = ("host-like-a-keyword", "host-of-one-tilde")
 
     class Writes(Writer):
         """Escapes nothing."""
@@ -142,6 +164,8 @@ class DoesNotEscape(_Written):
 class EscapesTildesOnly(_Written):
     """Escapes what begins with a tilde, and forgets the other two."""
 
+    caught_by: ClassVar = ("host-that-begins-with-a-backquote", "host-that-begins-with-a-caret")
+
     class Writes(Writer):
         """Escapes one of three."""
 
@@ -152,6 +176,8 @@ class EscapesTildesOnly(_Written):
 
 class SignedIntegers(_Written):
     """Writes positive integers in signed forms."""
+
+    caught_by: ClassVar = ("ack-to-an-expired-sender", "counters-around-63-bits")
 
     class Writes(Writer):
         """Prefers signs."""
@@ -168,6 +194,8 @@ class SignedIntegers(_Written):
 class WideIntegers(_Written):
     """Writes integers that do not fit into a byte in eight."""
 
+    caught_by: ClassVar = ("counters-around-16-bits", "counters-around-32-bits")
+
     class Writes(Writer):
         """Knows two forms."""
 
@@ -181,6 +209,8 @@ class WideIntegers(_Written):
 
 class OldStrings(_Written):
     """Writes strings of 32 bytes and more with the header that MessagePack had before 2013."""
+
+    caught_by: ClassVar = ("payload-with-long-strings", "host-of-255-bytes")
 
     class Writes(Writer):
         """Has no header for 255 bytes."""
@@ -196,6 +226,8 @@ class OldStrings(_Written):
 class CountsLetters(_Written):
     """Puts the number of letters in front of a string instead of the number of bytes."""
 
+    caught_by: ClassVar = ("host-in-cyrillic",)
+
     class Writes(Writer):
         """Miscounts."""
 
@@ -208,6 +240,8 @@ class CountsLetters(_Written):
 class MapsAreSorted(_Written):
     """Writes the entries of maps in the order of their keys."""
 
+    caught_by: ClassVar = ("payload-in-the-order-given", "ack-normal-and-anti-entropy")
+
     class Writes(Writer):
         """Sorts."""
 
@@ -219,6 +253,8 @@ class MapsAreSorted(_Written):
 class KeywordsAreStrings(_Written):
     """Writes names as plain strings."""
 
+    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end")
+
     class Writes(Writer):
         """Loses the kind."""
 
@@ -229,6 +265,8 @@ class KeywordsAreStrings(_Written):
 
 class LongCountsInOneByte(_Written):
     """Writes arrays and maps of sixteen with the short header, where there is no room for it."""
+
+    caught_by: ClassVar = ("payload-with-sixteen-entries", "vectors-beyond-15")
 
     class Writes(Writer):
         """Overflows."""
@@ -270,6 +308,8 @@ def _parts(value: Any) -> Iterator[Any]:
 class RefusesUuidStrings(_Refusing):
     """Knows uuids as tagged arrays only."""
 
+    caught_by: ClassVar = ("uuid-as-a-string", "uuid-in-upper-case")
+
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """A string that is a uuid."""
         return any(isinstance(part, str) and part[:2] == "~u" for part in parts(data))
@@ -277,6 +317,8 @@ class RefusesUuidStrings(_Refusing):
 
 class RefusesUuidMaps(_Refusing):
     """Does not know a tag in a map."""
+
+    caught_by: ClassVar = ("uuid-as-a-map",)
 
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """A map with a tag."""
@@ -286,6 +328,8 @@ class RefusesUuidMaps(_Refusing):
 class RefusesIntegerStrings(_Refusing):
     """Does not read integers in strings."""
 
+    caught_by: ClassVar = ("integers-as-big-strings", "integers-as-strings")
+
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """A string that is an integer."""
         return any(isinstance(part, str) and part[:2] in ("~i", "~n") for part in parts(data))
@@ -293,6 +337,8 @@ class RefusesIntegerStrings(_Refusing):
 
 class RefusesLists(_Refusing):
     """Knows vectors, and no lists."""
+
+    caught_by: ClassVar = ("vectors-as-lists", "payload-with-forms-of-transit")
 
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """A list."""
@@ -302,6 +348,8 @@ class RefusesLists(_Refusing):
 class RefusesWhatIsNotShortest(_Refusing):
     """Takes only what it would have written itself, but for strings."""
 
+    caught_by: ClassVar = ("integers-of-16-bits", "integers-of-32-bits")
+
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """Packed again it is longer or shorter."""
         value = msgpack.unpackb(data, strict_map_key=False)
@@ -310,6 +358,8 @@ class RefusesWhatIsNotShortest(_Refusing):
 
 class RefusesUntaggedAntiEntropy(_Refusing):
     """Takes a vector without a keyword for malformed, except from a seed."""
+
+    caught_by: ClassVar = ("anti-entropy-untagged-and-empty", "joiner-learns-from-the-first-answer")
 
     def refuses(self, data: bytes, message: Any) -> bool:  # noqa: ARG002
         """Anti-entropy without its keyword, in a ping."""
