@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 import pytest
 from tests.pipeline.clusters import of_node, place_of, recorded, simulated, validated
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.batches import Refused, committed, successes
 from peerproof.conformance.pipeline.execution import Engine
 from peerproof.conformance.pipeline.execution import execute as run_stage
@@ -21,9 +18,9 @@ from peerproof.conformance.pipeline.session import Settings
 from peerproof.conformance.pipeline.simulate import simulation
 from peerproof.conformance.pipeline.tables import VIOLATIONS
 from peerproof.reference.protocols import PROTOCOLS
-from peerproof.spec import scuttlebutt, trace
+from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
-from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.properties import Cluster, Property
 from peerproof.spec.trace import Line
 
 
@@ -152,51 +149,6 @@ def test_without_looks_at_the_cluster_there_is_no_verdict_on_it(tmp_path: Path) 
     _, verdicts = validated(place_of(tmp_path, [of_node(lines, f"n{n}:1") for n in range(2)]), every=0)
 
     assert set(verdicts) == {"n0:1", "n1:1"}
-
-
-def test_a_property_that_remembers_says_what_it_says_without() -> None:
-    """Of every instant of a cluster, whose states change little by little; and of wrong ones, where some do not hold."""
-    lines = simulated(nodes=4, rounds=30)
-    states: dict[NodeId, Any] = {}
-    remembering = {p.name: Asked(p.holds) for p in scuttlebutt.PROPERTIES}
-    answers: set[tuple[str, bool]] = set()
-    for name, taken in steps(lines):
-        states[name] = taken.after
-        spoiled = {**states, name: taken.before} if len(answers) % 2 else states
-        for prop in scuttlebutt.PROPERTIES:
-            subject = subject_of(prop, taken, dict(spoiled))
-            answers.add((prop.name, prop.holds(subject)))
-            assert remembering[prop.name](subject) == prop.holds(subject), prop.name
-
-    assert len({name for name, _ in answers}) == len(scuttlebutt.PROPERTIES)
-    assert {answer for _, answer in answers} == {True, False}
-
-
-def subject_of(prop: Property, taken: Taken, states: dict[NodeId, Any]) -> Any:
-    return {"node": taken.after, "step": taken}.get(prop.of, Cluster(states))
-
-
-def steps(lines: list[Line]) -> Iterator[tuple[NodeId, Taken]]:
-    """What nodes did, by their lines."""
-    states: dict[str, Any] = {}
-    for line in lines:
-        if line.kind == "start":
-            states[line.node] = scuttlebutt.initial(NodeId(line.node), scuttlebutt.CONFIG.value(line.args)).state
-            continue
-        event = trace.event_of(scuttlebutt, line)
-        before = states[line.node]
-        step = scuttlebutt.step(before, event, trace.Script(line.picks))
-        states[line.node] = step.state
-        yield NodeId(line.node), Taken(before, event, step.state, step.effects)
-
-
-def test_a_property_that_compares_whole_states_is_asked_again() -> None:
-    state = scuttlebutt.initial(NodeId("a:1"), scuttlebutt.Config()).state
-    other = scuttlebutt.initial(NodeId("a:1"), scuttlebutt.Config()).state
-    asked = Asked(lambda taken: taken.before == taken.after and isinstance(taken.before, scuttlebutt.State))
-
-    assert asked(Taken(state, None, other, ()))
-    assert not asked(Taken(state, None, scuttlebutt.initial(NodeId("b:1"), scuttlebutt.Config()).state, ()))
 
 
 def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,6 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from peerproof.conformance.pipeline.asked import Asked
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
 from peerproof.conformance.pipeline.rows import Ref, Rows, read_rows
@@ -69,8 +68,7 @@ class RunCheck:
         self._every: Final = every
         always = [p for p in self._specification.PROPERTIES if p.when == "always"]
         self._of_one: Final = [p for p in always if p.of != "cluster"]
-        self._asked: Final[dict[NodeId, list[Asked]]] = {}
-        self._asked_of_all: Final = [(p, Asked(p.holds)) for p in always if p.of == "cluster"]
+        self._of_all: Final = [p for p in always if p.of == "cluster"]
         self._told: set[str] = set()
         self._remark = ""
         self._instants = 0
@@ -132,17 +130,17 @@ class RunCheck:
         self._look(stepped)
 
     def _look(self, stepped: Stepped) -> None:
-        name = stepped.name
-        if name not in self._asked:
-            self._asked[name] = [Asked(holding.holds) for holding in self._of_one]
-        for holding, asked in zip(self._of_one, self._asked[name], strict=True):
-            subject = stepped.state if holding.of == "node" else stepped.taken
-            if holding.name not in self._told and subject is not None and not asked(subject):
+        taken = stepped.taken
+        is_as_before = taken is not None and taken.before is stepped.state
+        for holding in self._of_one:
+            if holding.name in self._told or (is_as_before if holding.of == "node" else taken is None):
+                continue
+            if not holding.holds(stepped.state if holding.of == "node" else taken):
                 self._tell(holding, stepped)
         if self._instants % self._every == 0 and not self._is_over:
             cluster = Cluster(self._states, self._under_way.messages)
-            for holding, asked in self._asked_of_all:
-                if holding.name not in self._told and not asked(cluster):
+            for holding in self._of_all:
+                if holding.name not in self._told and not holding.holds(cluster):
                     self._tell(holding, stepped)
 
     def _tell(self, holding: Property, stepped: Stepped) -> None:
