@@ -138,6 +138,7 @@ def test_vector_page_shows_a_vector_file(tmp_path: Path) -> None:
     assert vector.needs == ("api.update_local", "exchange", "observe.peers")
 
 
+@pytest.mark.slow
 def test_example_adapter_passes_and_fails_as_the_tutorial_says(tmp_path: Path) -> None:
     """It passes what it offers; with versions packed the wrong way round it fails, and the report shows the first difference."""
     example = ROOT / "docs/how-to/codec_adapter.py"

@@ -1,10 +1,12 @@
 """
 What Spark adds to a replay, what a worker takes of memory, and whether an event costs the same however many there are.
 
-    python tests/benchmarks/validate.py [--events 400000] [--sizes 1000000 10000000 30000000] [--one-node 1000000]
+    python tests/benchmarks/validate.py [--events 1000000] [--one-node 1000000] [--cluster 1000000] [--sizes 1000000 10000000]
 
+The numbers of events are those of the targets, a default is smaller, and 0 leaves a part out: starts and commits weigh more then.
 First, `validate` in a warm session on two cores against two plain processes that replay the same files with the same
-`spec.replay`, and do no more. Then one node with all the events, in one task. Then `validate` of each size; the default is small.
+`spec.replay`, and do no more. Then one node with all the events, in one task. Then a standalone cluster on loopback, with one
+worker of one core and with two. Then `validate` of each size; the default is small.
 The logs are those of three nodes that have agreed, without failure detectors, repeated: such events are the cheapest that there
 are, so that what is not replay weighs most. Properties of the cluster are looked at in one comparison only, which says so.
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import tempfile
 import time
 from argparse import ArgumentParser
@@ -41,7 +44,7 @@ from peerproof.spec import scuttlebutt
 from peerproof.spec.replay import Replay
 from peerproof.spec.trace import parse
 
-TARGET, MEMORY_TARGET, SPREAD_TARGET = 0.85, 200, 0.15
+TARGET, MEMORY_TARGET, SPREAD_TARGET, CLUSTER_TARGET = 0.85, 200, 0.15, 1.4
 CORES, FILES, NODES, ROUNDS, LOT = 2, 8, 3, 400, 8192
 REPEATED = 3  # of which the better counts
 _MEMBERS = ("run_id", "node", "seq", "t_us", "kind", "peer", "args", "picks", "effects", "state_hash")
@@ -216,6 +219,28 @@ def one_node(engine: Engine, folder: Path, nodes: list[Log], count: int) -> None
     )
 
 
+def on_a_cluster(folder: Path, nodes: list[Log], count: int) -> None:
+    """Two workers, and then one of them; both are warm."""
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    from tests.pipeline.cluster import CONF, standalone
+
+    place, warm = folder / "cluster", folder / "cluster-warm"
+    count = write(place, nodes, FILES, count)
+    write(warm, nodes, FILES, 20_000)
+    walls = []
+    with standalone(folder, workers=2) as cluster, Engine(Settings(cluster.url, conf=tuple(CONF.items()))) as engine:
+        for workers in (2, 1):
+            by_spark(engine, warm, folder / f"warm-{workers}")
+            walls.append(min(by_spark(engine, place, folder / f"cluster-{workers}-{n}")[0].wall for n in range(REPEATED)))
+            cluster.workers.pop().kill()
+    ratio = walls[1] / walls[0]
+    rates = " and ".join(f"{count / wall:,.0f}" for wall in reversed(walls))
+    verdict = ok(ratio >= CLUSTER_TARGET)
+    print(
+        f"cluster, {count:,} events: one worker and two {rates} events/s; ratio {ratio:.2f} (target {CLUSTER_TARGET}: {verdict})"
+    )
+
+
 def sizes(engine: Engine, folder: Path, nodes: list[Log], counts: list[int]) -> None:
     """The cost of an event, at each size."""
     costs = []
@@ -235,6 +260,7 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=400_000)
     parser.add_argument("--one-node", type=int, default=200_000)
+    parser.add_argument("--cluster", type=int, default=400_000)
     parser.add_argument("--sizes", type=int, nargs="*", default=[200_000, 600_000])
     arguments = parser.parse_args()
     nodes = logs()
@@ -243,10 +269,13 @@ def main() -> None:
         (one_node, arguments.one_node),
         (sizes, arguments.sizes),
     ]
-    with tempfile.TemporaryDirectory() as folder, Engine(Settings(master=f"local[{CORES},4]")) as engine:
-        for step, count in steps:
-            if count:
-                step(engine, Path(folder), nodes, count)
+    with tempfile.TemporaryDirectory() as folder:
+        with Engine(Settings(master=f"local[{CORES},4]")) as engine:
+            for step, count in steps:
+                if count:
+                    step(engine, Path(folder), nodes, count)
+        if arguments.cluster:
+            on_a_cluster(Path(folder), nodes, arguments.cluster)
 
 
 if __name__ == "__main__":

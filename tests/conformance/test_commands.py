@@ -110,6 +110,7 @@ def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, na
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_every_vector_of_the_suite_can_be_drawn() -> None:
     from peerproof.conformance import sequence, vectors
 

@@ -15,6 +15,8 @@ from peerproof.conformance.generate import chosen
 from peerproof.conformance.model_table import table_of
 from peerproof.conformance.vectors import Vector, load
 
+pytestmark = pytest.mark.slow
+
 Spoil = Callable[[dict[str, Any]], None]
 
 

@@ -29,6 +29,8 @@ from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId, Pick, Send, Step, outcomes
 from peerproof.spec.scuttlebutt import Config, Detector, DigestEntry, DigestRequest, reconcile, transitions
 
+pytestmark = pytest.mark.slow
+
 INPUTS = inputs_of("scuttlebutt")
 
 #: What pytest was told: quick, ci or soak.

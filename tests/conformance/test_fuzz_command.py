@@ -15,6 +15,8 @@ from peerproof.cli import fuzz
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz import judge
 
+pytestmark = pytest.mark.slow
+
 Capture: TypeAlias = pytest.CaptureFixture[str]
 
 MISBEHAVING = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).with_name('misbehaving.py')))}"

@@ -117,6 +117,7 @@ def test_the_exit_code_says_whether_list_and_implementation_agree(
     assert f"{COUNT} cases" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [("nowhere.txt", "nowhere.txt: the list of known failures cannot be read"), ("spoilt.txt", "spoilt.txt:1:9: expected")],

@@ -134,6 +134,7 @@ def test_a_citation_of_a_clause_that_is_not_there_is_found(tmp_path: Path) -> No
     assert any("property DeltaBounded: scuttlebutt has no clause B-24" in line for line in found)
 
 
+@pytest.mark.slow
 def test_the_suites_own_vectors_give_no_finding() -> None:
     readable, errors = lint.read(sources.vectors_root())
 

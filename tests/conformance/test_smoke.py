@@ -15,6 +15,8 @@ from peerproof.conformance.clauses import protocols
 from peerproof.conformance.inprocess import InProcess
 from peerproof.conformance.smoke import CHECKS, Finding, findings
 
+pytestmark = pytest.mark.slow
+
 MISTAKEN = """\
 import sys, time
 from peerproof.reference.harness import Harness

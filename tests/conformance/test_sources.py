@@ -18,6 +18,7 @@ def test_in_the_source_tree_they_stand_beside_the_package() -> None:
     assert clauses.protocols() == ["scuttlebutt", "swim"]
 
 
+@pytest.mark.slow
 def test_installed_they_stand_in_the_package(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "peerproof" / "conformance"
     shutil.copytree(sources.vectors_root(), package / "vectors")

@@ -59,10 +59,12 @@ def test_every_vector_made_for_a_mistake_catches_it(mistakes: Mistakes, variant:
     assert {vector.id for vector in made_for} == caught_by
 
 
+@pytest.mark.slow
 def test_the_reference_passes_all_vectors() -> None:
     assert failed("peerproof.reference.harness:Harness", suite().vectors) == set()
 
 
+@pytest.mark.slow
 @of_each_protocol
 def test_a_variant_with_nothing_replaced_passes_all_vectors(mistakes: Mistakes) -> None:
     """What catches a variant is its mistake, not the way in which it was put there."""

@@ -366,6 +366,7 @@ def test_spark_makes_the_same_rows(tmp_path: Path, spark: SparkSession) -> None:
     assert spread.counts == alone.counts
 
 
+@pytest.mark.slow
 def test_command_prints_the_sum_and_examples(tmp_path: Path) -> None:
     """Of what was set aside; again, it says that there is nothing to do."""
     file = written(tmp_path / "a.jsonl", [*simulated(), "{"])
@@ -380,6 +381,7 @@ def test_command_prints_the_sum_and_examples(tmp_path: Path) -> None:
     assert "committed before, nothing to do" in again.stdout
 
 
+@pytest.mark.slow
 def test_command_says_what_to_do(tmp_path: Path) -> None:
     """Before anything is read, in a line, with the right exit code."""
     empty = written(tmp_path / "empty", [])

@@ -13,6 +13,8 @@ from tests.pipeline.disturbed import PATIENCE, RUNS_IN_ALL, assert_as_undisturbe
 from peerproof.conformance.pipeline.batches import SUCCESS
 from peerproof.conformance.pipeline.failpoints import VARIABLE, Point
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("point", "nth", "units", "done"),

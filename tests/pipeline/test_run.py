@@ -13,6 +13,8 @@ from peerproof.cli.main import main
 from peerproof.conformance.pipeline.batches import Success, successes
 from peerproof.conformance.sources import examples
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 NO_SPARK = ["--master", "none", "--quiet"]

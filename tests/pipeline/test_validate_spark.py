@@ -25,6 +25,8 @@ from peerproof.conformance.pipeline.session import Settings
 from peerproof.conformance.pipeline.tables import TRACES, VERDICTS, VIOLATIONS
 from peerproof.conformance.pipeline.validate import Validation, execute
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -91,6 +91,7 @@ def test_a_line_of_exactly_16_mib_is_read(pipe: Pipe) -> None:
     assert pipe.read()["ok"]
 
 
+@pytest.mark.slow
 def test_a_reply_above_16_mib_becomes_an_error(pipe: Pipe) -> None:
     entries = ("03" + "00" * 11 * 150_000)[:-2] + "00"
 

@@ -41,6 +41,7 @@ def asked(stranger: socket.socket, node: NodeProcess) -> Delta:
     raise AssertionError(f"no answer from {node.addr}")
 
 
+@pytest.mark.slow
 def test_three_nodes_agree_notice_that_one_was_killed_and_learn_it_again(launch: Launch) -> None:
     first = launch("--set", "colour=red")
     second = launch("--seed", first.addr, "--set", "colour=green")

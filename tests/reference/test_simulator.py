@@ -206,6 +206,7 @@ def test_a_timer_set_again_in_the_instant_in_which_it_was_due_still_runs_out() -
     assert simulation.steps == 4
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_time() -> None:
     simulation, _ = cluster("m", Faults(loss=0.1, duplication=0.1), nodes=8)
     simulation.run(Instant(1_000_000))  # by now every window of the failure detectors is full

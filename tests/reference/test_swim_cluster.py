@@ -13,6 +13,8 @@ from peerproof.spec.swim import Config, Seed, State, Status, Uuid
 from peerproof.spec.swim.gossip import fanout
 from peerproof.spec.swim.state import PING_INTERVAL_MS, host_and_port
 
+pytestmark = pytest.mark.slow
+
 
 def uuid(node: NodeId) -> Uuid:
     """Its name."""

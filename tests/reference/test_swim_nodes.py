@@ -17,6 +17,8 @@ from peerproof.spec.core import NodeId
 
 from .conftest import COMMAND, PATIENCE, NodeProcess
 
+pytestmark = pytest.mark.slow
+
 #: A node that has lived once before.
 SECOND_LIFE = ("--restart-counter", "1")
 

@@ -110,6 +110,7 @@ def test_bottom_components_are_those_that_nothing_leaves(targets: list[list[int]
     assert len(components) == len(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [200_000])
 def test_long_way_needs_no_recursion(length: int) -> None:
     worlds = [(number,) for number in range(length)]

@@ -244,6 +244,7 @@ def test_a_message_cut_short_is_truncated_or_a_shorter_list(message: Any, data: 
     assert wrong.reason == "truncated" if wrong else isinstance(message, (Items, Ranks))
 
 
+@pytest.mark.slow
 def test_the_strategies_reach_every_reason_and_every_message() -> None:
     seen: set[object] = set()
 

@@ -112,6 +112,7 @@ def test_what_is_not_understood_is_an_error_with_its_line(
     assert f"graph.dot:{line}: " in str(problem.value)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_graph(dump: Callable[[str], Path]) -> None:
     """The lists of the states on one level have one line each, as long as there are states."""
     edge = '-5 -> 7 [label="Grow",color="black",fontcolor="black"];\n'

@@ -100,6 +100,7 @@ MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, name, wrong, found = MISTAKES[mistake]
