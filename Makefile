@@ -56,8 +56,10 @@ long: check docs
 	$(BIN)/peerproof generate --check
 	$(BIN)/peerproof prove
 	$(BIN)/peerproof fuzz scuttlebutt --profile ci
+	$(BIN)/peerproof fuzz swim --profile ci
 	$(BIN)/peerproof model-check
 	$(BIN)/peerproof graph scuttlebutt --size medium
+	$(BIN)/peerproof graph swim --size medium
 	$(BIN)/pytest -q -n $(JOBS) -m "$(LONG)" --junitxml=build/tests-kills.xml
 	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec
 	$(MAKE) bench
