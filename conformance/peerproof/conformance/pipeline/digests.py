@@ -25,7 +25,7 @@ def digest(batch: Any, columns: Iterable[str]) -> str:
     """The digest of a `pyarrow.RecordBatch`, of these columns: 32 hexadecimal digits."""
     if not batch.num_rows:
         return NOTHING
-    joined = pc.binary_join_element_wise(*(part for name in columns for part in _parts(batch.column(name))), b":")
+    joined = pc.binary_join_element_wise(*(part for name in columns for part in _parts(batch.column(name))), b"")
     rows = [joined.as_py()] * batch.num_rows if isinstance(joined, pa.Scalar) else joined.to_pylist()
     total = sum(int.from_bytes(blake2b(row, digest_size=_BYTES).digest(), "big") for row in rows)
     return f"{total % _MODULUS:0{2 * _BYTES}x}"
@@ -36,10 +36,18 @@ def _parts(column: Any) -> list[Any]:
     nulls = column.null_count
     same = nulls == len(column) or (not nulls and pc.all(pc.equal(column, column[0])).as_py())
     some = column.slice(0, 1) if same else column
-    value = some if pa.types.is_binary(some.type) else some.cast(pa.string()).cast(pa.binary())
-    length = pc.binary_length(value).cast(pa.string()).cast(pa.binary())
-    parts = [pc.fill_null(length, b"-"), pc.fill_null(value, b"")]
+    if pa.types.is_int64(some.type):
+        value = _octets(some)
+    else:
+        value = some if pa.types.is_binary(some.type) else some.cast(pa.string()).cast(pa.binary())
+    length = pc.fill_null(pc.binary_length(value), -1)
+    parts = [_octets(length), pc.fill_null(value, b"") if value.null_count else value]
     return [part[0] for part in parts] if same else parts
+
+
+def _octets(numbers: Any) -> Any:
+    """Integers as they lie in memory: a tenth of what their digits cost."""
+    return numbers.view(pa.binary(numbers.type.bit_width // 8)).cast(pa.binary())
 
 
 def sum_of(digests: Iterable[str]) -> str:
