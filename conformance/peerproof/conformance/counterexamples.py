@@ -66,7 +66,7 @@ def graph_of(model: Model) -> Graph:
     variants = _module(model, "variants")
     system = System(variants.VARIANTS[frozenset(model.replace.values())](model.configuration.constants))
     monitor = variants.BEHAVIOURS[model.behaviour]
-    return Monitored(system, monitor()) if monitor else system
+    return getattr(monitor, "watching", Monitored)(system, monitor()) if monitor else system
 
 
 def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:

@@ -237,12 +237,23 @@ def _lowers(before: Row, after: Row) -> bool:
     return key(after.status, after.incarnation) < key(before.status, before.incarnation)
 
 
+#: No step of a node sends more datagrams than this.
+_AT_ONCE: Final = 4
+
+
+def out_of_reach(model: Varied, cluster: Cluster) -> bool:
+    """The bounds of the model bound nothing."""
+    has_room = len(tuple(cluster.in_flight)) + _AT_ONCE <= model.faults.in_flight
+    return has_room and all(state.incarnation.tx + _AT_ONCE <= model.most.tx for state in cluster.nodes.values())
+
+
 #: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "OwnAhead": lambda _, cluster: own_ahead(cluster),
     "NobodyMisses": nobody_misses,
     "NoStaleRumour": no_stale_rumour,
     "FoundInTime": found_in_time,
+    "OutOfReach": out_of_reach,
     "StillAsked": still_asked,
     "HeardByAll": heard_by_all,
     "RemovedStaysGone": removed_stays_gone,
@@ -268,5 +279,79 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverSilent": never_silent,
 }
 
+#: What need not happen: what applications do; and losses, which may go on for ever or end.
+MAY_END: Final = (frozenset({"Command", "EndlessCommand"}), frozenset({"Command", "EndlessCommand", "Lose", "EndlessLose"}))
+
+
+def joins(model: Varied) -> Iterator[Ending]:
+    """For each node but the seed: that it introduces itself leads to its being normal there, and the seed known to it. [SL-01]"""
+    (seed, _), *others = model.nodes
+    for node, _ in others:
+        goal, since = partial(_has_joined, node, seed), partial(_introduces, node, seed)
+        yield from (Ending("Joins", f"{node} joins", ("SL-01",), goal, ended, since=since) for ended in MAY_END)
+
+
+def _introduces(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, node, seed)
+    return row is not None and row.exchange is not Exchange.DONE
+
+
+def _has_joined(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
+    row, there = _row(cluster, node, seed), _row(cluster, seed, node)
+    return row is not None and row.exchange is Exchange.DONE and there is not None and there.status is Status.NORMAL
+
+
+def found_for_good(model: Varied) -> Iterator[Ending]:
+    """Whoever does not run is dead at whoever pings. [SL-02]"""
+
+    def found(cluster: Cluster) -> bool:
+        gone = [addr for addr, state in cluster.nodes.items() if not state.up]
+        asking = [addr for addr, state in cluster.nodes.items() if state.up and state.uuid in model.active]
+        rows = [_row(cluster, addr, other) for addr in asking for other in gone]
+        return all(row is not None and row.status is Status.DEAD for row in rows)
+
+    yield from (Ending("FoundForGood", "who has crashed is dead for good", ("SL-02",), found, ended) for ended in MAY_END)
+
+
+def restored(model: Varied) -> Iterator[Ending]:
+    """For each two nodes: that one suspects the other, which runs, leads to its holding it for well. [SL-03]"""
+    for (one, first), (other, _) in permutations(model.nodes, 2):
+        if first.uuid in model.active:
+            goal, since, about = partial(_is_well, one, other), partial(_is_suspected, one, other), f"{other} is well again"
+            yield from (Ending("Restored", f"{about} at {one}", ("SL-03",), goal, ended, since=since) for ended in MAY_END)
+
+
+def _is_well(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, at, of)
+    return row is not None and row.status in (Status.JOINING, Status.NORMAL)
+
+
+def _is_suspected(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, at, of)
+    return cluster.nodes[at].up and cluster.nodes[of].up and row is not None and row.status is Status.SUSPICIOUS
+
+
+def known_to_all(_: Varied) -> Iterator[Ending]:
+    """Whoever runs and is live somewhere is known everywhere. [SL-04]"""
+    about = "who is known to one is known to all"
+    yield from (Ending("KnownToAll", about, ("SL-04",), _everybody_is_known, ended) for ended in MAY_END)
+
+
+def _everybody_is_known(cluster: Cluster) -> bool:
+    running = [state for state in cluster.nodes.values() if state.up]
+    live = {uuid for state in running for uuid in state.live} & {state.uuid for state in running}
+    return all(live <= {*state.rows, state.uuid} for state in running)
+
+
+def _row(cluster: Cluster, at: NodeId, of: NodeId) -> Row | None:
+    row: Row | None = cluster.nodes[at].rows.get(cluster.nodes[of].uuid)
+    return row
+
+
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {}
+ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+    "Joins": joins,
+    "FoundForGood": found_for_good,
+    "Restored": restored,
+    "KnownToAll": known_to_all,
+}

@@ -18,9 +18,23 @@ from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Ste
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, transitions
 from peerproof.spec.swim.detector import closed
-from peerproof.spec.swim.messages import Ack, Dead, Event, LeaveNode, Message, Normal, Ping, RemoveNode, Suspicious, Uuid, Vector
+from peerproof.spec.swim.endless import Endless
+from peerproof.spec.swim.messages import (
+    Ack,
+    Dead,
+    Event,
+    Incarnation,
+    LeaveNode,
+    Message,
+    Normal,
+    Ping,
+    RemoveNode,
+    Suspicious,
+    Uuid,
+    Vector,
+)
 from peerproof.spec.swim.state import State, Status, active_size, host_and_port
-from peerproof.spec.swim.table import GIVES, event
+from peerproof.spec.swim.table import GIVES, Claim, event, of_sender
 from peerproof.spec.swim.world import Bounded, Model
 
 Taking: TypeAlias = Callable[[State, Event, Pick], Step[State, Any]]
@@ -169,6 +183,14 @@ def overwriting(state: State, message: Ping | Ack, vector: Vector) -> State:
     return _on_vector(state, message, vector)
 
 
+def suspected_still(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
+    """A header leaves a suspicion as it is. [breaks SL-03]"""
+    claim = of_sender(state, node, incarnation)
+    row = state.rows[node]
+    still = row.status is Status.SUSPICIOUS and row.incarnation.restart == incarnation.restart
+    return claim._replace(status=row.status) if still else claim
+
+
 def everybody(nodes: int) -> int:
     """Everybody has to get an event. [mends SX-05]"""
     return nodes - 1
@@ -238,6 +260,12 @@ class OfLife(Varied):
         return sender, to, kind, header, vectors
 
 
+class SuspectedStill(Varied):
+    """Nobody refutes a suspicion by a header. [breaks SL-03]"""
+
+    changes = (replacing(transitions, of_sender=suspected_still),)
+
+
 class StillAnAnswer(Varied):
     """Acks from the past count. [mends SX-01]"""
 
@@ -254,6 +282,7 @@ class Overwritten(Varied):
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Varied,
     frozenset({"FirstPicks"}): FirstPicks,
+    frozenset({"SuspectedStill"}): SuspectedStill,
     frozenset({"FirstPicks", "WithinSides"}): Sides,
     frozenset({"FirstPicks", "WithinSides", "AllInRounds"}): AllInRounds,
     frozenset({"FirstPicks", "Everybody"}): Everybody,
@@ -293,7 +322,14 @@ class Prompt:
 
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
-BEHAVIOURS: Final[Mapping[str, type[Prompt] | None]] = {"Next": None, "PromptNext": Prompt}
+BEHAVIOURS: Final[Mapping[str, type[Prompt | Endless] | None]] = {
+    "Next": None,
+    "PromptNext": Prompt,
+    "EndlessNext": Endless,
+    "FairSpec": Endless,
+    "CalmSpec": Endless,
+    "UnfairSpec": Endless,
+}
 
 #: Those whose runs need not be as fair as `peerproof.spec.liveness` takes them to be.
-UNFAIR: Final = frozenset[str]()
+UNFAIR: Final = frozenset({"UnfairSpec"})

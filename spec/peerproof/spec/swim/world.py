@@ -108,6 +108,7 @@ class Model:
             restarts=constants["MaxRestarts"],
             restarting=frozenset(_addr(node) for node in constants["Restarting"]),
         )
+        self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
         self.active = frozenset(uuid_of(node) for node in constants["Active"])
         self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
         self._first, *_ = self._names = tuple(constants["Node"])
