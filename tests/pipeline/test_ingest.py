@@ -373,8 +373,8 @@ def test_command_prints_the_sum_and_examples(tmp_path: Path) -> None:
     arguments: list[str | Path] = ["ingest", file, "--out", tmp_path / "out", "--master", "none"]
 
     first, again = ran(arguments), ran(arguments)
-
     count = len(simulated())
+
     assert (first.returncode, again.returncode) == (0, 0), first.stderr
     assert first.stdout.startswith(f"{count + 1:,} lines in = {count:,} events + 1 quarantined + 0 left out\n")
     assert f"a.jsonl:{count + 1}, byte" in first.stdout
@@ -384,8 +384,7 @@ def test_command_prints_the_sum_and_examples(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_command_says_what_to_do(tmp_path: Path) -> None:
     """Before anything is read, in a line, with the right exit code."""
-    empty = written(tmp_path / "empty", [])
-    log = written(tmp_path / "log", ["{}"])
+    empty, log = written(tmp_path / "empty", []), written(tmp_path / "log", ["{}"])
     mapping = written(tmp_path / "m.yaml", ["format: 2"])
     for arguments, code, message in (
         ([empty], 4, "there is nothing to read"),
@@ -398,5 +397,4 @@ def test_command_says_what_to_do(tmp_path: Path) -> None:
         ([log, "--format", "pcap", "--protocol", "scuttlebutt"], 2, "is no capture"),
     ):
         done = ran(["ingest", *arguments, "--out", tmp_path / "out", "--master", "none"])
-
         assert (done.returncode, message in done.stderr) == (code, True), done.stderr
