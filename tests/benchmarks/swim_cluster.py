@@ -1,7 +1,7 @@
 """
 SWIM clusters from 8 nodes on: how long it takes until a crash is noticed, what is noticed wrongly, and what it costs.
 
-    python tests/benchmarks/swim_cluster.py [--sizes 8 16 32 64 128] [--loss 0.01] [--seed TEXT]
+    python tests/benchmarks/swim_cluster.py [--sizes 8 16 32 64 128] [--loss 0.01] [--seed TEXT] [--plot FILE.svg]
 
 All nodes know each other. After a round somebody crashes at some moment; the run ends when everybody holds it for dead. Times are
 in quanta of a node (300 ms), medians over the runs of a size. In a quantum a node pings fanout(N) others, and a round, in which
@@ -11,8 +11,11 @@ as long as the half of it: with 256 nodes minutes, with 1,024 hours.
 Beside the time to the first ping of the crashed node stands what Das, Gupta and Motivala expect of random probing with as many
 pings in a period, 1/(1-e^-f); with one ping, as in their paper, that is e/(e-1) = 1.58 periods, whatever the size. Here a
 ping that is not answered is held against nobody before the round closes, and it takes two such rounds to suspect somebody and
-two more to find it dead. So the paper's constant holds in rounds: between one and two to the first suspicion, sooner where
-among many nodes one had just lost an ack of it, and between three and five to the death; in quanta these grow as N/log N.
+two more to find it dead. A node that has not yet pinged the other in the round of the crash has missed it twice when the next
+round closes, others one round later: after between one round and three, two on average. The first of N-1 nodes, whose rounds
+are not in step, is expected after 1 + sqrt(pi/2(N-1)) rounds, about, sooner where one had just lost an ack of it. So the paper's
+constant holds in rounds: between one and two to the first suspicion, and between three and five to the death; in quanta these
+grow as N/log N. `--plot` draws both beside each other (pip install 'peerproof[pipeline]').
 
 A node's load is what it sends, pings and acks: of both as many as its fanout, so that per node and quantum it grows as log N,
 and divided by that it is flat.
@@ -25,11 +28,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import e, exp
+from pathlib import Path
 from random import Random
 from statistics import median
 from time import process_time
 from typing import NamedTuple
 from uuid import UUID
+
+from matplotlib import pyplot
 
 from peerproof.reference.network import Faults
 from peerproof.reference.simulator import Simulation
@@ -127,7 +133,7 @@ class Cluster:
     def noticed(self) -> Noticed:
         """The whole run."""
         size, quantum = len(self.uuids), PING_INTERVAL_MS
-        quanta = -(-(size - 1) // fanout(size))
+        quanta = round_of(size)
         self.simulation.run(Instant(round((1 + self.random.random()) * quanta * quantum)))
         self.crash()
         assert self.crashed is not None
@@ -149,6 +155,41 @@ class Cluster:
         )
 
 
+def expected_suspicion(size: int) -> float:
+    """
+    Rounds until the first of the others is expected to suspect a node that has crashed, if nothing is lost.
+
+    Each needs between one round and three, two as likely as any: the time has the density of a triangle. [S-04, S-43, S-45]
+    """
+    steps = 10_000
+    later = (1 - x * x / 2 if x <= 1 else (2 - x) ** 2 / 2 for x in ((2 * step + 1) / steps for step in range(steps)))
+    return 1 + sum(chance ** (size - 1) for chance in later) * 2 / steps
+
+
+def plotted(path: Path, found: dict[int, list[Noticed]]) -> None:
+    """What was found and what is expected, in rounds, against the number of nodes."""
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    sizes = list(found)
+    for label, mark, what in (
+        ("first suspicion", "o", "suspected"),
+        ("first to call it dead", "s", "buried"),
+        ("dead to all", "^", "by_all"),
+    ):
+        points = [(size, getattr(run, what) / round_of(size)) for size, runs in found.items() for run in runs]
+        axes.plot(*zip(*points, strict=True), mark, label=label, alpha=0.6)
+    axes.plot(sizes, [expected_suspicion(size) for size in sizes], "-", label="first suspicion, expected in rounds")
+    axes.axhline(e / (e - 1), linestyle="--", color="grey", label="e/(e-1): first ping, random probing, in periods")
+    axes.set(xlabel="nodes", ylabel="rounds after the crash", xscale="log", xticks=sizes, xticklabels=sizes, ylim=(0, None))
+    axes.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=2, fontsize="small")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def round_of(size: int) -> int:
+    """The quanta of a round. [S-43, SA-24]"""
+    return -(-(size - 1) // fanout(size))
+
+
 def measured(size: int, loss: float, seed: str) -> list[Noticed]:
     """Some runs of one size."""
     return [Cluster(size, loss, f"{seed}/{size}/{number}").noticed() for number in range(max(1, min(RUNS, NODES // size)))]
@@ -161,6 +202,7 @@ HEADINGS = (
         "round",
         "first ping",
         "suspected",
+        "(expected)",
         "dead",
         "dead to all",
         "wrongly",
@@ -170,17 +212,20 @@ HEADINGS = (
         "bytes",
         "CPU",
     ),
-    ("", "", "(quanta)", "(paper's)", "(rounds)", "(rounds)", "(rounds)", "suspected", "dead", "", "", "", "(s)"),
+    ("", "", "(quanta)", "(paper's)", "(rounds)", "(rounds)", "(rounds)", "(rounds)", "suspected", "dead", "", "", "", "(s)"),
 )
 
 
 def row_of(size: int, runs: list[Noticed]) -> Iterator[str]:
     """A line of the table."""
     f = fanout(size)
-    quanta = -(-(size - 1) // f)
+    quanta = round_of(size)
     yield from (str(size), str(f), str(quanta))
     yield f"{median(run.pinged for run in runs):.2f} ({1 / (1 - exp(-f)):.2f})"
-    for times in ([run.suspected for run in runs], [run.buried for run in runs], [run.by_all for run in runs]):
+    suspected = median(run.suspected for run in runs)
+    yield f"{suspected:.1f} ({suspected / quanta:.1f})"
+    yield f"{expected_suspicion(size):.1f}"
+    for times in ([run.buried for run in runs], [run.by_all for run in runs]):
         yield f"{median(times):.1f} ({median(times) / quanta:.1f})"
     of_each = size * sum(run.rounds for run in runs)
     yield f"{sum(run.wrongly_suspected for run in runs) / of_each:.4f}"
@@ -195,15 +240,20 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--loss", type=float, default=0.01)
     parser.add_argument("--seed", default="swim")
+    parser.add_argument("--plot", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     print(f"{arguments.loss:.1%} of the datagrams are lost. Times after the crash in quanta; e/(e-1) = {e / (e - 1):.2f}")
     print("wrongly: per node and round; sent: datagrams and bytes, by a node in a quantum")
     for heading in HEADINGS:
         print("".join(f"{cell:>12}" for cell in heading))
+    found = {}
     for size in arguments.sizes:
         begin = process_time()
-        cells = [*row_of(size, measured(size, arguments.loss, arguments.seed)), f"{process_time() - begin:.1f}"]
+        found[size] = measured(size, arguments.loss, arguments.seed)
+        cells = [*row_of(size, found[size]), f"{process_time() - begin:.1f}"]
         print("".join(f"{cell:>12}" for cell in cells), flush=True)
+    if arguments.plot:
+        plotted(arguments.plot, found)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ Run a seeded cluster in virtual time: the reference's nodes on a network that mi
   peerproof simulate scuttlebutt --nodes 5 --rounds 50 --seed 7 --trace out.jsonl
   peerproof simulate scuttlebutt --nodes 6 --rounds 60 --partition 10-30 --check
   peerproof simulate scuttlebutt --nodes 5 --rounds 60 --crash 2@10 --restart 2@30
+  peerproof simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
 
 The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and
-all but the first know the first as their seed. In the first half of the run each sets pairs of its own.
+all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
+record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum.
 
 --check holds every step to the protocol's properties and exits with 1 if one is violated. What should hold in the end is
 only reported: no run of finite length refutes it. Properties are promised for runs without restarts; with --restart, a
