@@ -200,14 +200,8 @@ NeverExpired == \A m \in net : ~(m[3] = "ack" /\ Len(m[5]) = 1 /\ m[5][1][1] = "
 \* Nobody has to raise its own restart counter.
 NeverRaised == \A m \in Arriving : \A result \in Arrivals(m) : result[2].own[1] = own[m[2]][1]
 
-\* Nobody has gone through both exchanges, and is normal where it joined.
-NeverJoined ==
-    \A n, seed \in Node :
-        ~(/\ seed \in DOMAIN table[n]
-          /\ n \in DOMAIN table[seed]
-          /\ table[n][seed].exchange = "done"
-          /\ table[n][seed].status = "joining"
-          /\ table[seed][n].status = "normal")
+\* Nobody gets through both exchanges.
+NeverJoined == NeverMakes(LAMBDA before, after : before.exchange = "second" /\ after.exchange = "done")
 
 NeverVector(name) == \A m \in net : \A i \in DOMAIN m[5] : m[5][i][1] # name
 
@@ -225,6 +219,15 @@ NeverStranger == \A m \in Arriving : m[1] \in DOMAIN table[m[2]] \/ Says(m, "joi
 
 \* A node that has left by itself is never done with it.
 NeverSilent == \A n \in Node : ~(left[n] /\ IsSilent(Local(n)))
+
+\* Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly.
+NeverWithoutRelay ==
+    \A n, m, other \in Node :
+        ~(/\ up[n] /\ ~up[m] /\ up[other]
+          /\ {m, other} \subseteq DOMAIN table[n]
+          /\ table[n][m].status = "suspicious"
+          /\ table[n][other].status = "dead"
+          /\ Live(Local(n)) = {m})
 
 -----------------------------------------------------------------------------
 \* What one would expect, and is false; and by what it would be mended

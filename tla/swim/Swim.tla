@@ -151,13 +151,15 @@ News(state, to) ==
 \* So many have to get an event. [S-40]
 Enough(N) == Fanout(N)
 
-\* The queue after that datagram: an entry leaves it once enough nodes have got it, the one that it is about not counted.
+\* The queue after that datagram: an entry that it carries leaves the queue once enough nodes have got it, the one that it is
+\* about not counted. One that it does not carry stays, also if fewer would be enough by now.
 NewsSent(state, to) ==
     LET sent(entry) == [entry EXCEPT !.recipients = @ \cup {to}]
-        isWanted(entry) == Cardinality(entry.recipients \ {entry.event[2]}) < Enough(ActiveSize(state))
-    IN  IF to \in Live(state)
-        THEN [state EXCEPT !.queue = SelectSeq([i \in DOMAIN @ |-> sent(@[i])], isWanted)]
-        ELSE state
+        isWanted(entry) ==
+            \/ to \in entry.recipients
+            \/ Cardinality(sent(entry).recipients \ {entry.event[2]}) < Enough(ActiveSize(state))
+        wanted == SelectSeq(state.queue, isWanted)
+    IN  IF to \in Live(state) THEN [state EXCEPT !.queue = [i \in DOMAIN wanted |-> sent(wanted[i])]] ELSE state
 
 -----------------------------------------------------------------------------
 \* Merging

@@ -93,19 +93,6 @@ def never_raised(model: Varied, cluster: Cluster) -> bool:
     return all(a.after.incarnation.restart == a.before.incarnation.restart for a in arrivals(model, cluster))
 
 
-def never_joined(_: Varied, cluster: Cluster) -> bool:
-    """Nobody has gone through both exchanges, and is normal where it joined."""
-    return not any(
-        row.exchange is Exchange.DONE and row.status is Status.JOINING and _status(cluster, seed, state.uuid) is Status.NORMAL
-        for state, seed, row in rows(cluster)
-    )
-
-
-def _status(cluster: Cluster, at: Uuid, of: Uuid) -> Status | None:
-    known = next(state for state in cluster.nodes.values() if state.uuid == at).rows.get(of)
-    return known.status if known else None
-
-
 def never_vector(kind: type, **fields: Any) -> Question:
     """No message holds such a vector."""
     return lambda _, cluster: (
@@ -141,6 +128,18 @@ def never_silent(_: Varied, cluster: Cluster) -> bool:
         state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
         for state in cluster.nodes.values()
     )
+
+
+def never_without_relay(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly."""
+    running = [state for state in cluster.nodes.values() if state.up]
+    return not any(_lacks_relay(state, {other.uuid for other in running}) for state in running)
+
+
+def _lacks_relay(state: State, running: set[Uuid]) -> bool:
+    wrongly_dead = any(row.status is Status.DEAD for uuid, row in state.rows.items() if uuid in running)
+    live = [(uuid, row.status) for uuid, row in state.rows.items() if row.is_live]
+    return wrongly_dead and len(live) == 1 and live[0][0] not in running and live[0][1] is Status.SUSPICIOUS
 
 
 def nobody_misses(_: Varied, cluster: Cluster) -> bool:
@@ -271,12 +270,13 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverNewLife": never_makes(lambda old, new: old.incarnation.restart < new.incarnation.restart),
     "NeverExpired": never_expired,
     "NeverRaised": never_raised,
-    "NeverJoined": never_joined,
+    "NeverJoined": never_makes(lambda old, new: old.exchange is Exchange.SECOND and new.exchange is Exchange.DONE),
     "NeverIndirectAck": never_vector(IndirectAck),
     "NeverMembers": never_vector(AntiEntropy, tagged=False),
     "NeverReplaced": never_replaced,
     "NeverStranger": never_stranger,
     "NeverSilent": never_silent,
+    "NeverWithoutRelay": never_without_relay,
 }
 
 #: What need not happen: what applications do; and losses, which may go on for ever or end.
