@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from argparse import ArgumentParser
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from peerproof.cli import model_check
+from peerproof.conformance import counterexamples
 from peerproof.tla import checking, manifest
 from peerproof.tla.outcome import Result, TimedOut, Verdict
 from peerproof.tla.tools import JAR_VARIABLE, Tools
@@ -49,7 +52,7 @@ def test_list_asks_for_no_tools(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["swim"], 2, "no models of 'swim'"),
+        (["smoke-signals"], 2, "no models of 'smoke-signals'"),
         (["--model", "absent"], 2, "no model absent"),
     ],
 )
@@ -130,3 +133,23 @@ def test_no_verdict_is_not_taken_for_one(monkeypatch: pytest.MonkeyPatch, capsys
 
     assert command("--model", "tiny") == 3
     assert "NO VERDICT: TLC had no verdict" in capsys.readouterr().out
+
+
+def test_what_is_written_down_is_what_both_say(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The explorer's counts do not take the place of TLC's."""
+    assert tools
+    modules = shutil.copytree(manifest.root(), tmp_path / "tla")
+    monkeypatch.setattr(manifest, "root", lambda: modules)
+    monkeypatch.setattr(model_check, "_rewrite_vectors", lambda _: None)
+    answered = counterexamples.answered
+
+    def one_less(model: manifest.Model, progress: Callable[[int, int, int], None]) -> counterexamples.Answer:
+        answer = answered(model, progress)
+        return replace(answer, search=replace(answer.search, edges=answer.search.edges - 1))
+
+    monkeypatch.setattr(counterexamples, "answered", one_less)
+
+    assert command("swim", "--model", "SX-06-mended", "--rewrite") == 1
+    assert "UNEXPECTED: expected generated = 279, the explorer says 278" in capsys.readouterr().out

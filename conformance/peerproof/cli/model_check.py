@@ -128,6 +128,7 @@ def _one(args: Namespace, tools: Tools | None, model: Model, show: Ticker) -> tu
     """What came out in a line, what of it should not have, and a picture of how the model fails."""
     from peerproof.conformance import counterexamples
     from peerproof.tla.checking import keep_expected
+    from peerproof.tla.manifest import models
 
     said, surprises = list[str](), list[str]()
     if model.by == "tlc":
@@ -140,14 +141,23 @@ def _one(args: Namespace, tools: Tools | None, model: Model, show: Ticker) -> tu
             surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
         return "; ".join(said), surprises, ""
     answer = counterexamples.answered(model, show.explored)
-    if args.rewrite and answer.broken == model.violated:
-        keep_expected(model, {"trap": len(answer.path)} if answer.trap else {} if answer.broken else answer.counts)
-    elif surprise := counterexamples.surprise(model, answer):
+    if args.rewrite:
+        if answer.broken == model.violated:
+            keep_expected(model, _own_figures(model, answer))
+        model = next(now for now in models(model.protocol) if now.name == model.name)  # with what has just been written
+    if surprise := counterexamples.surprise(model, answer):
         surprises.append(surprise)
     elif model.counterexample_path:
         surprises += _not_replayed(model)
     said.append(_answer_line(model, answer))
     return "; ".join(said), surprises, counterexamples.drawn(answer.graph, answer.path).text()
+
+
+def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
+    """What is expected of the explorer alone. In all else it is held to what TLC says, also where that is written down."""
+    if answer.trap:
+        return {"trap": len(answer.path)}
+    return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
 
 
 def _by_tlc(args: Namespace, tools: Tools, model: Model, show: Ticker) -> Checked:
