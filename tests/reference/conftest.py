@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, TypeVar
 
 import pytest
 
@@ -94,13 +94,21 @@ class NodeProcess:
         self.errors.extend(self.process.stderr)
 
 
+Process = TypeVar("Process", bound=NodeProcess)
+
+
 @pytest.fixture
 def launch() -> Iterator[Callable[..., NodeProcess]]:
     """Starts nodes that do not outlive the test."""
-    started: list[NodeProcess] = []
+    yield from launching(NodeProcess)
 
-    def launch(*options: str, bind: str = "127.0.0.1:0") -> NodeProcess:
-        node = NodeProcess(*options, bind=bind)
+
+def launching(kind: type[Process]) -> Iterator[Callable[..., Process]]:
+    """What a fixture yields that starts nodes of a kind, which do not outlive the test."""
+    started: list[Process] = []
+
+    def launch(*options: str, bind: str = "127.0.0.1:0") -> Process:
+        node = kind(*options, bind=bind)
         started.append(node)
         return node
 

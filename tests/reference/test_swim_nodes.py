@@ -15,7 +15,7 @@ import pytest
 from peerproof.reference.protocols import swim_uuid
 from peerproof.spec.core import NodeId
 
-from .conftest import COMMAND, PATIENCE, NodeProcess
+from .conftest import COMMAND, PATIENCE, NodeProcess, launching
 
 pytestmark = pytest.mark.slow
 
@@ -55,20 +55,7 @@ Launch = Callable[..., SwimNode]
 @pytest.fixture
 def start() -> Iterator[Launch]:
     """Starts nodes that do not outlive the test."""
-    started: list[SwimNode] = []
-
-    def launch(*options: str, bind: str = "127.0.0.1:0") -> SwimNode:
-        node = SwimNode(*options, bind=bind)
-        started.append(node)
-        return node
-
-    yield launch
-    for node in started:
-        node.process.kill()
-        node.process.wait()
-        for stream in (node.process.stdin, node.process.stdout, node.process.stderr):
-            if stream:
-                stream.close()
+    yield from launching(SwimNode)
 
 
 def everybody(nodes: Iterable[SwimNode], about: SwimNode, status: str, **row: str) -> None:
