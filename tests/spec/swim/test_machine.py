@@ -51,7 +51,7 @@ def test_one_node_among_hostile_peers_keeps_every_property() -> None:
 def test_four_nodes_over_any_network_keep_every_property_and_everything_does_happen() -> None:
     names = [name for name, _ in HAPPENINGS] + [p.name for p in PROPERTIES if p.when == "sometimes"]
 
-    campaign = searched(4, seeds=5, enough=lambda campaign: all(campaign.counts[name] for name in names))
+    campaign = searched(4, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
     assert campaign.finding is None, told(swim, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
