@@ -12,7 +12,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Marks of tests that take long, or need what else nobody needs.
-LONG = kill or cluster or connect or browser
+LONG = kill or minute or cluster or connect or browser
 
 # How many vectors, and tests, run side by side.
 JOBS ?= 2

@@ -91,21 +91,23 @@ def nodes(folder: Path, protocol: str = "scuttlebutt", count: int = 3, interval:
         yield started
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
+def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
     """Wait for something. Fails if it takes too long."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
+        assert time.monotonic() < deadline, f"not within {patience} s: {what}"
         time.sleep(0.05)
 
 
-def record(folder: Path, protocol: str = "scuttlebutt") -> Recording:
-    """Run the nodes until each has something to tell."""
+def record(folder: Path, protocol: str = "scuttlebutt", seconds: float = 0, interval: int = 20) -> Recording:
+    """Run the nodes for so long at least, and until each has something to tell."""
     files = [folder / f"node{number}.jsonl" for number in range(3)]
-    with sniffing() as frames, nodes(folder, protocol) as processes:
+    with sniffing() as frames, nodes(folder, protocol, interval=interval) as processes:
+        begun = time.monotonic()
         until(lambda: all(lines_in(file) > LINES // 2 for file in files), "the first lines of all nodes")
         enough = [lines_in(file) + LINES for file in files]
         until(lambda: goes_on(processes) and all(map(gt, map(lines_in, files), enough)), "more")
+        until(lambda: time.monotonic() - begun >= seconds, "its end", PATIENCE + seconds)
         for process in processes:
             process.terminate()
         for process in processes:

@@ -52,6 +52,7 @@ def validated(
 
 def traced(folder: Path, traces: list[Lines]) -> tuple[list[Row], list[Row]]:
     """What is found in these traces."""
+    folder.mkdir(exist_ok=True)
     files = [folder / f"node{number}.jsonl" for number in range(len(traces))]
     for file, lines in zip(files, traces, strict=True):
         file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
@@ -74,6 +75,19 @@ def test_the_traces_of_real_nodes_are_accepted(recording: Recording, tmp_path: P
     assert violations == []
     assert [(row["way"], row["verdict"]) for row in verdicts] == [("replay", "accepted")] * 3 + [("cluster", "accepted")]
     assert sum(row["judged"] for row in verdicts[:3]) == sum(map(len, recording.traces)) == verdicts[3]["judged"]
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "swim"])
+def test_a_minute_of_real_nodes_is_accepted_as_traces_and_as_a_capture(protocol: str, tmp_path: Path) -> None:
+    recording = record(tmp_path, protocol, seconds=60, interval=200)
+
+    for violations, verdicts in (
+        traced(tmp_path / "traced", [list(lines) for lines in recording.traces]),
+        captured(tmp_path / "captured", list(recording.packets), recording),
+    ):
+        assert violations == []
+        assert {row["verdict"] for row in verdicts} == {"accepted"}
 
 
 def test_the_capture_of_real_nodes_is_accepted(recording: Recording, tmp_path: Path) -> None:
