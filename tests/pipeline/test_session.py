@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -112,6 +113,30 @@ def test_usual_mistakes_are_told_in_words(error: str, log: str, said: str) -> No
 def simulate(tmp_path: Path, *options: str) -> list[str | Path]:
     """A small simulation."""
     return ["simulate", "scuttlebutt", "--runs", "1", "--out", tmp_path / "out", *options]
+
+
+@pytest.mark.slow
+def test_what_java_says_on_standard_output_stays_out_of_ours(tmp_path: Path) -> None:
+    """As when it finds an archive of classes that is not its own."""
+    done = ran(simulate(tmp_path, "--format", "json", "--conf", "spark.driver.extraJavaOptions=-Xlog:gc*,safepoint:stdout"))
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["stage"] == "simulate"
+    assert done.stderr.count("[info]") == 0
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_is_no_fault_of_spark(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(*simulate(tmp_path, "--format", "json")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+
+    assert process.wait(PATIENCE) == 0
+    assert "Spark failed" not in said
 
 
 def test_no_java_is_told(tmp_path: Path) -> None:

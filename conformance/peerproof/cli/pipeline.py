@@ -69,9 +69,11 @@ def run(args: Namespace) -> int:
         return _complain(args, str(problem), USAGE)
     except SparkUnusable as problem:
         return _complain(args, str(problem), FAILED)
+    except BrokenPipeError:
+        raise  # whoever read our output has gone
     except OSError as problem:
-        where = f" {problem.filename}" if problem.filename else ""
-        return _complain(args, f"{problem.strerror or problem}:{where}", FAILED)
+        where = f": {problem.filename}" if problem.filename else ""
+        return _complain(args, f"{problem.strerror or problem}{where}", FAILED)
     return code
 
 

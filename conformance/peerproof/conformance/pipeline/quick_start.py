@@ -37,14 +37,15 @@ def java_options() -> str:
 
 
 def archive_path() -> Path:
-    """Where the archive is, for this Java and this Spark; it need not be there."""
+    """Where the archive is, for this Java and this Spark, each where it is installed now; it need not be there."""
     cache = os.environ.get("XDG_CACHE_HOME")
     folder = Path(cache) if cache else Path.home() / ".cache"
     try:
         java = Path(find_java()).resolve()
     except ToolsUnusable:
         java = Path("java")
-    name = sha256(f"{java}:{version('pyspark')}".encode()).hexdigest()[:12]
+    spark = find_spec("pyspark")  # Java takes an archive only with the very jars that it was made of
+    name = sha256(f"{java}:{version('pyspark')}:{spark and spark.origin}".encode()).hexdigest()[:12]
     return folder / "peerproof" / f"spark-{name}.jsa"
 
 

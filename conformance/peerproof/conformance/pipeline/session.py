@@ -66,6 +66,8 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
             raise SparkUnusable(explained(error, _end_of(log))) from error
         try:
             yield spark
+        except BrokenPipeError:
+            raise  # whoever read our output has gone; a Java that has gone is a Py4JError
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise SparkUnusable(explained(error, _end_of(log))) from error
         except KeyboardInterrupt:
@@ -120,7 +122,7 @@ def _classic(settings: Settings, folder: Path, log: IO[bytes]) -> SparkSession:
     builder = SparkSession.builder.master(settings.master)
     for name, value in configuration(settings, folder).items():
         builder = builder.config(name, value)
-    with _stderr_to(log):
+    with _output_to(log):
         return builder.getOrCreate()
 
 
@@ -164,16 +166,19 @@ def _log(path: Path | None) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _stderr_to(log: IO[bytes]) -> Iterator[None]:
-    """What is started meanwhile, which is Java, writes its errors there for good."""
+def _output_to(log: IO[bytes]) -> Iterator[None]:
+    """What is started meanwhile, which is Java, writes there for good: it warns on standard output too."""
+    sys.stdout.flush()
     sys.stderr.flush()
-    kept = os.dup(2)
+    kept = os.dup(1), os.dup(2)
     try:
+        os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for ours, descriptor in zip(kept, (1, 2), strict=True):
+            os.dup2(ours, descriptor)
+            os.close(ours)
 
 
 def _end_of(log: IO[bytes]) -> str:
