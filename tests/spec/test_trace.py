@@ -269,7 +269,7 @@ PLANTED: dict[str, tuple[Change, int, str, Any, Any]] = {
         2,
         "args",
         "plain data of the protocol",
-        "kind: expected start, recv, timer or api, found 'call' (at byte 0: bad_value)",
+        "kind: expected start, recv, sent, timer or api, found 'call' (at byte 0: bad_value)",
     ),
     "no start": (
         lambda lines: [replace(lines[1], seq=0)],

@@ -46,6 +46,20 @@ class Received(Generic[Message]):
 
 
 @dataclass(frozen=True, slots=True)
+class Sent(Generic[Message]):
+    """
+    What became of a message, where the transport can tell.
+
+    Over a connection there is one for each `Send`, when the peer has confirmed the message or its time is over; over UDP none.
+    """
+
+    now: Instant
+    to: NodeId
+    message: Message
+    took: int | None  #: microseconds until it was confirmed; None if it was not
+
+
+@dataclass(frozen=True, slots=True)
 class Expired(Generic[Timer]):
     """A timer set by an earlier `SetTimer` ran out."""
 

@@ -29,6 +29,8 @@ def canonical(value: Any) -> Plain:
         return value
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, Mapping):
         return [[canonical(key), canonical(value[key])] for key in sorted(value)]
     if isinstance(value, (frozenset, set)):

@@ -5,9 +5,10 @@ Traces: what happened to a node and what it did, one JSON line a step; written b
      "peer": null, "args": {"type": "round"}, "picks": [["round.partner", ["b:1"]], ["digest.order", ["b:1", "a:1"]]],
      "effects": [{"send": {"to": "b:1", "message": {…}}}, {"set_timer": {"timer": {…}, "after": 1000}}], "state": "9f2c…"}
 
-`kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `timer` or `api` (the command); a command
-that the node refused has `refused` with the reason. A line holds the whole message, every answer to `pick` and every
-effect, so that each node's lines can be checked alone. `state` is the `fingerprint` of the state afterwards, or null.
+`kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `sent` (a message to `peer`, and how long it
+`took` or null), `timer` or `api` (the command); a command that the node refused has `refused` with the reason. A
+line holds the whole message, every answer to `pick` and every effect, so that each node's lines can be checked alone. `state`
+is the `fingerprint` of the state afterwards, or null.
 Texts are plain everywhere (`wire`): a peer may name an address that is not UTF-8, and a file must hold it nevertheless.
 """
 
@@ -30,6 +31,7 @@ from peerproof.spec.core import (
     Pick,
     Received,
     Send,
+    Sent,
     SetTimer,
     Specification,
     Step,
@@ -39,7 +41,7 @@ from peerproof.spec.fingerprint import fingerprint
 from peerproof.spec.wire import Form, ListOf, Maybe, Plain, Record, Text, Whole, misfit
 
 Picks: TypeAlias = tuple[tuple[str, tuple[str | int, ...]], ...]
-Kind: TypeAlias = Literal["start", "recv", "timer", "api"]
+Kind: TypeAlias = Literal["start", "recv", "sent", "timer", "api"]
 
 _MICROSECONDS = 1000
 
@@ -108,6 +110,7 @@ class _Answer(Form):
 
 
 TEXT: Final = Text(most=2**16)
+_TOOK: Final = Maybe(Whole())
 LINE: Final = Record(
     Line,
     run=TEXT,
@@ -141,11 +144,20 @@ def event_of(spec: Specification, line: Line) -> Any:
     now = Instant(line.t_us // _MICROSECONDS)
     if line.kind == "recv":
         return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
+    if line.kind == "sent":
+        return _sent(spec, now, line)
     if line.kind == "timer":
         return Expired(now, spec.TIMER.value(line.args))
     if line.kind == "api":
         return Asked(now, spec.COMMAND.value(line.args))
-    raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, timer or api, found {line.kind!r}")
+    raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
+
+
+def _sent(spec: Specification, now: Instant, line: Line) -> Sent[Any]:
+    match line.args:
+        case {"took": took, "message": message, **others} if not others:
+            return Sent(now, NodeId(line.peer or ""), spec.MESSAGE.value(message), _TOOK.value(took, "took"))
+    raise misfit("args", "an object with took, message", line.args)
 
 
 def described(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
@@ -153,6 +165,8 @@ def described(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]
     match event:
         case Received(_, sender, message):
             return "recv", sender, spec.MESSAGE.plain(message)
+        case Sent(_, to, message, took):
+            return "sent", to, {"took": took, "message": spec.MESSAGE.plain(message)}
         case Expired(_, timer):
             return "timer", None, spec.TIMER.plain(timer)
         case Asked(_, command):

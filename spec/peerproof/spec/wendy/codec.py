@@ -1,0 +1,340 @@
+"""
+Wendy messages as bytes. [WA-63, WA-65]
+
+A message is one JSON object, the envelope; what is special to its purpose stands in its member `Value`, again as JSON, in base64.
+It is written in one way only, byte for byte. It is read whatever the order of members, with blanks and unknown members, and with
+tables of any length; what is missing is empty.
+"""
+
+from __future__ import annotations
+
+import json
+from binascii import Error as NoBase64
+from binascii import a2b_base64, b2a_base64, unhexlify
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.packing import Codec
+from peerproof.spec.wendy.forms import MESSAGE_FORM, is_short
+from peerproof.spec.wendy.ids import ID_BYTES, ID_DIGITS, Id, id_text
+from peerproof.spec.wendy.jsondata import is_shallow, parsed, too_deep
+from peerproof.spec.wendy.messages import (
+    LEAST_ROUTED,
+    MOST_HOPS,
+    MOST_PURPOSE,
+    MOST_VERSION,
+    Application,
+    Entry,
+    Header,
+    Heartbeat,
+    LeafSet,
+    Mask,
+    Message,
+    Node,
+    NodeAnnouncement,
+    NodeExit,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    StateData,
+    StateRequest,
+    Tables,
+    Versions,
+)
+from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX
+
+#: Bytes of a message. [WA-66]
+MOST_BYTES: Final = 2**20
+
+ROWS: Final = ID_DIGITS  # [W-13]
+COLUMNS: Final = 16
+
+#: Members of the envelope, of a node, of tables and of a mask, as the original names them.
+ENVELOPE: Final = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersion", "RTVersion", "NSVersion", "Hop")
+NODE: Final = ("LocalIP", "GlobalIP", "Port", "Region", "ID")
+TABLES: Final = ("rt", "ls", "ns", "eol")
+MASK: Final = ("Mask", "Rows", "Cols")
+_NODE: Final = frozenset(NODE)
+
+#: Bits of a mask, in the order of `Mask`.
+BITS: Final = (1, 2, 4)
+MOST_MASK: Final = 255
+
+_new: Final[Any] = tuple.__new__  # makes a named tuple in half the time that its class takes
+
+
+def encode(message: Message) -> bytes:
+    """The bytes of a message, with a line feed. Raises NotEnabled for what the format cannot hold. [WA-65, WA-66]"""
+    purpose = message.purpose if isinstance(message, Application) else PURPOSES[type(message)]
+    _bounded("a purpose of an application", purpose, MOST_PURPOSE, LEAST_ROUTED if isinstance(message, Application) else 0)
+    header, value = message.header, VALUES[type(message)](message)
+    credentials, (rt, ls, ns) = header.credentials, header.versions
+    for version in header.versions:
+        _bounded("a version", version, MOST_VERSION)
+    _bounded("a hop count", header.hop, MOST_HOPS)
+    text = (
+        f'{{"Purpose":{purpose},"Sender":{_node_text(header.sender)},"Key":{_id_text(header.key)},"Value":{_base64(value)}'
+        f',"Credentials":{_base64(credentials)},"LSVersion":{ls},"RTVersion":{rt},"NSVersion":{ns},"Hop":{header.hop}}}\n'
+    )
+    data = text.encode()
+    if len(data) > MOST_BYTES:
+        raise NotEnabled("too_large", f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
+    return data
+
+
+def _bounded(what: str, value: int, most: int, least: int = 0) -> None:
+    if not least <= value <= most:
+        raise NotEnabled("bad_value", f"{what} is from {least} to {most}, not {value}")
+
+
+def _base64(value: bytes | None) -> str:
+    return "null" if value is None else f'"{b2a_base64(value, newline=False).decode()}"'
+
+
+def _id_text(node: Id) -> str:
+    _bounded("an id", node, 2 ** (8 * ID_BYTES) - 1)
+    return f'"{id_text(node)}"'
+
+
+#: What is written otherwise than by the standard library, as by the original's. [WA-65]
+_ESCAPES: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+
+
+def _string(text: str) -> str:
+    if not is_short(text):
+        raise NotEnabled("bad_value", f"a host or region has at most {MAX_HOST} bytes of UTF-8, not {text[:40]!a}")
+    return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
+
+
+@lru_cache(2**12)
+def _node_text(node: Node) -> str:
+    """A node, which stands in many messages."""
+    _bounded("a port", node.port, PORT_MAX)
+    hosts = f'"LocalIP":{_string(node.local_ip)},"GlobalIP":{_string(node.global_ip)}'
+    return f'{{{hosts},"Port":{node.port},"Region":{_string(node.region)},"ID":{_id_text(node.id)}}}'
+
+
+def _places(nodes: Iterable[Node], most: int) -> str:
+    texts = [_node_text(node) for node in nodes]
+    if len(texts) > most:
+        raise NotEnabled("too_large", f"there are {most} places for {len(texts)} nodes")
+    return f"[{','.join(texts + ['null'] * (most - len(texts)))}]"
+
+
+def _cells(entries: Iterable[Entry]) -> str:
+    rows = [["null"] * COLUMNS for _ in range(ROWS)]
+    for row, column, node in entries:
+        _bounded("a row", row, ROWS - 1)
+        _bounded("a column", column, COLUMNS - 1)
+        if rows[row][column] != "null":
+            raise NotEnabled("bad_value", f"a cell holds one node, that in row {row} and column {column} two")
+        rows[row][column] = _node_text(node)
+    texts = [f"[{','.join(row)}]" for row in rows]
+    return f"[{','.join(texts)}]"
+
+
+def _tables_value(tables: Tables, *, destination: bool = False) -> bytes:
+    rt, ls, ns = tables
+    members = [
+        *([] if rt is None else [f'"rt":{_cells(rt)}']),
+        *([] if ls is None else [f'"ls":[{",".join([_places(side, LEAF_SET_SIDE) for side in ls])}]']),
+        *([] if ns is None else [f'"ns":{_places(ns, NEIGHBORHOOD_SET)}']),
+        *(['"eol":true'] if destination else []),
+    ]
+    return f"{{{','.join(members)}}}".encode()
+
+
+def _mask_value(mask: Mask) -> bytes:
+    for name, places, most in (("row", mask.rows, ROWS), ("column", mask.columns, COLUMNS)):
+        for place in places:
+            _bounded(f"a {name}", place, most - 1)
+    bits = sum(bit for bit, wanted in zip(BITS, mask[:3], strict=True) if wanted)
+    rows, columns = (json.dumps(list(places), separators=(",", ":")) if places else "null" for places in mask[3:])
+    return f'{{"Mask":{bits},"Rows":{rows},"Cols":{columns}}}'.encode()
+
+
+def decode(data: bytes) -> Message:
+    """The message of these bytes. Raises MalformedMessage. [WA-63, WA-66]"""
+    if len(data) > MOST_BYTES:
+        raise MalformedMessage("too_large", MOST_BYTES, f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
+    members = _object(parsed(data), ENVELOPE, "a message", 1)
+    for name in ENVELOPE[:3]:
+        if members.get(name) is None:
+            raise _bad("bad_value", f"a message has a member {name}")
+    purpose = _whole(members["Purpose"], MOST_PURPOSE, "Purpose")
+    ls, rt, ns = [_whole(members.get(name), MOST_VERSION, name) for name in ENVELOPE[5:8]]
+    header = Header(
+        _node(members["Sender"]),
+        _id(members["Key"]),
+        Versions(rt, ls, ns),
+        _octets(members.get("Credentials"), "Credentials"),
+        _whole(members.get("Hop"), MOST_HOPS, "Hop"),
+    )
+    value = _octets(members.get("Value"), "Value")
+    read = READERS.get(purpose)
+    if read is None:
+        return Application(header, purpose, value)
+    try:
+        return read(header, value or b"")
+    except MalformedMessage as error:
+        reason = "too_large" if error.reason == "too_large" else "bad_value"
+        raise MalformedMessage(reason, 0, f"Value: {error.detail}") from None
+
+
+def _bad(reason: str, detail: str) -> MalformedMessage:
+    return MalformedMessage(reason, 0, detail)
+
+
+def _object(raw: Any, names: tuple[str, ...], what: str, depth: int) -> dict[str, Any]:
+    """An object, of which nothing unknown nests too deep."""
+    if type(raw) is not dict:
+        raise _bad("bad_type", f"{what} is an object, not {_brief(raw)}")
+    for name, value in raw.items():
+        if name not in names and not is_shallow(value, depth):
+            raise too_deep()
+    return raw
+
+
+def _brief(raw: Any) -> str:
+    shown = ascii(raw) if isinstance(raw, (str, int, float)) else type(raw).__name__
+    return shown if len(shown) <= 40 else shown[:39] + "…"  # noqa: PLR2004  # enough to recognise it
+
+
+def _whole(raw: Any, most: int, name: str) -> int:
+    if raw is None:
+        return 0
+    if type(raw) is not int or not 0 <= raw <= most:
+        raise _bad("bad_value", f"{name} is a whole number from 0 to {most}, not {_brief(raw)}")
+    return raw
+
+
+def _octets(raw: Any, name: str) -> bytes | None:
+    if raw is None:
+        return None
+    try:
+        return a2b_base64(raw, strict_mode=True) if type(raw) is str else _no_octets()
+    except (NoBase64, ValueError):  # the latter for what is not ASCII
+        raise _bad("bad_value", f"{name} is null or bytes in base64, not {_brief(raw)}") from None
+
+
+def _no_octets() -> bytes:
+    raise ValueError
+
+
+def _id(raw: Any) -> Id:
+    try:
+        if type(raw) is str and len(raw) == ID_DIGITS:
+            return Id(int.from_bytes(unhexlify(raw), "big"))
+    except ValueError:
+        pass
+    raise _bad("bad_value", f"an id is written with {ID_DIGITS} hexadecimal digits, not {_brief(raw)}")
+
+
+def _node(raw: Any) -> Node:
+    if type(raw) is dict and raw.keys() != _NODE:
+        raw = dict.fromkeys(NODE) | _object(raw, NODE, "a node", 5)
+    if type(raw) is not dict:
+        raise _bad("bad_type", f"a node is an object, not {_brief(raw)}")
+    local_ip, global_ip, region = raw["LocalIP"], raw["GlobalIP"], raw["Region"]
+    port = raw["Port"]
+    if not (is_short(local_ip) and is_short(global_ip) and is_short(region)):
+        local_ip, global_ip, region = [_text(text) for text in (local_ip, global_ip, region)]
+    if type(port) is not int or not 0 <= port <= PORT_MAX:
+        port = _whole(port, PORT_MAX, "Port")
+    node: Node = _new(Node, (_id(raw["ID"]), local_ip, global_ip, port, region))
+    return node
+
+
+def _text(raw: Any) -> str:
+    if raw is None:
+        return ""
+    if not is_short(raw):
+        raise _bad("bad_value", f"a host or region is a string of at most {MAX_HOST} bytes of UTF-8, not {_brief(raw)}")
+    return str(raw)
+
+
+def _list(raw: Any, most: int, what: str) -> list[Any]:
+    """The places of a table that there are; more than those are not looked at. [WA-63]"""
+    if raw is None:
+        return []
+    if type(raw) is not list:
+        raise _bad("bad_type", f"{what} is an array, not {_brief(raw)}")
+    if len(raw) > most and not is_shallow(raw[most:], 3):
+        raise too_deep()
+    return raw[:most]
+
+
+def _side(raw: Any, most: int, what: str) -> tuple[Node, ...]:
+    return tuple([_node(node) for node in _list(raw, most, what) if node is not None])
+
+
+def _tables(value: bytes) -> tuple[Tables, bool]:
+    members = _object(parsed(value), TABLES, "what is sent of the tables", 1)
+    rt, ls, ns, eol = [members.get(name) for name in TABLES]
+    if eol is not None and type(eol) is not bool:
+        raise _bad("bad_type", f"eol is true or false, not {_brief(eol)}")
+    entries = [
+        Entry(row, column, _node(node))
+        for row, places in enumerate(_list(rt, ROWS, "a routing table"))
+        for column, node in enumerate(_list(places, COLUMNS, "a row of a routing table"))
+        if node is not None
+    ]
+    sides = [_side(side, LEAF_SET_SIDE, "a side of a leaf set") for side in _list(ls, 2, "a leaf set")]
+    left, right = (*sides, (), ())[:2]
+    tables = Tables(
+        None if rt is None else tuple(entries),
+        None if ls is None else LeafSet(left, right),
+        None if ns is None else _side(ns, NEIGHBORHOOD_SET, "a neighborhood set"),
+    )
+    return tables, bool(eol)
+
+
+def _mask(value: bytes) -> Mask:
+    members = _object(parsed(value), MASK, "a mask", 1)
+    bits = _whole(members.get("Mask"), MOST_MASK, "Mask")
+    rows, columns = (
+        tuple(sorted({_whole(place, most - 1, name) for place in _list(members.get(name), MOST_BYTES, name)}))
+        for name, most in (("Rows", ROWS), ("Cols", COLUMNS))
+    )
+    rt, ls, ns = (bool(bits & bit) for bit in BITS)
+    return Mask(rt, ls, ns, rows, columns)
+
+
+def _state_data(header: Header, value: bytes) -> StateData:
+    return StateData(header, *_tables(value))
+
+
+#: Purposes of messages. [WA-55]
+PURPOSES: Final[Mapping[type[Any], int]] = {
+    record.kind: MESSAGE_FORM.tags[name] for name, record in MESSAGE_FORM.cases.items() if name != "application"
+}
+
+#: What stands in `Value`. [WA-65]
+VALUES: Final[Mapping[type[Any], Callable[[Any], bytes | None]]] = {
+    NodeJoin: lambda m: m.header.credentials or b"",
+    NodeExit: lambda _: b"",
+    Heartbeat: lambda _: b"",
+    StateData: lambda m: _tables_value(m.tables, destination=m.destination),
+    StateRequest: lambda m: _mask_value(m.mask),
+    NodeRace: lambda m: _tables_value(m.tables),
+    NodeRepair: lambda m: _mask_value(m.mask),
+    NodeAnnouncement: lambda m: _tables_value(m.tables),
+    Application: lambda m: m.value,
+}
+
+#: How messages are read, by purpose; those that are not listed are an application's. [WA-55]
+READERS: Final[Mapping[int, Callable[[Header, bytes], Message]]] = {
+    0: lambda header, _: NodeJoin(header),
+    1: lambda header, _: NodeExit(header),
+    2: lambda header, _: Heartbeat(header),
+    3: _state_data,
+    4: lambda header, value: StateRequest(header, _mask(value)),
+    5: lambda header, value: NodeRace(header, _tables(value)[0]),
+    6: lambda header, value: NodeRepair(header, _mask(value)),
+    7: lambda header, value: NodeAnnouncement(header, _tables(value)[0]),
+}
+
+#: The messages. [W-47…W-66]
+MESSAGE: Final[Codec[Message]] = Codec(MESSAGE_FORM, encode, decode)

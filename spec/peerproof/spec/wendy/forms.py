@@ -1,0 +1,184 @@
+"""How Wendy's values look as plain data: messages, what is asked of a node and what it tells, its configuration."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.wendy.ids import DIGIT_BITS, ID_DIGITS, Ring, id_of_text, id_text
+from peerproof.spec.wendy.messages import (
+    LEAST_ROUTED,
+    MOST_HOPS,
+    MOST_PURPOSE,
+    Announce,
+    Application,
+    Delivered,
+    Entry,
+    FlushCache,
+    Forward,
+    Forwarding,
+    Header,
+    Heartbeat,
+    HeartbeatDue,
+    Join,
+    Joined,
+    JoinFailed,
+    LeafSet,
+    Leave,
+    Mask,
+    Node,
+    NodeAnnouncement,
+    NodeExit,
+    NodeExited,
+    NodeJoin,
+    NodeJoined,
+    NodeRace,
+    NodeRepair,
+    RepairTimeout,
+    Route,
+    StateData,
+    StateRequest,
+    Tables,
+    Versions,
+)
+from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, Config, host_and_port
+from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, Plain, Record, Tagged, Whole, misfit
+
+
+class IdText(Form):
+    """An id, as 32 hexadecimal digits. [WA-49]"""
+
+    def plain(self, value: Any) -> Plain:
+        """Its digits, small."""
+        return id_text(value)
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From its digits, small or capital."""
+        try:
+            return id_of_text(plain if isinstance(plain, str) else "")
+        except NotEnabled:
+            raise misfit(where, f"{ID_DIGITS} hexadecimal digits", plain) from None
+
+
+class Octets(Form):
+    """Bytes, as hexadecimal digits."""
+
+    def plain(self, value: Any) -> Plain:
+        """Their digits, small."""
+        return value.hex()
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From their digits; blanks between bytes do not count."""
+        try:
+            return bytes.fromhex(plain)
+        except (TypeError, ValueError):
+            raise misfit(where, "bytes as hexadecimal digits", plain) from None
+
+
+class ShortText(Form):
+    """A string of at most 255 bytes of UTF-8. [WA-52]"""
+
+    def plain(self, value: Any) -> Plain:
+        """The string."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From a string that is the text of some bytes, and of not too many."""
+        if not is_short(plain):
+            raise misfit(where, f"a string of at most {MAX_HOST} bytes of UTF-8", plain)
+        return plain
+
+
+class Address(ShortText):
+    """An address: `host:port` or `[host]:port`. [WA-52]"""
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From the text of an address."""
+        try:
+            host_and_port(plain if isinstance(plain, str) else "")  # type: ignore[arg-type]  # that is what is asked
+        except NotEnabled:
+            raise misfit(where, "an address, host:port", plain) from None
+        return plain
+
+
+def is_short(text: object) -> bool:
+    """Whether this may be sent as a host or a region. [WA-52]"""
+    if type(text) is not str:
+        return False
+    if text.isascii():
+        return len(text) <= MAX_HOST
+    try:
+        return len(text.encode()) <= MAX_HOST
+    except UnicodeEncodeError:  # a lone surrogate is no text
+        return False
+
+
+ID: Final = IdText()
+OCTETS: Final = Octets()
+TEXT: Final = ShortText()
+ADDRESS: Final = Address()
+PORT: Final = Whole(0, PORT_MAX)
+NODE: Final = Record(Node, id=ID, local_ip=TEXT, global_ip=TEXT, port=PORT, region=TEXT)
+VERSIONS: Final = Record(Versions, routing_table=U64(), leaf_set=U64(), neighborhood_set=U64())
+ROW: Final = Whole(0, ID_DIGITS - 1)
+COLUMN: Final = Whole(0, 2**DIGIT_BITS - 1)
+ENTRY: Final = Record(Entry, row=ROW, column=COLUMN, node=NODE)
+LEAF_SET: Final = Record(LeafSet, left=ListOf(NODE), right=ListOf(NODE))
+TABLES: Final = Record(Tables, routing_table=Maybe(ListOf(ENTRY)), leaf_set=Maybe(LEAF_SET), neighborhood_set=Maybe(ListOf(NODE)))
+MASK: Final = Record(
+    Mask, routing_table=Flag(), leaf_set=Flag(), neighborhood_set=Flag(), rows=ListOf(ROW), columns=ListOf(COLUMN)
+)
+HEADER: Final = Record(Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Maybe(OCTETS), hop=Whole(0, MOST_HOPS))
+
+#: The messages; their tags are the purposes on the wire, and all that are not listed are an application's. [WA-55]
+MESSAGE_FORM: Final = Tagged(
+    node_join=(0, Record(NodeJoin, header=HEADER)),
+    node_exit=(1, Record(NodeExit, header=HEADER)),
+    heartbeat=(2, Record(Heartbeat, header=HEADER)),
+    state_data=(3, Record(StateData, header=HEADER, tables=TABLES, destination=Flag())),
+    state_request=(4, Record(StateRequest, header=HEADER, mask=MASK)),
+    node_race=(5, Record(NodeRace, header=HEADER, tables=TABLES)),
+    node_repair=(6, Record(NodeRepair, header=HEADER, mask=MASK)),
+    node_announcement=(7, Record(NodeAnnouncement, header=HEADER, tables=TABLES)),
+    application=(
+        LEAST_ROUTED,
+        Record(Application, header=HEADER, purpose=Whole(LEAST_ROUTED, MOST_PURPOSE), value=Maybe(OCTETS)),
+    ),
+)
+
+_APPLICATION: Final = MESSAGE_FORM.cases["application"]
+
+COMMAND: Final = Tagged(
+    join=(0, Record(Join, contact=ADDRESS)),
+    leave=(0, Record(Leave)),
+    route=(0, Record(Route, key=ID, value=Maybe(OCTETS), purpose=Whole(LEAST_ROUTED, MOST_PURPOSE))),
+    forward=(0, Record(Forward, message=_APPLICATION)),
+)
+TIMER: Final = Tagged(
+    flush_cache=(0, Record(FlushCache)),
+    announce=(0, Record(Announce)),
+    heartbeat_due=(0, Record(HeartbeatDue)),
+    repair_timeout=(0, Record(RepairTimeout, row=ROW, column=COLUMN)),
+)
+NOTICE: Final = Tagged(
+    delivered=(0, Record(Delivered, message=_APPLICATION)),
+    forwarding=(0, Record(Forwarding, message=_APPLICATION, next_hop=NODE)),
+    joined=(0, Record(Joined)),
+    join_failed=(0, Record(JoinFailed, contact=ADDRESS)),
+    node_joined=(0, Record(NodeJoined, node=NODE)),
+    node_exited=(0, Record(NodeExited, node=NODE)),
+)
+CONFIG: Final = Record(
+    Config,
+    id=ID,
+    global_ip=TEXT,
+    region=TEXT,
+    network_timeout=Whole(1),
+    heartbeat=Whole(),
+    credentials=Maybe(OCTETS),
+    is_consulted=Flag(),
+    ring=Record(Ring, digits=Whole(1, ID_DIGITS), digit_bits=Whole(1, DIGIT_BITS)),
+    leaf_set_side=Whole(1, LEAF_SET_SIDE),
+    neighborhood_set=Whole(1, NEIGHBORHOOD_SET),
+    is_two_sided=Flag(),
+)

@@ -1,0 +1,156 @@
+"""
+Joining: asking for the tables of others, waiting for the slow ones, and announcing oneself. [W-45…W-66]
+
+A table's version is what a race is noticed by: whoever has changed since it sent its tables says so, and is announced to again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from peerproof.spec.core import Duration, NodeId, Notify, Send, SetTimer, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.wendy.messages import (
+    MOST_HOPS,
+    NO_VERSIONS,
+    Announce,
+    Effect,
+    Joined,
+    JoinFailed,
+    Mask,
+    Node,
+    NodeAnnouncement,
+    NodeJoin,
+    NodeJoined,
+    NodeRace,
+    StateData,
+    Versions,
+)
+from peerproof.spec.wendy.proximity import Next, everybody, header, send, told
+from peerproof.spec.wendy.routing import next_hop_of_join
+from peerproof.spec.wendy.state import Stage, State, address_of, host_and_port
+from peerproof.spec.wendy.tables import shown
+
+#: A joiner waits so many network timeouts. [W-58]
+WAIT = 2
+
+
+def on_join(state: State, contact: NodeId) -> Next:
+    """The application wants to join; a node that is joining or has joined cannot. [W-45, W-47, WA-59]"""
+    if state.stage not in (Stage.ALONE, Stage.JOINING) or state.contact is not None:
+        raise NotEnabled("not_alone", f"a node joins once, this one is {state.stage.value}")
+    host_and_port(contact)
+    if contact == state.self_id:
+        raise NotEnabled("own_node", "a node cannot join by itself")
+    return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
+
+
+def on_join_sent(state: State, *, failed: bool) -> Next:
+    """The contact has the join, or cannot be reached; then the application may try another one. [WA-59]"""
+    contact = state.contact
+    if contact is None:
+        return Step(state)
+    state = replace(state, contact=None)
+    if not failed or state.stage is not Stage.JOINING:
+        return Step(state)
+    return Step(replace(state, stage=Stage.ALONE), (Notify(JoinFailed(contact)),))
+
+
+def on_node_join(state: State, join: NodeJoin) -> Next:
+    """
+    Somebody wants to join: it gets the routing table, of the first node also the neighborhood set, of the last the leaf set.
+
+    It comes into no table yet [WA-47]. One message has all that this node sends; a second join is answered again. [W-48…W-50]
+    """
+    hop = min(join.header.hop + 1, MOST_HOPS)
+    joiner = join.header.sender
+    step = sent_on(state, replace(join, header=replace(join.header, hop=hop)))
+    has_arrived = step is None
+    mask = Mask(routing_table=True, neighborhood_set=hop == 1, leaf_set=has_arrived)
+    answer = send(state, joiner, StateData(header(state), shown(state, mask), destination=has_arrived))
+    return Step(state, answer + (step or ()))
+
+
+def sent_on(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
+    """A join on its way to the next node; None if this is the destination. [W-47, WA-36]"""
+    node = next_hop_of_join(state, join.header.sender.id)
+    return None if node is None else send(state, node, join)
+
+
+def on_join_failed(state: State, join: NodeJoin) -> Next:
+    """A join that could not be sent on goes elsewhere, or has arrived here after all. [WA-33]"""
+    effects = sent_on(state, join)
+    if effects is None:
+        mask = Mask(routing_table=True, leaf_set=True)
+        effects = send(state, join.header.sender, StateData(header(state), shown(state, mask), destination=True))
+    return Step(state, effects)
+
+
+def on_state_data(state: State, data: StateData) -> Next:
+    """
+    Somebody has sent its tables and their versions. [W-51…W-56, W-62, W-63]
+
+    The first that come from the destination of the own join start the wait; those that come later are applied all the same.
+    [W-58, W-59, WA-37, WA-61]
+    """
+    state, effects = told(with_versions(state, data.header.sender, data.header.versions), data.header.sender, data.tables)
+    if data.destination and state.stage is Stage.JOINING:
+        state = replace(state, stage=Stage.WAITING)
+        effects += (SetTimer(Announce(), Duration(WAIT * state.config.network_timeout)),)
+    return Step(state, effects)
+
+
+def with_versions(state: State, sender: Node, versions: Versions) -> State:
+    """The node after it was told the versions of another's tables; of each, the larger is kept. [W-63, WA-45]"""
+    if sender.id == state.id:
+        return state
+    known = state.stored.get(sender.id, NO_VERSIONS)
+    return replace(state, stored=state.stored.put({sender.id: Versions(*map(max, known, versions))}))
+
+
+def on_announce(state: State) -> Next:
+    """The wait is over: everybody is told. [W-58, W-60, WA-37]"""
+    if state.stage is not Stage.WAITING:
+        return Step(state)
+    state = replace(state, stage=Stage.JOINED)
+    return Step(state, (*announcements(state), Notify(Joined())))
+
+
+def announcements(state: State) -> tuple[Effect, ...]:
+    """To each known node the own tables, and the versions of its tables as far as they are known. [W-60, W-61, WA-40, WA-44]"""
+    tables, own = shown(state), header(state)
+    effects: tuple[Effect, ...] = ()
+    for node in everybody(state):
+        versions = state.stored.get(node.id, NO_VERSIONS)
+        effects += send(state, node, NodeAnnouncement(replace(own, versions=versions), tables))
+    return effects
+
+
+def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
+    """
+    Somebody has joined. If any own table is newer than it knows, it is warned, and not taken in. [W-64, W-66, WA-41…WA-43]
+
+    Otherwise it and the nodes of its tables are. The versions in the message are this node's, and say nothing of the sender's.
+    Twice the same announcement is a race if the first one changed a table. Who had departed is back [WA-30].
+    """
+    sender, versions = announcement.header.sender, announcement.header.versions
+    state = replace(state, departed=state.departed - {sender.id}) if sender.id in state.departed else state
+    if is_newer(state.versions, versions):
+        return Step(state, send(state, sender, NodeRace(header(state), shown(state))))
+    is_news = sender.id != state.id and sender.id not in state.known and address_of(state.config, sender) is not None
+    state, effects = told(state, sender, announcement.tables)
+    return Step(state, (Notify(NodeJoined(sender)), *effects) if is_news else effects)
+
+
+def is_newer(own: Versions, included: Versions) -> bool:
+    """Whether any own table has changed since. [W-64, WA-41]"""
+    return any(mine > theirs for mine, theirs in zip(own, included, strict=True))
+
+
+def on_node_race(state: State, warning: NodeRace) -> Next:
+    """The announcement met newer tables: these are applied, and everybody is told again. [W-65, WA-44]"""
+    sender = warning.header.sender
+    state, effects = told(with_versions(state, sender, warning.header.versions), sender, warning.tables)
+    if state.stage is Stage.JOINED:
+        effects += announcements(state)
+    return Step(state, effects)

@@ -1,0 +1,116 @@
+"""
+JSON as Wendy's messages are read: by the standard library, within limits of our own.
+
+The library reads some texts that are no JSON, others with an effort that grows faster than their length, and a deep one not at
+all; `parsed` accepts exactly JSON in UTF-8, in time linear in its length. A name that occurs twice means the last. [WA-63]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+from peerproof.spec.errors import MalformedMessage
+
+#: How deep arrays and objects may nest. [WA-63]
+DEPTH_MAX: Final = 64
+
+#: An integer of more digits than any field holds stands for this one, which no field holds either.
+HUGE: Final = 2**256
+_MOST_DIGITS: Final = 20
+
+_IN_STRING: Final = re.compile(rb'["\\]')
+_STRUCTURAL: Final = re.compile(rb'["\[\]{}]')
+_BLANKS: Final = b" \t\n\r"
+
+
+def _integer(digits: str) -> int:
+    return int(digits) if len(digits) <= _MOST_DIGITS else HUGE
+
+
+def _float(digits: str) -> float:
+    return float(digits) if len(digits) <= 2 * _MOST_DIGITS else float(HUGE)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def parsed(data: bytes) -> Any:
+    """The value of a JSON text; integers too large for any field are `HUGE`. Raises MalformedMessage."""
+    try:
+        text = str(data, "utf-8")
+        return _decoder.decode(text)
+    except UnicodeDecodeError as error:
+        reason = "truncated" if error.end == len(data) and error.reason == "unexpected end of data" else "bad_value"
+        raise MalformedMessage(reason, error.start, "the text is no UTF-8") from None
+    except json.JSONDecodeError as error:
+        at = len(text[: error.pos].encode())
+        if error.msg == "Extra data":
+            raise MalformedMessage("trailing", at, "something follows the message") from None
+        if end_of_value(data) is None:
+            raise MalformedMessage("truncated", len(data), "the text ends before the message does") from None
+        raise MalformedMessage("bad_value", at, f"no JSON: {error.msg}") from None
+    except RecursionError:
+        raise too_deep() from None
+    except ValueError as error:  # from `_no_number`
+        raise MalformedMessage("bad_value", 0, f"no JSON: {error}") from None
+
+
+def is_shallow(value: Any, depth: int) -> bool:
+    """Whether a value, which stands inside of so many arrays and objects, nests no deeper than is allowed. [WA-63]"""
+    level = [value]
+    while containers := [part for part in level if isinstance(part, (dict, list))]:
+        depth += 1
+        if depth > DEPTH_MAX:
+            return False
+        level = [inner for part in containers for inner in (part.values() if isinstance(part, dict) else part)]
+    return True
+
+
+def too_deep() -> MalformedMessage:
+    """The error for a text that nests too deep."""
+    return MalformedMessage("too_large", 0, f"arrays and objects nest deeper than {DEPTH_MAX}")
+
+
+class ValueEnd:
+    """
+    Finds where the first value of a stream of bytes ends, if that is an object or an array; each byte is looked at once.
+
+    What is inside of it need not be JSON.
+    """
+
+    __slots__ = ("_depth", "_in_string", "at")
+
+    def __init__(self) -> None:
+        self.at = 0  #: how far it has looked
+        self._depth = 0
+        self._in_string = False
+
+    def find(self, data: bytes | bytearray) -> int | None:
+        """Where the value ends in all the bytes there are by now; None if it does not yet."""
+        while found := (_IN_STRING if self._in_string else _STRUCTURAL).search(data, self.at):
+            byte = found.group()
+            self.at = found.end()
+            if byte == b'"':
+                self._in_string = not self._in_string
+            elif byte == b"\\":
+                if self.at == len(data):
+                    self.at -= 1  # what it escapes is still to come
+                    return None
+                self.at += 1
+            else:
+                self._depth += 1 if byte in b"[{" else -1
+                if self._depth <= 0:
+                    return self.at
+        self.at = len(data)
+        return None
+
+
+def end_of_value(data: bytes) -> int | None:
+    """Where the first object or array of some bytes ends, if it does."""
+    return ValueEnd().find(data)
+
+
+_decoder: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_no_number)

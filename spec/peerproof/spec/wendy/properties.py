@@ -1,0 +1,236 @@
+"""
+What holds in every run of Wendy, and what should be seen to happen in some.
+
+WI- names are those of `spec/wendy.md`. What speaks of a cluster at rest holds only if nobody has left it, and of rings where no
+node has all others on one side of itself and more than there is room for [WX-07].
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.spec.core import Asked, Expired, Received, Send, Sent
+from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.joining import is_newer
+from peerproof.spec.wendy.messages import (
+    Announce,
+    Delivered,
+    Forwarding,
+    Heartbeat,
+    Leave,
+    NodeAnnouncement,
+    NodeExit,
+    NodeJoin,
+    NodeRace,
+    StateData,
+)
+from peerproof.spec.wendy.routing import closest, next_hop_of_join
+from peerproof.spec.wendy.snapshot import misplaced
+from peerproof.spec.wendy.state import Stage, State, address_of
+from peerproof.spec.wendy.transitions import is_admitted
+
+
+def tables_right(state: State) -> bool:
+    """No node stands in its own tables, and everybody stands where it belongs, in tables no larger than they may be."""
+    return misplaced(state) is None
+
+
+def scores_of_known(state: State) -> bool:
+    """Scores are of nodes in the tables, versions of these and of those that are being measured, and nobody departed is known."""
+    known = set(state.known)
+    return (
+        set(state.scores) <= known
+        and set(state.stored) <= known | set(state.measured)
+        and not state.departed & (known | set(state.measured))
+    )
+
+
+def versions_grow(taken: Taken) -> bool:
+    """No version decreases, and one stays the same only if its table has the same members."""
+    before, after = taken.before, taken.after
+    return all(
+        new >= old and (new > old or one == other)
+        for old, new, one, other in zip(before.versions, after.versions, members(before), members(after), strict=True)
+    )
+
+
+def members(state: State) -> tuple[frozenset[Id], frozenset[Id], frozenset[Id]]:
+    """The ids in each table."""
+    return (
+        frozenset(node.id for node in state.routing_table.values()),
+        frozenset(node.id for side in state.leaf_set for node in side),
+        frozenset(node.id for node in state.neighborhood_set),
+    )
+
+
+def stored_versions_real(cluster: Cluster) -> bool:
+    """Nobody knows a larger version of a node's table than the node's own."""
+    own = {state.id: state.versions for state in cluster.nodes.values()}
+    return all(
+        not is_newer(versions, own[node])
+        for state in cluster.nodes.values()
+        for node, versions in state.stored.items()
+        if node in own
+    )
+
+
+def only_fresh_accepted(taken: Taken) -> bool:
+    """An announcement that does not know the newest version of each table changes none, and is answered with a warning."""
+    message = _heard(taken)
+    if not isinstance(message, NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
+        return True
+    return taken.after.versions == taken.before.versions and (
+        any(isinstance(sent, NodeRace) for sent in _sent(taken)) or address_of(taken.before.config, message.header.sender) is None
+    )
+
+
+def join_answered(taken: Taken) -> bool:
+    """Whoever receives a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
+    message = _heard(taken)
+    if not isinstance(message, NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
+        return True
+    answers = [sent for sent in _sent(taken) if isinstance(sent, StateData)]
+    is_last = next_hop_of_join(taken.before, message.header.sender.id) is None
+    return len(answers) == 1 and (
+        answers[0].tables.routing_table is not None
+        and (answers[0].tables.neighborhood_set is not None) == (message.header.hop == 0)
+        and (answers[0].tables.leaf_set is not None) == answers[0].destination == is_last
+        and taken.after.known.keys() == taken.before.known.keys()
+    )
+
+
+def announced_in_time(taken: Taken) -> bool:
+    """Announcements go out when the wait is over, and after that on warnings; never before."""
+    if not any(isinstance(sent, NodeAnnouncement) for sent in _sent(taken)):
+        return True
+    if isinstance(_heard(taken), NodeRace):
+        return bool(taken.before.stage is Stage.JOINED)
+    return isinstance(taken.event, Expired) and taken.event.timer == Announce() and taken.before.stage is Stage.WAITING
+
+
+def quiet_after_leaving(taken: Taken) -> bool:
+    """A node that has left does and learns nothing any more."""
+    return taken.before.stage is not Stage.LEFT or (taken.after == taken.before and not taken.effects)
+
+
+def delivered_when_closest(taken: Taken) -> bool:
+    """A message is delivered only where no leaf is known that is closer to its key."""
+    keys = [e.notice.message.header.key for e in taken.effects if not isinstance(e, Send) and _is_delivery(e)]
+    leaves = tuple(node for side in taken.after.leaf_set for node in side)
+    return all(closest(taken.after, key, leaves) is None for key in keys)
+
+
+def _is_delivery(effect: object) -> bool:
+    return isinstance(getattr(effect, "notice", None), Delivered)
+
+
+def is_quiet(cluster: Cluster) -> bool:
+    """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
+    return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
+        state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs
+        for state in cluster.nodes.values()
+    )
+
+
+def neighbours_known(cluster: Cluster) -> bool:
+    """At rest, everybody's leaf set has whoever would be in it if everybody were known."""
+    if not is_quiet(cluster):
+        return True
+    ids = {state.id for state in cluster.nodes.values()}
+    return all(nearest(state, ids) <= members(state)[1] for state in cluster.nodes.values())
+
+
+def nearest(state: State, ids: set[Id]) -> set[Id]:
+    """Of these ids, those that belong into a node's leaf set."""
+    ring, own, side = state.config.ring, state.id, state.config.leaf_set_side
+    others = ids - {own}
+    both = state.config.is_two_sided
+    right = sorted((i for i in others if both or ring.is_right(own, i)), key=lambda i: ring.clockwise(own, i))
+    left = sorted((i for i in others if both or not ring.is_right(own, i)), key=lambda i: ring.clockwise(i, own))
+    return {*right[:side], *left[:side]}
+
+
+def one_owner(cluster: Cluster) -> bool:
+    """At rest, a key between two nodes is claimed by exactly one node, the closest. Looked at are the keys where that changes."""
+    if not is_quiet(cluster):
+        return True
+    states = {state.id: state for state in cluster.nodes.values()}
+    return all(
+        [node for node, state in states.items() if owns(state, key)]
+        == [min(states, key=lambda node: next(iter(states.values())).config.ring.rank(node, key))]
+        for key in borders(states)
+    )
+
+
+def owns(state: State, key: Id) -> bool:
+    """Whether a node is, as far as it knows, the closest to a key."""
+    return closest(state, key, tuple(node for side in state.leaf_set for node in side)) is None
+
+
+def borders(states: dict[Id, State]) -> list[Id]:
+    """Each id, and the keys half way between two that follow each other."""
+    ids = sorted(states)
+    keys = []
+    for one, other in zip(ids, [*ids[1:], *ids[:1]], strict=True):
+        ring = states[one].config.ring
+        half = ring.clockwise(one, other) // 2 if len(ids) > 1 else ring.size // 2
+        keys += [one, *(Id((one + half + more) % ring.size) for more in (0, 1))]
+    return keys
+
+
+def race_warned(taken: Taken) -> bool:
+    """Somebody is warned of a race."""
+    return any(isinstance(sent, NodeRace) for sent in _sent(taken))
+
+
+def joins(taken: Taken) -> bool:
+    """Somebody has joined."""
+    return bool(taken.before.stage is Stage.WAITING and taken.after.stage is Stage.JOINED)
+
+
+def sends_on(taken: Taken) -> bool:
+    """A message goes on to another node."""
+    return any(isinstance(getattr(effect, "notice", None), Forwarding) for effect in taken.effects)
+
+
+def somebody_gone(taken: Taken) -> bool:
+    """A message has not arrived, and whoever it was for is not known any more."""
+    return isinstance(taken.event, Sent) and bool(taken.after.departed - taken.before.departed)
+
+
+def leaves(taken: Taken) -> bool:
+    """Somebody leaves and says so."""
+    is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, Leave)
+    return is_asked and any(isinstance(sent, NodeExit) for sent in _sent(taken))
+
+
+def _heard(taken: Taken) -> object:
+    """The message that has come, if the node takes it."""
+    if not isinstance(taken.event, Received) or taken.before.stage is Stage.LEFT:
+        return None
+    return taken.event.message if is_admitted(taken.before, taken.event.message) else None
+
+
+def _sent(taken: Taken) -> list[object]:
+    return [effect.message for effect in taken.effects if isinstance(effect, Send)]
+
+
+PROPERTIES: Final = (
+    Property("TablesRight", "everybody stands where it belongs", ("WI-01", "WI-02", "WI-03", "WI-04"), "node", tables_right),
+    Property("ScoresOfKnown", "what is kept is kept of known nodes", ("WI-01", "WA-30"), "node", scores_of_known),
+    Property("VersionsGrow", "versions never decrease and show every change", ("WI-08", "WA-39"), "step", versions_grow),
+    Property("StoredVersionsReal", "nobody is ahead of a table", ("WI-07", "WA-45"), "cluster", stored_versions_real),
+    Property("OnlyFreshAccepted", "who may have missed something is warned", ("WI-13", "W-64"), "step", only_fresh_accepted),
+    Property("JoinAnswered", "a join is answered by everybody on its way", ("WI-11", "W-48"), "step", join_answered),
+    Property("AnnouncedInTime", "nobody announces itself before its wait is over", ("WI-12", "W-58"), "step", announced_in_time),
+    Property("QuietAfterLeaving", "who has left does nothing", ("WA-62",), "step", quiet_after_leaving),
+    Property("DeliveredWhenClosest", "nobody delivers past a leaf", ("WA-08", "W-44"), "step", delivered_when_closest),
+    Property("QuietNeighbours", "at rest neighbours know each other", ("WI-09",), "cluster", neighbours_known),
+    Property("QuietOneOwner", "at rest each key has one owner", ("WI-10", "W-37"), "cluster", one_owner),
+    Property("RaceWarned", "a race is noticed", ("W-64",), "step", race_warned, "sometimes"),
+    Property("SomebodyJoins", "somebody joins", ("W-60",), "step", joins, "sometimes"),
+    Property("SomebodyForwards", "a message goes on", ("W-38",), "step", sends_on, "sometimes"),
+    Property("SomebodyGone", "somebody is missed", ("WA-24",), "step", somebody_gone, "sometimes"),
+    Property("SomebodyLeaves", "somebody says that it leaves", ("WA-24",), "step", leaves, "sometimes"),
+)

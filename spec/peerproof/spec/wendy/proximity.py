@@ -1,0 +1,112 @@
+"""
+Proximity: how long a request to another node takes, and who is let into the tables by it. [W-05…W-11]
+
+Who sends its tables has shown that it is there, and who stands in a leaf set is needed at once: both are tried in the leaf set as
+soon as they are seen, because ids alone decide there. The other tables go by scores, so that a score is known first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeAlias
+
+from peerproof.spec.core import NodeId, Send, Step
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import Effect, Header, Heartbeat, Mask, Message, Node, Tables
+from peerproof.spec.wendy.state import MOST_MEASURED, State, address_of
+from peerproof.spec.wendy.tables import in_neighborhood_set, inserted, nodes_of, readdressed
+
+Next: TypeAlias = Step[State, Effect]
+
+_LEAF_SET = Mask(leaf_set=True)
+
+
+def header(state: State, key: Id | None = None) -> Header:
+    """What a message of this node begins with; unless said otherwise, the key is its own id. [W-62, WA-53]"""
+    return Header(state.node, state.id if key is None else key, state.versions, state.config.credentials)
+
+
+def send(state: State, to: Node, message: Message) -> tuple[Effect, ...]:
+    """A message on its way to a node; nothing if the node has no address. [WA-52]"""
+    where = address_of(state.config, to)
+    return () if where is None else (Send(where, message),)
+
+
+def encountered(state: State, node: Node, *, is_leaf: bool) -> Next:
+    """
+    A node has been seen in a message. [W-51…W-56, W-66]
+
+    `is_leaf` if it is tried in the leaf set before its score is known [WA-20]. With a score that is known, or cached, it is tried
+    in all tables [WA-21, WA-48]; otherwise one request is sent, and the rest follows when that has arrived. The own id, what has
+    no address, and who has departed are passed over [WA-15, WA-30, WA-52].
+    """
+    if node.id == state.id or node.id in state.departed or address_of(state.config, node) is None:
+        return Step(state)
+    score = state.scores.get(node.id)
+    score = state.cache.get(node.id) if score is None else score
+    if score is not None:
+        return Step(scored(state, state.known.get(node.id, node), score))
+    if is_leaf:
+        state = inserted(state, node, _LEAF_SET)
+    if node.id in state.measured or len(state.measured) >= MOST_MEASURED:
+        return Step(state)  # [WA-54]
+    state = replace(state, measured=state.measured.put({node.id: node}))
+    return Step(state, send(state, node, Heartbeat(header(state))))
+
+
+def scored(state: State, node: Node, score: int) -> State:
+    """The node after another, with this score, was tried in all tables. [W-18, W-34, W-53, W-56]"""
+    state = replace(state, scores=state.scores.put({node.id: score}))
+    return inserted(state, node)
+
+
+def told(state: State, sender: Node, tables: Tables) -> Next:
+    """
+    A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-34]
+
+    What a node says of itself replaces what is known of it; what it says of others does not. [WA-51]
+    """
+    effects: tuple[Effect, ...] = ()
+    if sender.id not in state.departed and address_of(state.config, sender) is not None:
+        state = readdressed(state, sender)
+        if state.measured.get(sender.id, sender) != sender:
+            state = replace(state, measured=state.measured.without((sender.id,)))  # at the wrong address
+    leaves = {node.id for side in tables.leaf_set or () for node in side}
+    for node in (sender, *nodes_of(tables).values()):
+        state, sent = encountered(state, node, is_leaf=node is sender or node.id in leaves)
+        effects += sent
+    return Step(state, effects)
+
+
+def refreshed(state: State, address: NodeId, took: int) -> State:
+    """
+    The node after a message to an address was confirmed: that is the score of whoever is reached there. [W-06, W-07, WA-18]
+
+    Who was being measured is tried in the tables; a member of the neighborhood set moves to where it belongs now.
+    """
+    for node in list(state.at(address)):
+        state = replace(state, cache=state.cache.put({node.id: took}))
+        if node.id in state.measured:
+            state = replace(state, measured=state.measured.without((node.id,)))
+            state = scored(state, state.known.get(node.id, node), took)
+        elif state.scores.get(node.id) != took:
+            state = replace(state, scores=state.scores.put({node.id: took}))
+            if any(member.id == node.id for member in state.neighborhood_set):
+                state = replace(state, neighborhood_set=in_neighborhood_set(state, node))
+    return state
+
+
+def tidied(state: State) -> State:
+    """The node without scores and versions of those who are in no table and not being measured. [W-05, W-63]"""
+    here = state.known
+    scores = [node for node in state.scores if node not in here]
+    stored = [node for node in state.stored if node not in here and node not in state.measured]
+    if not scores and not stored:
+        return state
+    return replace(state, scores=state.scores.without(scores), stored=state.stored.without(stored))
+
+
+def everybody(state: State) -> Iterable[Node]:
+    """The nodes in the tables, in the order of their ids. [W-60]"""
+    return state.known.values()

@@ -1,0 +1,129 @@
+"""
+Repair: what a node does about those who have gone. [W-19…W-22, W-30, W-36]
+
+A node has gone if it says so, or if a message to it did not arrive. Each table is repaired by itself. [WA-24, WA-25]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from peerproof.spec.core import CancelTimer, Notify, SetTimer, Step
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import (
+    Cell,
+    Effect,
+    Mask,
+    Node,
+    NodeExit,
+    NodeExited,
+    NodeRepair,
+    RepairTimeout,
+    StateData,
+    StateRequest,
+)
+from peerproof.spec.wendy.proximity import Next, header, send
+from peerproof.spec.wendy.state import Repair, State
+from peerproof.spec.wendy.tables import removed, shown
+
+
+def on_node_exit(state: State, message: NodeExit) -> Next:
+    """Somebody leaves. [WA-24]"""
+    return departed(state, message.header.sender.id)
+
+
+def departed(state: State, gone: Id) -> Next:
+    """
+    A node has gone; of one that is not known nothing happens but that it is not waited for any more. [WA-24, WA-25, WA-30]
+
+    Then others are asked: for the cell of the routing table, for the leaf set of the furthest on its side, for neighborhood sets.
+    """
+    state = replace(state, measured=state.measured.without((gone,))) if gone in state.measured else state
+    node = state.known.get(gone)
+    if node is None:
+        return Step(state)
+    before = state
+    state = replace(removed(state, gone), departed=state.departed | {gone})
+    effects: tuple[Effect, ...] = (Notify(NodeExited(node)),)
+    repairs = {cell: repair._replace(waiting=repair.waiting - {gone}) for cell, repair in state.repairs.items()}
+    cells = [cell for cell in before.routing_table if cell not in state.routing_table]
+    repairs |= {cell: Repair(cell[0] - 1, frozenset()) for cell in cells}  # so that its own row is the next one to be asked
+    state = replace(state, repairs=state.repairs.put(repairs))
+    for cell in cells:
+        state, sent = advanced(state, cell)
+        effects += sent
+    return Step(state, effects + leaf_set_asked(before, state, node) + neighborhood_asked(before, state))
+
+
+def leaf_set_asked(before: State, state: State, gone: Node) -> tuple[Effect, ...]:
+    """On each side that has lost the node, the furthest of those who are left is asked; nobody if there is none. [W-30, WA-28]"""
+    effects: tuple[Effect, ...] = ()
+    for old, new in zip(before.leaf_set, state.leaf_set, strict=True):
+        if len(new) < len(old) and new:
+            effects += send(state, new[-1], NodeRepair(header(state, gone.id), Mask(leaf_set=True)))
+    return effects
+
+
+def neighborhood_asked(before: State, state: State) -> tuple[Effect, ...]:
+    """If the neighborhood set has lost the node, everybody who is left in it is asked. [W-36]"""
+    effects: tuple[Effect, ...] = ()
+    if len(state.neighborhood_set) < len(before.neighborhood_set):
+        for node in state.neighborhood_set:
+            effects += send(state, node, NodeRepair(header(state), Mask(neighborhood_set=True)))
+    return effects
+
+
+def advanced(state: State, cell: Cell) -> Next:
+    """
+    The repair of a cell, one row further if it is time for that. [W-19…W-22, WA-26, WA-27]
+
+    It is done when the cell is occupied, and given up after the last row. It waits for whoever was asked and for a node that
+    would fit and is being measured; then the nodes of the next row that has some are asked for the same cell.
+    """
+    repair, ring = state.repairs[cell], state.config.ring
+    done = CancelTimer(RepairTimeout(*cell))
+    if cell in state.routing_table:
+        return Step(replace(state, repairs=state.repairs.without((cell,))), (done,))
+    if repair.waiting or any(ring.cell(state.id, node) == cell for node in state.measured):
+        return Step(state)
+    rows = sorted({row for row, _ in state.routing_table if row > repair.row})
+    if not rows:
+        return Step(replace(state, repairs=state.repairs.without((cell,))), (done,))
+    asked = [node for (row, _), node in state.routing_table.items() if row == rows[0]]
+    state = replace(state, repairs=state.repairs.put({cell: Repair(rows[0], frozenset(node.id for node in asked))}))
+    question = NodeRepair(header(state), Mask(routing_table=True, rows=cell[:1], columns=cell[1:]))
+    effects: tuple[Effect, ...] = ()
+    for node in asked:
+        effects += send(state, node, question)
+    return Step(state, (*effects, SetTimer(RepairTimeout(*cell), state.config.network_timeout)))
+
+
+def all_advanced(state: State) -> Next:
+    """All repairs, as far as they can go. [WA-26]"""
+    effects: tuple[Effect, ...] = ()
+    for cell in state.repairs:
+        state, sent = advanced(state, cell)
+        effects += sent
+    return Step(state, effects)
+
+
+def answered(state: State, data: StateData) -> State:
+    """The node after somebody sent a routing table: an answer to whatever it was asked for. [WA-26]"""
+    if data.tables.routing_table is None:
+        return state
+    who = data.header.sender.id
+    repairs = {cell: repair._replace(waiting=repair.waiting - {who}) for cell, repair in state.repairs.items()}
+    return replace(state, repairs=state.repairs.put(repairs))
+
+
+def on_repair_timeout(state: State, cell: Cell) -> Next:
+    """Whoever has not answered has nothing. [WA-26]"""
+    if cell not in state.repairs:
+        return Step(state)
+    repair = state.repairs[cell]._replace(waiting=frozenset())
+    return advanced(replace(state, repairs=state.repairs.put({cell: repair})), cell)
+
+
+def on_question(state: State, question: StateRequest | NodeRepair) -> Next:
+    """Somebody wants tables, and gets them, as they are. [W-19, W-30, W-36, WA-57]"""
+    return Step(state, send(state, question.header.sender, StateData(header(state), shown(state, question.mask))))

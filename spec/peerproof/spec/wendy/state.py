@@ -1,0 +1,180 @@
+"""What a Wendy node knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from peerproof.spec.core import Duration, NodeId, Table
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.wendy.ids import REAL, Id, Ring, id_text
+from peerproof.spec.wendy.messages import NO_LEAVES, NO_VERSIONS, Cell, LeafSet, Node, Versions
+from peerproof.spec.wire import Plain
+
+#: Nodes on each side of the leaf set, and in the neighborhood set. [W-23, W-32]
+LEAF_SET_SIDE: Final = 16
+NEIGHBORHOOD_SET: Final = 32
+
+#: Milliseconds: the network timeout, half the wait of a joiner [W-58]; between heartbeats [WA-24]; the life of the cache [W-09].
+NETWORK_TIMEOUT_MS: Final = Duration(10_000)
+HEARTBEAT_MS: Final = Duration(300_000)
+CACHE_MS: Final = Duration(3_600_000)
+
+#: Nodes whose score is being measured at once. [WA-54]
+MOST_MEASURED: Final = 1024
+
+#: Bytes of a host's name or number, and of a region. [WA-52]
+MAX_HOST: Final = 255
+PORT_MAX: Final = 65_535
+
+
+@dataclass(frozen=True)
+class Config:
+    """How a node is configured."""
+
+    id: Id
+    global_ip: str = ""  #: what it can be reached by from other regions, if that is not its own host [WA-52]
+    region: str = ""
+    network_timeout: Duration = NETWORK_TIMEOUT_MS
+    heartbeat: Duration = HEARTBEAT_MS  #: 0 for none [WA-24]
+    credentials: bytes | None = None  #: what every message must have, if anything [WA-53]
+    is_consulted: bool = False  #: whether the application is asked before a message goes on [WA-58]
+    ring: Ring = REAL  #: [W-13, W-14]
+    leaf_set_side: int = LEAF_SET_SIDE  #: [W-23]
+    neighborhood_set: int = NEIGHBORHOOD_SET  #: [W-32]
+    is_two_sided: bool = False  #: whether a node may stand on both sides of the leaf set [WA-05]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.id < self.ring.size:
+            raise ValueError(f"an id is a number of {self.ring.bits} bits, not {self.id}")
+        if self.network_timeout < 1 or self.heartbeat < 0:
+            raise ValueError(f"network_timeout must be at least 1 millisecond and heartbeat not negative: {self}")
+        if self.leaf_set_side < 1 or self.neighborhood_set < 1:
+            raise ValueError(f"leaf set and neighborhood set need at least one place: {self}")
+
+
+class Stage(Enum):
+    """How far a node has come. [W-45…W-60]"""
+
+    ALONE = "alone"  #: it has not asked to join
+    JOINING = "joining"  #: it has asked, and waits for a leaf set
+    WAITING = "waiting"  #: it waits for stragglers
+    JOINED = "joined"
+    LEFT = "left"
+
+
+class Repair(NamedTuple):
+    """A cell that others are asked for. [W-19…W-22]"""
+
+    row: int  #: whose nodes have been asked, last
+    waiting: frozenset[Id]  #: of them, who has not answered
+
+
+@dataclass(frozen=True)
+class State:
+    """A node: its tables, its scores, and what it waits for."""
+
+    self_id: NodeId  #: its address, `host:port`
+    config: Config
+    stage: Stage = Stage.ALONE
+    routing_table: Table[Cell, Node] = field(default_factory=Table)
+    leaf_set: LeafSet = NO_LEAVES
+    neighborhood_set: tuple[Node, ...] = ()
+    versions: Versions = NO_VERSIONS  #: [WA-39]
+    scores: Table[Id, int] = field(default_factory=Table)  #: microseconds, of nodes in the tables [W-05, WA-16]
+    cache: Table[Id, int] = field(default_factory=Table)  #: of anybody [W-08]
+    measured: Table[Id, Node] = field(default_factory=Table)  #: whose request is under way [W-52]
+    stored: Table[Id, Versions] = field(default_factory=Table)  #: versions of other nodes' tables [W-63, WA-45]
+    departed: frozenset[Id] = frozenset()  #: who is not taken back on hearsay [WA-30]
+    repairs: Table[Cell, Repair] = field(default_factory=Table)
+    contact: NodeId | None = None  #: whom it has asked to join, while it waits for that message to arrive [WA-59]
+
+    @property
+    def id(self) -> Id:
+        """Its place on the ring."""
+        return self.config.id
+
+    @cached_property
+    def node(self) -> Node:
+        """How others know it. [WA-23, WA-52]"""
+        host, port = host_and_port(self.self_id)
+        return Node(self.config.id, host, self.config.global_ip or host, port, self.config.region)
+
+    @cached_property
+    def known(self) -> Table[Id, Node]:
+        """The nodes in its tables. [W-60]"""
+        everybody = {node.id: node for side in self.leaf_set for node in side}
+        everybody.update({node.id: node for node in self.neighborhood_set})
+        everybody.update({node.id: node for node in self.routing_table.values()})
+        return Table(everybody)
+
+    def score(self, node: Id) -> tuple[bool, int]:
+        """The score of a node in the tables, as it compares: an unknown one is worse than any. [W-06, WA-16]"""
+        score = self.scores.get(node)
+        return score is None, score or 0
+
+    def at(self, address: NodeId) -> Iterator[Node]:
+        """The nodes, known or being measured, that are reached at an address."""
+        _, _, port = address.rpartition(":")
+        for table in (self.known, self.measured):
+            for node in table.values():
+                if str(node.port) == port and address_of(self.config, node) == address:
+                    yield node
+
+
+def address_of(config: Config, node: Node) -> NodeId | None:
+    """Where a node is sent to: its local address within a region, otherwise its global one; None if it has none. [WA-52]"""
+    near, far = node.local_ip, node.global_ip
+    host = (near or far) if node.region == config.region else (far or near)
+    return address(host, node.port) if is_host(host) and 1 <= node.port <= PORT_MAX else None
+
+
+def address(host: str, port: int) -> NodeId:
+    """A host and a port as an address. [WA-52]"""
+    return NodeId(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+
+
+def is_host(text: str) -> bool:
+    """Whether this can be sent as the name or number of a host. [WA-52]"""
+    try:
+        return 1 <= len(text.encode()) <= MAX_HOST
+    except UnicodeEncodeError:  # no UTF-8, but other bytes
+        return False
+
+
+def host_and_port(address: NodeId) -> tuple[str, int]:
+    """The two parts of an address. Raises NotEnabled for anything else than `host:port` and `[host]:port`. [WA-52]"""
+    host, _, port = address.rpartition(":")
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not (is_host(host) and port.isascii() and port.isdigit()):
+        raise NotEnabled("bad_value", f"a node's address is host:port, not {address!a}")
+    if len(port) > len(str(PORT_MAX)) or not 1 <= int(port) <= PORT_MAX:
+        raise NotEnabled("bad_value", f"a port is a number from 1 to {PORT_MAX}, not {port[:20]}")
+    return host, int(port)
+
+
+def own(state: State) -> Plain:
+    """What the node knows of itself, as plain data."""
+    return {
+        "id": id_text(state.id),
+        "stage": state.stage.value,
+        "versions": {name: str(version) for name, version in state.versions._asdict().items()},
+    }
+
+
+def routing_table(state: State) -> Plain:
+    """The occupied cells: row, column, id. [W-13]"""
+    return [[row, column, id_text(node.id)] for (row, column), node in state.routing_table.items()]
+
+
+def leaf_set(state: State) -> Plain:
+    """The ids on both sides, the nearest first. [W-29]"""
+    return {name: [id_text(node.id) for node in side] for name, side in state.leaf_set._asdict().items()}
+
+
+def neighborhood_set(state: State) -> Plain:
+    """The ids, those with the best scores first. [W-33]"""
+    return [id_text(node.id) for node in state.neighborhood_set]

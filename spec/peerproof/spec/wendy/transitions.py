@@ -1,0 +1,217 @@
+"""
+What a Wendy node does: `initial` makes one, `step` says what it does about one event.
+
+Messages come and go over connections: of each that is sent the node learns whether it arrived and how long that took, which is
+how it measures proximity and notices who has gone [W-06, WA-24]. Nothing here is left to chance: `pick` is never asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pick, Received, Sent, SetTimer, Step, Table
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.wendy.joining import (
+    on_announce,
+    on_join,
+    on_join_failed,
+    on_join_sent,
+    on_node_announcement,
+    on_node_join,
+    on_node_race,
+    on_state_data,
+)
+from peerproof.spec.wendy.messages import (
+    LEAST_ROUTED,
+    MOST_HOPS,
+    MOST_PURPOSE,
+    Announce,
+    Application,
+    Command,
+    Delivered,
+    Effect,
+    Event,
+    FlushCache,
+    Forward,
+    Forwarding,
+    Heartbeat,
+    HeartbeatDue,
+    Join,
+    Leave,
+    Message,
+    NodeAnnouncement,
+    NodeExit,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    RepairTimeout,
+    Route,
+    StateData,
+    StateRequest,
+    Timer,
+)
+from peerproof.spec.wendy.proximity import Next, everybody, header, refreshed, send, tidied
+from peerproof.spec.wendy.repair import all_advanced, answered, departed, on_node_exit, on_question, on_repair_timeout
+from peerproof.spec.wendy.routing import next_hop
+from peerproof.spec.wendy.state import CACHE_MS, Config, Stage, State, host_and_port
+
+
+def initial(self_id: NodeId, config: Config) -> Next:
+    """A node that knows nobody, and is a cluster by itself until it joins another. [W-45, WA-19, WA-24]"""
+    host_and_port(self_id)
+    beat = (SetTimer(HeartbeatDue(), config.heartbeat),) if config.heartbeat else ()
+    return Step(State(self_id, config), (SetTimer(FlushCache(), CACHE_MS), *beat))
+
+
+def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the protocol leaves nothing to chance
+    """What the node does about one event: the table of contents of this module."""
+    if state.stage is Stage.LEFT:
+        return on_nothing(state, event)
+    match event:
+        case Received(_, _, message):
+            after, effects = on_message(state, message) if is_admitted(state, message) else Step(state)
+        case Sent():
+            after, effects = on_sent(state, event)
+        case Expired(_, timer):
+            after, effects = on_timer(state, timer)
+        case Asked(_, command):
+            after, effects = asked(state, command)
+        case _:
+            assert_never(event)
+    if after is not state:
+        after, advances = all_advanced(after)
+        effects += advances
+        after = tidied(after)
+    return Step(after, effects)
+
+
+def on_nothing(state: State, event: Event) -> Next:
+    """A node that has left does nothing any more, and is asked in vain. [WA-62]"""
+    if isinstance(event, Asked):
+        raise NotEnabled("left", "a node that has left does nothing any more")
+    return Step(state)
+
+
+def is_admitted(state: State, message: Message) -> bool:
+    """Whether a message has the credentials that this node wants; if not, it is not even confirmed. [WA-53]"""
+    return state.config.credentials in (None, message.header.credentials)
+
+
+def on_message(state: State, message: Message) -> Next:
+    """Somebody has sent something. Who that is, the message says: its connection may come from any port. [WA-52]"""
+    match message:
+        case NodeJoin():
+            return on_node_join(state, message)
+        case NodeExit():
+            return on_node_exit(state, message)
+        case Heartbeat():
+            return Step(state)  # that it was confirmed is the answer
+        case StateData():
+            return on_state_data(answered(state, message), message)
+        case StateRequest() | NodeRepair():
+            return on_question(state, message)
+        case NodeRace():
+            return on_node_race(state, message)
+        case NodeAnnouncement():
+            return on_node_announcement(state, message)
+        case Application():
+            return on_application(state, message)
+        case _:
+            assert_never(message)
+
+
+def on_timer(state: State, timer: Timer) -> Next:
+    """A timer has run out."""
+    match timer:
+        case FlushCache():
+            return Step(replace(state, cache=Table()), (SetTimer(FlushCache(), CACHE_MS),))  # [W-09, WA-19]
+        case Announce():
+            return on_announce(state)
+        case HeartbeatDue():
+            return on_heartbeat_due(state)
+        case RepairTimeout(row, column):
+            return on_repair_timeout(state, (row, column))
+        case _:
+            assert_never(timer)
+
+
+def asked(state: State, command: Command) -> Next:
+    """What the application wants. Raises NotEnabled."""
+    match command:
+        case Join(contact):
+            return on_join(state, contact)
+        case Leave():
+            return on_leave(state)
+        case Route(key, value, purpose):
+            if not LEAST_ROUTED <= purpose <= MOST_PURPOSE:
+                raise NotEnabled("bad_value", f"an application's purpose is from {LEAST_ROUTED} to {MOST_PURPOSE}, not {purpose}")
+            return routed(state, Application(header(state, key), purpose, value))
+        case Forward(message):
+            return routed(state, message, is_allowed=True)
+        case _:
+            assert_never(command)
+
+
+def on_application(state: State, message: Application) -> Next:
+    """A message for an application comes by: it is delivered, or goes on. [W-37…W-44, WA-46, WA-56]"""
+    hop = min(message.header.hop + 1, MOST_HOPS)
+    return routed(state, replace(message, header=replace(message.header, hop=hop)))
+
+
+def routed(state: State, message: Application, *, is_allowed: bool = False) -> Next:
+    """
+    A message is delivered here, or goes to the next node. [W-37…W-44]
+
+    If the application wants to be asked, it does not go yet: it is the application's to send it on, change it or drop it. [WA-58]
+    """
+    node = next_hop(state, message.header.key)
+    if node is None:
+        return Step(state, (Notify(Delivered(message)),))
+    if is_allowed:
+        return Step(state, send(state, node, message))
+    notice = Notify(Forwarding(message, node))
+    return Step(state, (notice,) if state.config.is_consulted else (notice, *send(state, node, message)))
+
+
+def on_sent(state: State, sent: Sent[Message]) -> Next:
+    """
+    A message has arrived, and how long that took is a score; or it has not, and whoever it was for has gone.
+
+    What was only passing through then goes another way; twice is impossible, there is one for each message. [W-07, WA-24, WA-33]
+    """
+    message = sent.message
+    is_own_join = isinstance(message, NodeJoin) and message.header.sender.id == state.id
+    if sent.took is not None:
+        state = refreshed(state, sent.to, sent.took)
+        return on_join_sent(state, failed=False) if is_own_join else Step(state)
+    effects: tuple[Effect, ...] = ()
+    for node in list(state.at(sent.to)):
+        state, told = departed(state, node.id)
+        effects += told
+    if is_own_join:
+        state, more = on_join_sent(state, failed=True)
+    elif isinstance(message, NodeJoin):
+        state, more = on_join_failed(state, message)
+    elif isinstance(message, Application):
+        state, more = routed(state, message)
+    else:
+        return Step(state, effects)
+    return Step(state, effects + more)
+
+
+def on_heartbeat_due(state: State) -> Next:
+    """Everybody who is known is asked whether it is there, and how far away. [WA-24]"""
+    effects: tuple[Effect, ...] = ()
+    for node in everybody(state):
+        effects += send(state, node, Heartbeat(header(state)))
+    return Step(state, (*effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
+
+
+def on_leave(state: State) -> Next:
+    """Everybody who is known is told, and that is the last of it. [WA-24, WA-62]"""
+    effects: tuple[Effect, ...] = ()
+    for node in everybody(state):
+        effects += send(state, node, NodeExit(header(state)))
+    timers: tuple[Timer, ...] = (FlushCache(), Announce(), HeartbeatDue(), *(RepairTimeout(*cell) for cell in state.repairs))
+    return Step(replace(state, stage=Stage.LEFT), (*effects, *[CancelTimer(timer) for timer in timers]))
