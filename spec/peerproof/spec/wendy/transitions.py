@@ -79,7 +79,7 @@ def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the
             after, effects = asked(state, command)
         case _:
             assert_never(event)
-    if after is not state:
+    if after is not state and after.stage is not Stage.LEFT:
         after, advances = all_advanced(after)
         effects += advances
         after = tidied(after)
