@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from peerproof.spec.core import Table
+from peerproof.spec.core import Send, Step, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy import (
     Announce,
@@ -269,6 +269,27 @@ def test_who_has_not_announced_itself_does_not_do_so_because_of_a_warning() -> N
     assert sends(effects, NodeAnnouncement) == []
 
 
+def test_several_warnings_lead_to_one_announcement_more() -> None:
+    """It goes out when all of the last one have arrived, or will not arrive any more. [W-65, WA-67]"""
+    waiting = replace(node("75", right="80 81 82"), stage=Stage.WAITING)
+    state, effects = expired(waiting, Announce())
+    first = [effect for effect in effects if isinstance(effect, Send)]
+
+    for sender in ("80", "81"):
+        state, effects = received(state, NodeRace(header(sender, versions=(1, 1, 1)), tables()))
+        assert sends(effects, NodeAnnouncement) == []
+    state, effects = sent(state, first[0])
+    assert sends(effects) == []
+    state, effects = sent(state, first[2], took=None)
+    assert sends(effects, NodeAnnouncement) == []
+    state, effects = sent(state, first[1])
+
+    assert [(to, message.header.versions) for to, message in sends(effects)] == [("80", (1, 1, 1)), ("81", (1, 1, 1))]
+    state, effects = settled(Step(state, effects))
+    assert len(sends(effects)) == 2
+    assert (state.announcing, state.is_warned) == (frozenset(), False)
+
+
 def test_stored_versions_never_decrease() -> None:
     """Each by itself. [WA-45]"""
     state, _ = received(node("75", right="80"), data("80", tables(), versions=(5, 1, MOST_VERSION)))
@@ -314,5 +335,5 @@ def test_a_node_that_speaks_with_the_own_id_changes_nothing() -> None:
         NodeRace(replace(header("40"), sender=peer("40")._replace(port=9)), tables()),
     ):
         after, effects = received(state, message)
-        assert after == state
+        assert (after.known, after.measured, after.stored) == (state.known, Table(), Table())
         assert sends(effects, Heartbeat) == []

@@ -158,7 +158,7 @@ def test_at_most_so_many_are_measured_at_once() -> None:
 
 
 def test_what_a_node_says_of_itself_counts_and_what_others_say_does_not() -> None:
-    """[WA-51]"""
+    """[WA-68]"""
     state = node("40", right="50 55", cells="50", near="50 55")
     moved = peer("55")._replace(port=5)
 
@@ -171,7 +171,7 @@ def test_what_a_node_says_of_itself_counts_and_what_others_say_does_not() -> Non
 
 
 def test_a_node_that_moved_while_it_was_measured_is_measured_again() -> None:
-    """[WA-51]"""
+    """[WA-68]"""
     wrong = peer("55")._replace(port=5)
     waiting, first = received(node("40", right="50"), data("50", tables()._replace(neighborhood_set=(wrong,))))
 

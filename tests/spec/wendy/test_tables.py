@@ -139,7 +139,7 @@ def test_a_node_is_taken_out_of_each_table_by_itself() -> None:
 
 
 def test_a_new_address_is_no_new_member() -> None:
-    """WA-51."""
+    """WA-68."""
     state = node("00", right="11", cells="11", near="11 12")
     moved = peer("11")._replace(port=5)
 

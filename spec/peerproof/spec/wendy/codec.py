@@ -57,6 +57,7 @@ NODE: Final = ("LocalIP", "GlobalIP", "Port", "Region", "ID")
 TABLES: Final = ("rt", "ls", "ns", "eol")
 MASK: Final = ("Mask", "Rows", "Cols")
 _NODE: Final = frozenset(NODE)
+_EMPTY_ROW: Final = [None] * COLUMNS
 
 #: Bits of a mask, in the order of `Mask`.
 BITS: Final = (1, 2, 4)
@@ -278,6 +279,7 @@ def _tables(value: bytes) -> tuple[Tables, bool]:
     entries = [
         Entry(row, column, _node(node))
         for row, places in enumerate(_list(rt, ROWS, "a routing table"))
+        if places != _EMPTY_ROW
         for column, node in enumerate(_list(places, COLUMNS, "a row of a routing table"))
         if node is not None
     ]

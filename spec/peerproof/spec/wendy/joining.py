@@ -18,6 +18,7 @@ from peerproof.spec.wendy.messages import (
     Joined,
     JoinFailed,
     Mask,
+    Message,
     Node,
     NodeAnnouncement,
     NodeJoin,
@@ -112,18 +113,33 @@ def on_announce(state: State) -> Next:
     """The wait is over: everybody is told. [W-58, W-60, WA-37]"""
     if state.stage is not Stage.WAITING:
         return Step(state)
-    state = replace(state, stage=Stage.JOINED)
-    return Step(state, (*announcements(state), Notify(Joined())))
+    state, effects = announced(replace(state, stage=Stage.JOINED))
+    return Step(state, (*effects, Notify(Joined())))
 
 
-def announcements(state: State) -> tuple[Effect, ...]:
+def announced(state: State) -> Next:
     """To each known node the own tables, and the versions of its tables as far as they are known. [W-60, W-61, WA-40, WA-44]"""
     tables, own = shown(state), header(state)
-    effects: tuple[Effect, ...] = ()
+    effects: tuple[Send[Message], ...] = ()
     for node in everybody(state):
         versions = state.stored.get(node.id, NO_VERSIONS)
         effects += send(state, node, NodeAnnouncement(replace(own, versions=versions), tables))
-    return effects
+    return Step(replace(state, announcing=frozenset(effect.to for effect in effects), is_warned=False), effects)
+
+
+def announced_again(state: State) -> Next:
+    """
+    The same once more after a warning, but not before all of the last time have arrived. [W-65, WA-67]
+
+    So several warnings lead to one announcement. If each led to its own, most of these would miss what the others bring, and
+    would be warned of again: of twenty nodes that know each other, the last would send thousands of messages to join.
+    """
+    return announced(state) if state.is_warned and not state.announcing else Step(state)
+
+
+def on_announcement_sent(state: State, to: NodeId) -> Next:
+    """An announcement has arrived, or never will. [WA-67]"""
+    return announced_again(replace(state, announcing=state.announcing - {to}))
 
 
 def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
@@ -148,9 +164,10 @@ def is_newer(own: Versions, included: Versions) -> bool:
 
 
 def on_node_race(state: State, warning: NodeRace) -> Next:
-    """The announcement met newer tables: these are applied, and everybody is told again. [W-65, WA-44]"""
+    """The announcement met newer tables: these are applied, and everybody is told again. [W-65, WA-44, WA-67]"""
     sender = warning.header.sender
     state, effects = told(with_versions(state, sender, warning.header.versions), sender, warning.tables)
-    if state.stage is Stage.JOINED:
-        effects += announcements(state)
-    return Step(state, effects)
+    if state.stage is not Stage.JOINED:
+        return Step(state, effects)
+    state, announcements = announced_again(replace(state, is_warned=True))
+    return Step(state, effects + announcements)

@@ -104,7 +104,7 @@ def announced_in_time(taken: Taken) -> bool:
     """Announcements go out when the wait is over, and after that on warnings; never before."""
     if not any(isinstance(sent, NodeAnnouncement) for sent in _sent(taken)):
         return True
-    if isinstance(_heard(taken), NodeRace):
+    if isinstance(_heard(taken), NodeRace) or isinstance(taken.event, Sent):
         return bool(taken.before.stage is Stage.JOINED)
     return isinstance(taken.event, Expired) and taken.event.timer == Announce() and taken.before.stage is Stage.WAITING
 
@@ -128,7 +128,7 @@ def _is_delivery(effect: object) -> bool:
 def is_quiet(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
     return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
-        state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs
+        state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs or state.is_warned
         for state in cluster.nodes.values()
     )
 

@@ -27,7 +27,7 @@ def header(state: State, key: Id | None = None) -> Header:
     return Header(state.node, state.id if key is None else key, state.versions, state.config.credentials)
 
 
-def send(state: State, to: Node, message: Message) -> tuple[Effect, ...]:
+def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
     """A message on its way to a node; nothing if the node has no address. [WA-52]"""
     where = address_of(state.config, to)
     return () if where is None else (Send(where, message),)
@@ -65,7 +65,7 @@ def told(state: State, sender: Node, tables: Tables) -> Next:
     """
     A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-34]
 
-    What a node says of itself replaces what is known of it; what it says of others does not. [WA-51]
+    What a node says of itself replaces what is known of it; what it says of others does not. [WA-68]
     """
     effects: tuple[Effect, ...] = ()
     if sender.id not in state.departed and address_of(state.config, sender) is not None:

@@ -10,7 +10,7 @@ from peerproof.spec.wendy.forms import ADDRESS, COLUMN, ID, LEAF_SET, NODE, ROW,
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import NO_LEAVES, NO_VERSIONS, Entry, LeafSet, Node, Versions
 from peerproof.spec.wendy.state import Config, Repair, Stage, State
-from peerproof.spec.wire import ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
+from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
 
 
 class Score(NamedTuple):
@@ -51,6 +51,8 @@ class Snapshot:
     stored: tuple[Stored, ...] = ()
     departed: tuple[Id, ...] = ()
     repairs: tuple[RepairOf, ...] = ()
+    announcing: tuple[NodeId, ...] = ()
+    is_warned: bool = False
     contact: NodeId | None = None
 
 
@@ -69,6 +71,8 @@ SNAPSHOT: Final = Record(
     stored=ListOf(Record(Stored, node=ID, versions=VERSIONS)),
     departed=ListOf(ID),
     repairs=ListOf(Record(RepairOf, row=ROW, column=COLUMN, asked_row=Whole(-1, ROW.most), waiting=ListOf(ID))),
+    announcing=ListOf(ADDRESS),
+    is_warned=Flag(),
     contact=Maybe(ADDRESS),
 )
 
@@ -93,6 +97,8 @@ class StateForm:
                 tuple(Stored(*row) for row in state.stored.items()),
                 tuple(sorted(state.departed)),
                 tuple(RepairOf(*cell, row, tuple(sorted(waiting))) for cell, (row, waiting) in state.repairs.items()),
+                tuple(sorted(state.announcing)),
+                state.is_warned,
                 state.contact,
             )
         )
@@ -114,6 +120,8 @@ class StateForm:
             stored=Table(dict(shown.stored)),
             departed=frozenset(shown.departed),
             repairs=Table({(row, column): Repair(asked, frozenset(waiting)) for row, column, asked, waiting in shown.repairs}),
+            announcing=frozenset(shown.announcing),
+            is_warned=shown.is_warned,
             contact=shown.contact,
         )
         if (problem := misplaced(state)) is not None:

@@ -90,6 +90,8 @@ class State:
     stored: Table[Id, Versions] = field(default_factory=Table)  #: versions of other nodes' tables [W-63, WA-45]
     departed: frozenset[Id] = frozenset()  #: who is not taken back on hearsay [WA-30]
     repairs: Table[Cell, Repair] = field(default_factory=Table)
+    announcing: frozenset[NodeId] = frozenset()  #: where an announcement is on its way [WA-67]
+    is_warned: bool = False  #: whether it has to announce itself once more [WA-67]
     contact: NodeId | None = None  #: whom it has asked to join, while it waits for that message to arrive [WA-59]
 
     @property

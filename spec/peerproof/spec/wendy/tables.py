@@ -129,7 +129,7 @@ def removed(state: State, gone: Id) -> State:
 
 
 def readdressed(state: State, node: Node) -> State:
-    """The node after a known one said where it can be reached now; its places, and the versions, stay. [WA-51]"""
+    """The node after a known one said where it can be reached now; its places, and the versions, stay. [WA-68]"""
     known = state.known.get(node.id)
     if known is None or known == node:
         return state
@@ -162,7 +162,7 @@ def shown(state: State, mask: Mask = ALL) -> Tables:
 
 def nodes_of(tables: Tables) -> Mapping[Id, Node]:
     """
-    The nodes of received tables, each once; where they stood in their tables says nothing. [W-51…W-55, WA-38, WA-60]
+    The nodes of received tables, each once; where they stood in their tables says nothing. [W-51…W-55, WA-38, WA-51, WA-60]
 
     Those of the leaf set come first, then those of the routing table and of the neighborhood set, each in their order.
     """

@@ -14,6 +14,7 @@ from peerproof.spec.core import Asked, CancelTimer, Expired, NodeId, Notify, Pic
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy.joining import (
     on_announce,
+    on_announcement_sent,
     on_join,
     on_join_failed,
     on_join_sent,
@@ -180,24 +181,30 @@ def on_sent(state: State, sent: Sent[Message]) -> Next:
 
     What was only passing through then goes another way; twice is impossible, there is one for each message. [W-07, WA-24, WA-33]
     """
-    message = sent.message
-    is_own_join = isinstance(message, NodeJoin) and message.header.sender.id == state.id
+    effects: tuple[Effect, ...] = ()
     if sent.took is not None:
         state = refreshed(state, sent.to, sent.took)
-        return on_join_sent(state, failed=False) if is_own_join else Step(state)
-    effects: tuple[Effect, ...] = ()
-    for node in list(state.at(sent.to)):
-        state, told = departed(state, node.id)
-        effects += told
-    if is_own_join:
-        state, more = on_join_sent(state, failed=True)
-    elif isinstance(message, NodeJoin):
-        state, more = on_join_failed(state, message)
-    elif isinstance(message, Application):
-        state, more = routed(state, message)
     else:
-        return Step(state, effects)
+        for node in list(state.at(sent.to)):
+            state, told = departed(state, node.id)
+            effects += told
+    state, more = on_outcome(state, sent.to, sent.message, failed=sent.took is None)
     return Step(state, effects + more)
+
+
+def on_outcome(state: State, to: NodeId, message: Message, *, failed: bool) -> Next:
+    """What follows for the message itself from its having arrived or not. [WA-33, WA-59, WA-67]"""
+    match message:
+        case NodeJoin() if message.header.sender.id == state.id:
+            return on_join_sent(state, failed=failed)
+        case NodeJoin() if failed:
+            return on_join_failed(state, message)
+        case Application() if failed:
+            return routed(state, message)
+        case NodeAnnouncement():
+            return on_announcement_sent(state, to)
+        case _:
+            return Step(state)
 
 
 def on_heartbeat_due(state: State) -> Next:

@@ -1,0 +1,241 @@
+"""Wendy's values as plain data, in traces and fingerprints; what no node can be is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Received, Send, Sent, Specification, Step, Table
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.fingerprint import Fingerprints, fingerprint
+from peerproof.spec.trace import Line, described, effect_plain, event_of, replay
+from peerproof.spec.wendy import (
+    COMMAND,
+    CONFIG,
+    NOTICE,
+    STATE,
+    TIMER,
+    Announce,
+    Config,
+    Forward,
+    Heartbeat,
+    Join,
+    Leave,
+    Repair,
+    RepairTimeout,
+    Ring,
+    Route,
+    Stage,
+    State,
+    Versions,
+    initial,
+)
+
+from .nodes import NOW, Cluster, data, h, header, node, peer, place, received, tables
+from .test_application import message
+from .test_codec import SAMPLES
+
+SPEC: Specification = wendy
+
+FULL: State = replace(
+    node("40", left="3f", right="41 50", cells="50 90", near="90", scores={"90": 7}),
+    stage=Stage.WAITING,
+    versions=Versions(3, 2, 1),
+    cache=Table({h("99"): 8}),
+    measured=Table({h("60"): peer("60")}),
+    stored=Table({h("50"): Versions(1, 2, 3)}),
+    departed=frozenset({h("70")}),
+    repairs=Table({(0, 7): Repair(-1, frozenset({h("50")}))}),
+    contact=place("10"),
+)
+
+
+@pytest.mark.parametrize("state", [FULL, node("40"), initial(place("40"), Config(h("40"))).state])
+def test_a_state_and_its_plain_data_are_each_others(state: State) -> None:
+    plain = json.loads(json.dumps(STATE.plain(state)))
+
+    assert STATE.value(plain, state.self_id, state.config) == state
+    assert fingerprint(STATE.value(plain, state.self_id, state.config)) == fingerprint(state)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        (node("40", right="40"), "tables without the node itself"),
+        (replace(node("40"), routing_table=Table({(0, 3): peer("50")})), "nodes in their own cells"),
+        (node("40", right="50 41"), "the nearest first"),
+        (node("40", right="41 41"), "different nodes"),
+        (node("40", right=" ".join(f"41{i:02x}" for i in range(17))), "at most 16"),
+        (node("40", left="41"), "lower ids on the left"),
+        (node("40", right="3f"), "greater ids on the right"),
+        (node("40", near="41 42", scores={"41": 9, "42": 8}), "best scores first"),
+        (node("40", near="41 41"), "different nodes"),
+        (node("40", near=" ".join(f"41{i:02x}" for i in range(33))), "at most 32"),
+    ],
+)
+def test_a_state_that_no_node_can_be_in_is_refused(wrong: State, expected: str) -> None:
+    with pytest.raises(MalformedMessage, match=expected):
+        STATE.value(STATE.plain(wrong), wrong.self_id, wrong.config)
+
+
+@pytest.mark.parametrize(
+    ("form", "value"),
+    [
+        (CONFIG, Config(h("40"))),
+        (CONFIG, Config(h("40"), "1.2.3.4", "eu", Duration(5), Duration(0), b"pw", is_consulted=True, leaf_set_side=1)),
+        (CONFIG, Config(wendy.Id(5), ring=Ring(2, 2), neighborhood_set=1, is_two_sided=True)),
+        (COMMAND, Join(place("40"))),
+        (COMMAND, Leave()),
+        (COMMAND, Route(h("40"), b"x", 17)),
+        (COMMAND, Route(h("40"), None)),
+        (COMMAND, Forward(message("40"))),
+        (TIMER, Announce()),
+        (TIMER, RepairTimeout(3, 15)),
+        (NOTICE, wendy.Delivered(message("40"))),
+        (NOTICE, wendy.Forwarding(message("40"), peer("50"))),
+        (NOTICE, wendy.JoinFailed(place("40"))),
+        (NOTICE, wendy.NodeExited(peer("50"))),
+    ],
+    ids=str,
+)
+def test_a_value_and_its_plain_data_are_each_others(form: Any, value: Any) -> None:
+    assert form.value(json.loads(json.dumps(form.plain(value)))) == value
+
+
+@pytest.mark.parametrize(
+    ("form", "plain"),
+    [
+        (COMMAND, {"type": "join", "contact": "nowhere"}),
+        (COMMAND, {"type": "join", "contact": 5}),
+        (COMMAND, {"type": "join", "contact": "a:0"}),
+        (COMMAND, {"type": "route", "key": "40", "value": None}),
+        (COMMAND, {"type": "route", "key": "4" * 32, "value": "xy"}),
+        (COMMAND, {"type": "route", "key": "4" * 32, "value": 5}),
+        (COMMAND, {"type": "route", "key": "4" * 32, "value": None, "purpose": 7}),
+        (CONFIG, {"id": "4" * 32, "leaf_set_side": 17}),
+        (CONFIG, {"id": "4" * 32, "region": "é" * 128}),
+        (CONFIG, {"id": "4" * 32, "region": "\ud800"}),
+    ],
+    ids=str,
+)
+def test_plain_data_that_shows_no_value_is_refused(form: Any, plain: Any) -> None:
+    with pytest.raises(MalformedMessage):
+        form.value(plain)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": wendy.Id(16), "ring": Ring(2, 2)},
+        {"id": wendy.Id(-1)},
+        {"id": h("40"), "network_timeout": Duration(0)},
+        {"id": h("40"), "heartbeat": Duration(-1)},
+        {"id": h("40"), "leaf_set_side": 0},
+    ],
+    ids=str,
+)
+def test_a_configuration_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must|need|is a number"):
+        Config(**wrong)
+
+
+@pytest.mark.parametrize("address", ["", "a", "a:", ":1", "a:0", "a:65536", "a:x", f"{'a' * 256}:1", "\udcff:1"])
+def test_a_node_needs_an_address(address: str) -> None:
+    with pytest.raises(NotEnabled):
+        initial(NodeId(address), Config(h("40")))
+
+
+def test_queries_show_ids_as_texts() -> None:
+    assert wendy.QUERIES["own"](FULL) == {
+        "id": f"4{'0' * 31}",
+        "stage": "waiting",
+        "versions": {"routing_table": "3", "leaf_set": "2", "neighborhood_set": "1"},
+    }
+    assert wendy.QUERIES["routing_table"](FULL) == [[0, 5, f"5{'0' * 31}"], [0, 9, f"9{'0' * 31}"]]
+    assert wendy.QUERIES["leaf_set"](FULL) == {"left": [f"3f{'0' * 30}"], "right": [f"41{'0' * 30}", f"5{'0' * 31}"]}
+    assert wendy.QUERIES["neighborhood_set"](FULL) == [f"9{'0' * 31}"]
+
+
+def test_credentials_are_part_of_a_fingerprint() -> None:
+    """Bytes among the values of a state."""
+    states = [replace(FULL, config=replace(FULL.config, credentials=secret)) for secret in (None, b"a", b"b")]
+
+    assert len({fingerprint(state) for state in states}) == 3
+    assert [Fingerprints().of(state) for state in states] == [fingerprint(state) for state in states]
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        (Received(NOW, place("1"), SAMPLES["announcement"][0]), "recv"),
+        (Sent(NOW, place("1"), SAMPLES["join"][0], 17), "sent"),
+        (Sent(NOW, place("1"), SAMPLES["join"][0], None), "sent"),
+        (Expired(NOW, RepairTimeout(1, 2)), "timer"),
+        (Asked(NOW, Join(place("1"))), "api"),
+    ],
+    ids=str,
+)
+def test_an_event_and_its_line_are_each_others(event: Any, kind: str) -> None:
+    line = line_of(FULL, event, Step(FULL))
+
+    assert line.kind == kind
+    assert event_of(SPEC, line) == event
+
+
+def line_of(state: State, event: Any, taken: Step[State, Any], seq: int = 1) -> Line:
+    kind, to, args = described(SPEC, event)
+    effects = tuple(effect_plain(SPEC, effect) for effect in taken.effects)
+    return Line("r", "wendy", "i", state.self_id, seq, 0, kind, to, args, (), effects, fingerprint(taken.state))
+
+
+@pytest.mark.parametrize("args", [{}, {"took": 1}, {"took": -1, "message": {}}, {"took": 1, "message": {}, "x": 1}, []])
+def test_a_line_of_a_message_that_was_sent_has_what_it_took(args: Any) -> None:
+    line = replace(line_of(FULL, Sent(NOW, place("1"), SAMPLES["join"][0], 17), Step(FULL)), args=args)
+
+    with pytest.raises(MalformedMessage):
+        event_of(SPEC, line)
+
+
+def test_a_run_is_replayed_from_its_trace() -> None:
+    """Through files; a score that is changed shows."""
+    config = Config(h("40"))
+    started = initial(place("40"), config)
+    lines = [
+        Line("r", "wendy", "i", place("40"), 0, 0, "start", None, CONFIG.plain(config), (), tuple(
+            effect_plain(SPEC, effect) for effect in started.effects), fingerprint(started.state))
+    ]  # fmt: skip
+    state = started.state
+    for event in (
+        Received(NOW, place("50"), data("50", tables(rt="60", ls=("", "55")), versions=(1, 2, 3))),
+        Sent(NOW, place("50"), Heartbeat(header("40")), 11),
+        Sent(NOW, place("55"), Heartbeat(header("40")), None),
+        Asked(NOW, Route(h("50"), b"x")),
+    ):
+        taken = wendy.step(state, event, no_choice)
+        lines.append(line_of(state, event, taken, len(lines)))
+        state = taken.state
+
+    texts = [json.loads(line.json()) for line in lines]
+    assert list(replay(SPEC, lines)) == []
+    assert texts[2]["args"]["took"] == 11
+    wrong = replace(lines[2], args={**lines[2].args, "took": 12})
+    assert [d.what for d in replay(SPEC, [*lines[:2], wrong])] == ["state"]
+
+
+def no_choice(*_: Any) -> Any:
+    raise AssertionError("nothing is left to chance")
+
+
+def test_a_cluster_of_tests_delivers() -> None:
+    """What the other tests use does what it says."""
+    cluster = Cluster(node("40", right="50", cells="50"), node("50", left="40", cells="40"))
+
+    cluster.ask("40", Route(h("51"), b"x"))
+
+    assert [(who, type(notice).__name__) for who, notice in cluster.notices] == [("40", "Forwarding"), ("50", "Delivered")]
+    assert received(node("40"), Heartbeat(header("50"))).effects == ()
+    assert not any(isinstance(effect, (Send, Notify)) for effect in received(node("40"), Heartbeat(header("50"))).effects)
