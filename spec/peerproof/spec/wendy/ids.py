@@ -69,7 +69,7 @@ class Ring:
 
     def rank(self, node: Id, key: Id) -> int:
         """
-        A number for each id, the smaller the closer the id is to a key: no two have the same. [W-37, WA-09]
+        A number for each id, the smaller the closer the id is to a key: no two have the same. [W-37, WA-09, WA-10]
 
         Of two that are equally far away, the one below the key is closer.
         """

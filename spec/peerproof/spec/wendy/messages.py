@@ -250,7 +250,7 @@ class Forwarding:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """This node has announced itself for the first time. [W-60]"""
+    """This node has announced itself for the first time. [W-60, WA-72]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,14 +262,14 @@ class JoinFailed:
 
 @dataclass(frozen=True, slots=True)
 class NodeJoined:
-    """A node that was not known has announced itself. [W-66, WD-24]"""
+    """A node that was not known has announced itself. [W-66, WA-72, WD-24]"""
 
     node: Node
 
 
 @dataclass(frozen=True, slots=True)
 class NodeExited:
-    """A known node has left or does not answer. [WA-24, WD-24]"""
+    """A known node has left or does not answer. [WA-24, WA-72, WD-24]"""
 
     node: Node
 

@@ -35,7 +35,7 @@ def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
 
 def encountered(state: State, node: Node, *, is_leaf: bool) -> Next:
     """
-    A node has been seen in a message. [W-51…W-56, W-66]
+    A node has been seen in a message. [W-51…W-56, W-66, WA-69]
 
     `is_leaf` if it is tried in the leaf set before its score is known [WA-20]. With a score that is known, or cached, it is tried
     in all tables [WA-21, WA-48]; otherwise one request is sent, and the rest follows when that has arrived. The own id, what has
@@ -63,7 +63,7 @@ def scored(state: State, node: Node, score: int) -> State:
 
 def told(state: State, sender: Node, tables: Tables) -> Next:
     """
-    A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-34]
+    A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-29, WA-34]
 
     What a node says of itself replaces what is known of it; what it says of others does not. [WA-68]
     """
@@ -83,7 +83,7 @@ def refreshed(state: State, address: NodeId, took: int) -> State:
     """
     The node after a message to an address was confirmed: that is the score of whoever is reached there. [W-06, W-07, WA-18]
 
-    Who was being measured is tried in the tables; a member of the neighborhood set moves to where it belongs now.
+    Who was being measured is tried in the tables; a member of the neighborhood set moves to where it belongs now. [WA-69]
     """
     for node in list(state.at(address)):
         state = replace(state, cache=state.cache.put({node.id: took}))
@@ -98,7 +98,7 @@ def refreshed(state: State, address: NodeId, took: int) -> State:
 
 
 def tidied(state: State) -> State:
-    """The node without scores and versions of those who are in no table and not being measured. [W-05, W-63]"""
+    """The node without scores and versions of those who are in no table and not being measured. [W-05, W-63, WA-70]"""
     here = state.known
     scores = [node for node in state.scores if node not in here]
     stored = [node for node in state.stored if node not in here and node not in state.measured]

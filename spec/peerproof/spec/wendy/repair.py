@@ -99,7 +99,7 @@ def advanced(state: State, cell: Cell) -> Next:
 
 
 def all_advanced(state: State) -> Next:
-    """All repairs, as far as they can go. [WA-26]"""
+    """All repairs, as far as they can go. [WA-26, WA-71]"""
     effects: tuple[Effect, ...] = ()
     for cell in state.repairs:
         state, sent = advanced(state, cell)
@@ -108,7 +108,7 @@ def all_advanced(state: State) -> Next:
 
 
 def answered(state: State, data: StateData) -> State:
-    """The node after somebody sent a routing table: an answer to whatever it was asked for. [WA-26]"""
+    """The node after somebody sent a routing table: an answer to whatever it was asked for. [WA-26, WA-71]"""
     if data.tables.routing_table is None:
         return state
     who = data.header.sender.id

@@ -62,7 +62,7 @@ def in_side(config: Config, side: tuple[Node, ...], node: Node, away: Callable[[
 
 def in_neighborhood_set(state: State, node: Node) -> tuple[Node, ...]:
     """
-    The neighborhood set after a node was tried in it: those with the best scores, the best first. [W-33, W-34, WA-22]
+    The neighborhood set after a node was tried in it: those with the best scores, the best first. [W-33…W-35, WA-22, WA-31]
 
     Of equal scores the earlier one stays in front. A member whose score has changed moves to where it belongs now.
     """
