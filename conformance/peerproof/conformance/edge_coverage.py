@@ -77,6 +77,8 @@ def coverage(protocol: str, vectors: Iterable[Vector]) -> Iterator[EdgeCoverage]
     for vector in vectors:
         if vector.protocol == protocol and vector.layer == LAYER:
             by_configuration.setdefault(vector.body["model"]["config"], []).append(vector)
+    if not by_configuration:
+        return  # a protocol without such vectors need not have a model
     module = import_module(f"peerproof.spec.{protocol}.world")
     known = configurations(protocol)
     for name, chosen in by_configuration.items():

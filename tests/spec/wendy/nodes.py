@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Notify, Pick, Received, Send, Sent, SetTimer, Step, Table
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Notify, Option, Received, Send, Sent, SetTimer, Step, Table
 from peerproof.spec.wendy import (
     Config,
     Entry,
@@ -96,32 +96,29 @@ def tables(rt: str | None = None, ls: tuple[str, str] | None = None, ns: str | N
     )
 
 
-def no_choice(*_: Any) -> Any:
+def no_choice(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # a Pick
     """Wendy asks for none."""
     raise AssertionError("nothing is left to chance")
 
 
-_PICK: Pick = no_choice
-
-
 def received(state: State, message: Message) -> Step[State, Any]:
     """A message comes, over a connection from some port."""
-    return step(state, Received(NOW, NodeId("somewhere:9"), message), _PICK)
+    return step(state, Received(NOW, NodeId("somewhere:9"), message), no_choice)
 
 
 def asked(state: State, command: Any) -> Step[State, Any]:
     """The application wants something."""
-    return step(state, Asked(NOW, command), _PICK)
+    return step(state, Asked(NOW, command), no_choice)
 
 
 def expired(state: State, timer: Any) -> Step[State, Any]:
     """A timer has run out."""
-    return step(state, Expired(NOW, timer), _PICK)
+    return step(state, Expired(NOW, timer), no_choice)
 
 
 def sent(state: State, effect: Send[Message], took: int | None = 100) -> Step[State, Any]:
     """A message has arrived, or not."""
-    return step(state, Sent(NOW, effect.to, effect.message, took), _PICK)
+    return step(state, Sent(NOW, effect.to, effect.message, took), no_choice)
 
 
 def settled(taken: Step[State, Any], took: int | None = 100) -> Step[State, Any]:

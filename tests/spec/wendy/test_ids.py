@@ -17,7 +17,7 @@ IDS = st.integers(0, 2**128 - 1).map(Id)
 
 
 def test_first_16_bytes_are_an_id_and_fewer_are_none() -> None:
-    """W-C01, W-C02, W-C03. [WA-49]"""
+    """WC-01, WC-02, WC-03. [WA-49]"""
     expected = "30313233343536373839616263646566"
 
     assert id_text(id_of_bytes(b"0123456789abcdef")) == expected
@@ -27,7 +27,7 @@ def test_first_16_bytes_are_an_id_and_fewer_are_none() -> None:
 
 
 def test_an_id_is_written_with_32_digits_and_read_in_any_case() -> None:
-    """W-C04. [WA-49]"""
+    """WC-04. [WA-49]"""
     assert id_text(id_of_text("000102030405060708090A0B0C0D0E0F")) == "000102030405060708090a0b0c0d0e0f"
     assert id_text(Id(0)) == "0" * 32
 
@@ -41,7 +41,7 @@ def test_anything_but_32_digits_is_no_id(text: str) -> None:
 
 
 def test_row_is_the_common_prefix_and_column_the_first_other_digit() -> None:
-    """W-C05: the document's example, whose column is 14. [W-15…W-17, WA-01]"""
+    """WC-05: the document's example, whose column is 14. [W-15…W-17, WA-01]"""
     assert RING.cell(h("1a2bc3d"), h("1a2bc3e")) == (6, 14)
 
 
@@ -56,12 +56,12 @@ def test_row_is_the_common_prefix_and_column_the_first_other_digit() -> None:
     ],
 )
 def test_common_prefix(one: Id, other: Id, expected: int) -> None:
-    """W-C06, W-C07. [W-15]"""
+    """WC-06, WC-07. [W-15]"""
     assert RING.prefix(one, other) == expected
 
 
 def test_digits_are_counted_from_the_most_significant() -> None:
-    """W-C08. [W-14]"""
+    """WC-08. [W-14]"""
     number = h("0123456789abcdeffedcba9876543210")
 
     assert [RING.digit(number, index) for index in (0, 15, 16, 31)] == [0, 15, 15, 0]
@@ -77,7 +77,7 @@ def test_digits_are_counted_from_the_most_significant() -> None:
     ],
 )
 def test_distance_is_the_shorter_way_round(one: Id, other: Id, expected: int) -> None:
-    """W-C09, W-C10, W-C11. [W-02, WA-02]"""
+    """WC-09, WC-10, WC-11. [W-02, WA-02]"""
     assert RING.distance(one, other) == expected
     assert RING.distance(other, one) == expected
 
@@ -86,7 +86,7 @@ def test_distance_is_the_shorter_way_round(one: Id, other: Id, expected: int) ->
     ("own", "other", "is_right"), [("8", "9", True), ("8", "7", False), ("f", "08", True), ("01", "ff", False)]
 )
 def test_greater_is_what_is_nearer_going_up(own: str, other: str, is_right: bool) -> None:
-    """W-C12. [W-03, WA-03]"""
+    """WC-12. [W-03, WA-03]"""
     assert RING.is_right(h(own), h(other)) is is_right
 
 

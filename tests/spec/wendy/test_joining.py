@@ -68,7 +68,7 @@ def test_a_joiner_needs_the_address_of_one_member() -> None:
 
 
 def test_a_contact_that_is_alone_is_also_the_destination() -> None:
-    """W-C40: one message with three empty tables, and then the joiner knows the contact. [W-48…W-50, WA-34, WA-40]"""
+    """WC-40: one message with three empty tables, and then the joiner knows the contact. [W-48…W-50, WA-34, WA-40]"""
     contact, effects = received(fresh("40"), join_of("75"))
 
     answer = data("40", tables(rt="", ls=("", ""), ns=""), destination=True)
@@ -81,7 +81,7 @@ def test_a_contact_that_is_alone_is_also_the_destination() -> None:
 
 
 def test_contact_sends_its_neighborhood_set_and_the_destination_its_leaf_set() -> None:
-    """W-C41, W-C47 without versions: nobody takes the joiner in yet. [W-48…W-50, WA-47]"""
+    """WC-41, WC-47 without versions: nobody takes the joiner in yet. [W-48…W-50, WA-47]"""
     contact = node("40", right="70", cells="70")
     destination = node("70", left="40", cells="40")
 
@@ -97,7 +97,7 @@ def test_contact_sends_its_neighborhood_set_and_the_destination_its_leaf_set() -
 
 
 def test_nodes_on_the_way_send_their_routing_table() -> None:
-    """W-C42, W-C61: each sees one hop more. [W-48, WA-56]"""
+    """WC-42, WC-61: each sees one hop more. [W-48, WA-56]"""
     first = node("10", cells="70", left="0f", right="11")
     second = node("70", cells="7550", left="6f", right="71")
     third = node("7550", left="70")
@@ -118,7 +118,7 @@ def test_nodes_on_the_way_send_their_routing_table() -> None:
 
 
 def test_the_whole_routing_table_is_sent() -> None:
-    """W-C43. [W-48, WA-35]"""
+    """WC-43. [W-48, WA-35]"""
     state = node("1200", cells="2 13 121 1201")
 
     _, effects = received(state, join_of("1f"))
@@ -173,7 +173,7 @@ def test_a_node_joins_once() -> None:
 
 
 def test_a_joiner_waits_twice_the_network_timeout_and_no_longer() -> None:
-    """W-C44, W-C45: what comes meanwhile is applied; a second leaf set starts nothing. [W-58…W-60, WA-37]"""
+    """WC-44, WC-45: what comes meanwhile is applied; a second leaf set starts nothing. [W-58…W-60, WA-37]"""
     state = replace(fresh("75"), stage=Stage.JOINING)
 
     state, effects = settled(received(state, data("70", tables(rt="", ls=("40", "")), destination=True)))
@@ -203,14 +203,14 @@ def test_a_leaf_set_that_no_destination_sends_starts_no_wait() -> None:
 
 
 def test_everybody_in_any_table_is_told_once() -> None:
-    """W-C46. [W-60]"""
+    """WC-46. [W-60]"""
     state = replace(node("75", cells="a b", right="b c", near="c d"), stage=Stage.WAITING)
 
     assert [to for to, _ in sends(expired(state, Announce()).effects)] == ["a", "b", "c", "d"]
 
 
 def test_an_announcement_has_the_versions_of_the_receiver_as_far_as_known() -> None:
-    """W-C47. [W-61, WA-40]"""
+    """WC-47. [W-61, WA-40]"""
     state = replace(node("75", right="b c", versions=Versions(9, 9, 9)), stage=Stage.WAITING)
     state = replace(state, stored=Table({h("b"): Versions(3, 2, 5)}))
 
@@ -222,9 +222,9 @@ def test_an_announcement_has_the_versions_of_the_receiver_as_far_as_known() -> N
 @pytest.mark.parametrize(
     ("own", "included", "is_race"),
     [
-        pytest.param((3, 2, 5), (3, 2, 5), False, id="W-C48"),
-        pytest.param((3, 3, 5), (3, 2, 5), True, id="W-C49"),
-        pytest.param((3, 2, 5), (9, 9, 9), False, id="W-C50"),
+        pytest.param((3, 2, 5), (3, 2, 5), False, id="WC-48"),
+        pytest.param((3, 3, 5), (3, 2, 5), True, id="WC-49"),
+        pytest.param((3, 2, 5), (9, 9, 9), False, id="WC-50"),
         pytest.param((4, 0, 0), (3, 9, 9), True, id="the routing table alone"),
         pytest.param((0, 0, 6), (9, 9, 5), True, id="the neighborhood set alone"),
     ],
@@ -249,7 +249,7 @@ def test_an_announcement_that_misses_a_change_is_a_race(own: Versions, included:
 
 
 def test_a_warned_joiner_applies_the_state_and_tells_everybody_again() -> None:
-    """W-C51. [W-65, WA-44]"""
+    """WC-51. [W-65, WA-44]"""
     state = node("75", right="80", cells="80")
 
     after, effects = settled(received(state, NodeRace(header("80", versions=(1, 3, 1)), tables(ls=("78", "")))))

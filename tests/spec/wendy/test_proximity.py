@@ -35,7 +35,7 @@ def cell(state: State, row: int, column: int) -> str | None:
 
 
 def test_a_cached_score_is_used_and_nobody_is_asked() -> None:
-    """W-C53: the node in the cell is better. [W-52, WA-21]"""
+    """WC-53: the node in the cell is better. [W-52, WA-21]"""
     state = replace(node("00", cells="11", scores={"11": 10}), cache=Table({h("12"): 50, h("11"): 10}))
 
     after, effects = received(state, data("11", tables(rt="12")))
@@ -60,7 +60,7 @@ def test_an_unknown_node_is_asked_once_and_tried_when_it_has_answered() -> None:
 
 
 def test_a_node_that_does_not_answer_comes_into_no_table() -> None:
-    """W-C55. [WA-20]"""
+    """WC-55. [WA-20]"""
     state = node("00", cells="11", right="11", near="11")
 
     after, effects = settled(received(state, data("11", tables(rt="12"))), took=None)
@@ -73,7 +73,7 @@ def test_a_node_that_does_not_answer_comes_into_no_table() -> None:
 
 
 def test_the_cache_is_emptied_every_hour() -> None:
-    """W-C54: just before, a cached score still counts; afterwards the node is asked. [W-09, WA-19]"""
+    """WC-54: just before, a cached score still counts; afterwards the node is asked. [W-09, WA-19]"""
     state = replace(node("00", right="20"), cache=Table({h("12"): 50}))
     message = data("20", tables(rt="12"))
 
@@ -97,7 +97,7 @@ def test_every_message_that_arrives_measures() -> None:
 
 
 def test_a_sender_of_tables_and_its_leaves_are_taken_in_at_once() -> None:
-    """W-C52: the leaf set needs no score. [WA-20, WA-34]"""
+    """WC-52: the leaf set needs no score. [WA-20, WA-34]"""
     after, effects = received(node("40"), data("50", tables(rt="60", ls=("", "55")), versions=(1, 2, 3)))
 
     assert leaves(after) == ([], ["5", "55"])

@@ -71,7 +71,7 @@ NEIGHBOURS = Mask(neighborhood_set=True)
 
 
 def test_the_other_nodes_of_the_row_are_asked_for_the_cell() -> None:
-    """W-C56: one has a replacement, the other has none. [W-19, W-20, WA-26]"""
+    """WC-56: one has a replacement, the other has none. [W-19, W-20, WA-26]"""
     state, effects = gone(node("00", cells="50 20 30"), "50")
     assert questions(effects) == [("20", "0", for_cell(0, 5)), ("30", "0", for_cell(0, 5))]
     assert timers(effects) == [(RepairTimeout(0, 5), 10_000)]
@@ -87,14 +87,14 @@ def test_the_other_nodes_of_the_row_are_asked_for_the_cell() -> None:
 
 
 def test_the_next_row_is_asked_if_nobody_is_left_in_the_row() -> None:
-    """W-C57: for the same cell. [W-21, WA-27]"""
+    """WC-57: for the same cell. [W-21, WA-27]"""
     _, effects = gone(node("12", cells="20 13"), "20")
 
     assert questions(effects) == [("13", "12", for_cell(0, 2))]
 
 
 def test_the_next_row_is_asked_if_nobody_in_the_row_has_one() -> None:
-    """W-C58. [W-21, WA-26]"""
+    """WC-58. [W-21, WA-26]"""
     state, _ = gone(node("12", cells="20 30 40 13"), "20")
 
     state, effects = settled(received(state, data("30", tables(rt=""))))
@@ -146,7 +146,7 @@ def test_a_repair_waits_for_a_candidate_that_is_being_measured() -> None:
 
 @pytest.mark.parametrize(("lost", "expected"), [("82", "83"), ("7f", "7d"), ("83", "82"), ("7d", "7e")])
 def test_the_furthest_leaf_of_the_side_is_asked(lost: str, expected: str) -> None:
-    """W-C59. [W-30]"""
+    """WC-59. [W-30]"""
     _, effects = gone(node("80", left="7f 7e 7d", right="81 82 83"), lost)
 
     assert questions(effects) == [(expected, lost, LEAVES)]
@@ -170,7 +170,7 @@ def test_the_answer_of_a_leaf_is_put_into_the_leaf_set() -> None:
 
 
 def test_everybody_else_in_the_neighborhood_set_is_asked() -> None:
-    """W-C60. [W-36]"""
+    """WC-60. [W-36]"""
     _, effects = gone(node("00", near="a b c"), "b")
 
     assert questions(effects) == [("a", "0", NEIGHBOURS), ("c", "0", NEIGHBOURS)]

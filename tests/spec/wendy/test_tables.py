@@ -39,7 +39,7 @@ def near(state: State) -> list[str]:
 
 
 def test_leaves_stand_on_their_sides_the_nearest_first() -> None:
-    """W-C13. [W-24…W-29]"""
+    """WC-13. [W-24…W-29]"""
     state = in_order(bare("40"), "44 42 43 3e 3f")
 
     assert leaves(state) == (["3f", "3e"], ["42", "43", "44"])
@@ -47,7 +47,7 @@ def test_leaves_stand_on_their_sides_the_nearest_first() -> None:
 
 
 def test_a_side_keeps_the_16_nearest() -> None:
-    """W-C14, W-C15: 17 come, the nearest last; then one that is too far, and one that is there. [W-28]"""
+    """WC-14, WC-15: 17 come, the nearest last; then one that is too far, and one that is there. [W-28]"""
     state = in_order(bare("00"), " ".join(f"{i:02x}" for i in range(17, 0, -1)))
 
     assert leaves(state)[1] == [name(h(f"{i:02x}")) for i in range(1, 17)]
@@ -58,12 +58,12 @@ def test_a_side_keeps_the_16_nearest() -> None:
 
 
 def test_the_left_side_goes_on_below_zero() -> None:
-    """W-C16. [W-02, W-24]"""
+    """WC-16. [W-02, W-24]"""
     assert leaves(in_order(bare("02"), "fe ff 01")) == (["01", "ff", "fe"], [])
 
 
 def test_nobody_stands_in_its_own_tables() -> None:
-    """W-C17. [WA-15]"""
+    """WC-17. [WA-15]"""
     state = bare("02")
 
     assert inserted(state, peer("02")) == state
@@ -72,10 +72,10 @@ def test_nobody_stands_in_its_own_tables() -> None:
 @pytest.mark.parametrize(
     ("known", "expected", "version"),
     [
-        pytest.param([("11", 10), ("12", 5)], "12", 2, id="W-C18 the better one replaces"),
-        pytest.param([("11", 10), ("12", 10)], "11", 1, id="W-C19 as good is not better"),
-        pytest.param([("11", 10), ("12", None)], "11", 1, id="W-C20 unknown is worse than any"),
-        pytest.param([("11", None), ("12", 10)], "12", 2, id="W-C20 any is better than unknown"),
+        pytest.param([("11", 10), ("12", 5)], "12", 2, id="WC-18 the better one replaces"),
+        pytest.param([("11", 10), ("12", 10)], "11", 1, id="WC-19 as good is not better"),
+        pytest.param([("11", 10), ("12", None)], "11", 1, id="WC-20 unknown is worse than any"),
+        pytest.param([("11", None), ("12", 10)], "12", 2, id="WC-20 any is better than unknown"),
         pytest.param([("11", None), ("12", None)], "11", 1, id="unknown is not better than unknown"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_cell_keeps_the_node_with_the_better_score(known: list[tuple[str, int 
 
 
 def test_neighborhood_set_is_sorted_by_score() -> None:
-    """W-C21. [W-33]"""
+    """WC-21. [W-33]"""
     state = with_scores(bare("00"), ("a", 10), ("b", 20), ("c", 5))
 
     assert near(state) == ["c", "a", "b"]
@@ -96,7 +96,7 @@ def test_neighborhood_set_is_sorted_by_score() -> None:
 
 
 def test_neighborhood_set_keeps_the_32_with_the_best_scores() -> None:
-    """W-C22. [W-32, W-34]"""
+    """WC-22. [W-32, W-34]"""
     state = with_scores(bare("00"), *((f"{i:02x}", 10 * i) for i in range(1, 33)))
 
     state = with_scores(state, ("41", 15))
@@ -109,7 +109,7 @@ def test_neighborhood_set_keeps_the_32_with_the_best_scores() -> None:
 
 
 def test_of_equal_scores_the_earlier_stays_in_front() -> None:
-    """W-C23, also when it comes again. [WA-22]"""
+    """WC-23, also when it comes again. [WA-22]"""
     state = with_scores(bare("00"), ("a", 10), ("b", 10))
 
     assert near(state) == ["a", "b"]

@@ -35,7 +35,7 @@ from peerproof.spec.wendy import (
     initial,
 )
 
-from .nodes import NOW, Cluster, data, h, header, node, peer, place, received, tables
+from .nodes import NOW, Cluster, data, h, header, no_choice, node, peer, place, received, tables
 from .test_application import message
 from .test_codec import SAMPLES
 
@@ -224,10 +224,6 @@ def test_a_run_is_replayed_from_its_trace() -> None:
     assert texts[2]["args"]["took"] == 11
     wrong = replace(lines[2], args={**lines[2].args, "took": 12})
     assert [d.what for d in replay(SPEC, [*lines[:2], wrong])] == ["state"]
-
-
-def no_choice(*_: Any) -> Any:
-    raise AssertionError("nothing is left to chance")
 
 
 def test_a_cluster_of_tests_delivers() -> None:
