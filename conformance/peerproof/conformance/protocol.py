@@ -131,6 +131,7 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "load": (("handle", "effects", "next_timer_ms"), ()),
     "call": _ACTED,
     "recv": _ACTED,
+    "sent": _ACTED,
     "advance": _ACTED,
     "stream": _ACTED,
     "restart": _ACTED,
@@ -163,8 +164,15 @@ def _effects(value: Any, where: str) -> None:
                 _hex(sent, f"{where}[{index}].send.bytes")
             case {"event": {"name": str()}} if len(effect) == 1:
                 pass
+            case {"stream": {"conn": str(), "event": "data", "bytes": sent}} if len(effect) == 1 and len(effect["stream"]) == 3:  # noqa: PLR2004  # these
+                _hex(sent, f"{where}[{index}].stream.bytes")
+            case {"stream": {"conn": str(), "event": "close"}} if len(effect) == 1 and len(effect["stream"]) == 2:  # noqa: PLR2004  # these
+                pass
             case _:
-                wanted = '{"send": {"via": …, "to": …, "bytes": …}} or {"event": {"name": …, …}}'
+                wanted = (
+                    '{"send": {"via": …, "to": …, "bytes": …}}, {"event": {"name": …, …}}, '
+                    '{"stream": {"conn": …, "event": "data", "bytes": …}} or {"stream": {"conn": …, "event": "close"}}'
+                )
                 raise Misshapen(f"{where}[{index}] must be {wanted}, not {effect!r}")
 
 

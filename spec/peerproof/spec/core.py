@@ -245,6 +245,7 @@ class Specification(Protocol):
     """
 
     NAME: str
+    TRANSPORT: str  #: what carries its messages: "udp", or "tcp", where each is confirmed
     MESSAGE: Any  #: packing.Codec: messages as bytes and as plain data
     CONFIG: Any  #: wire.Form of the configuration
     COMMAND: Any  #: wire.Form of what an application can ask for

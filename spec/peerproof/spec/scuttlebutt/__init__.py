@@ -38,6 +38,9 @@ from peerproof.spec.wire import Plain
 
 NAME: Final = "scuttlebutt"
 
+#: What carries its messages.
+TRANSPORT: Final = "udp"
+
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {
     "peers": peers,
@@ -56,6 +59,7 @@ __all__ = [
     "QUERIES",
     "STATE",
     "TIMER",
+    "TRANSPORT",
     "Command",
     "Config",
     "Delta",

@@ -58,6 +58,9 @@ from peerproof.spec.wire import Plain
 
 NAME: Final = "swim"
 
+#: What carries its messages.
+TRANSPORT: Final = "udp"
+
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "total_size": total_size,
@@ -78,6 +81,7 @@ __all__ = [
     "QUERIES",
     "STATE",
     "TIMER",
+    "TRANSPORT",
     "Ack",
     "AddNode",
     "AntiEntropy",

@@ -59,6 +59,9 @@ from peerproof.spec.wire import Plain
 
 NAME: Final = "wendy"
 
+#: What carries its messages.
+TRANSPORT: Final = "tcp"
+
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "own": own,
@@ -78,6 +81,7 @@ __all__ = [
     "QUERIES",
     "STATE",
     "TIMER",
+    "TRANSPORT",
     "Announce",
     "Application",
     "Command",
