@@ -8,6 +8,9 @@ are doing. That makes a world cheap to keep, to compare and to move on, and two 
 The network is a set: messages overtake each other, and sending again what is already under way changes nothing. A
 configuration says how many there may be, whether they get lost or arrive twice, and how often a node may restart. What
 would go over a bound does not happen: bounds are guards, so that every state has all its edges.
+
+Over connections nothing is lost and nothing arrives twice. A message arrives, or its receiver is not there and it fails; in the
+same step its sender is told which.
 """
 
 from __future__ import annotations
@@ -15,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
-from peerproof.spec.core import Instant, NodeId, Received, Send, Specification, outcomes
+from peerproof.spec.core import Instant, NodeId, Received, Send, Sent, Specification, outcomes
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
 
 World: TypeAlias = tuple[int, ...]
@@ -25,7 +28,7 @@ World: TypeAlias = tuple[int, ...]
 #: Time does not pass in a world; what may happen late may happen at any moment.
 NOW = Instant(0)
 
-RECEIVE, RECEIVE_AGAIN, LOSE, RESTART = "Receive", "ReceiveAgain", "Lose", "Restart"
+RECEIVE, RECEIVE_AGAIN, LOSE, FAIL, RESTART = "Receive", "ReceiveAgain", "Lose", "Fail", "Restart"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Faults:
     duplication: bool = False
     restarts: int = 0  #: of all nodes together
     restarting: frozenset[NodeId] = frozenset()  #: the nodes that may restart
+    connections: bool = False  #: whether messages go over connections; the model is then a `Connected` one
 
 
 class Model(Protocol):
@@ -72,10 +76,23 @@ class Model(Protocol):
         ...
 
 
-#: What is asked of the protocol about one node: (LOCAL, state), (RESTARTED, state) or (RECEIVED, state, message), by number.
+class Connected(Model, Protocol):
+    """What a protocol brings whose messages go over connections; `peerproof.spec.wendy.world` has one."""
+
+    def is_there(self, state: Any) -> bool:
+        """Whether messages arrive at a node in this state."""
+        ...
+
+    def took(self, message: InFlight) -> int:
+        """What the sender of a message learns when it has arrived: microseconds."""
+        ...
+
+
+#: What is asked of the protocol about one node: (LOCAL, state), (RESTARTED, state), or one of the others with a state and a
+#: message, which that node gets (RECEIVED), or has sent and is told about (CONFIRMED, FAILED). All by number.
 Question: TypeAlias = tuple[int, ...]
 
-LOCAL, RESTARTED, RECEIVED = 0, 1, 2
+LOCAL, RESTARTED, RECEIVED, CONFIRMED, FAILED = 0, 1, 2, 3, 4
 
 
 class Branch(NamedTuple):
@@ -101,11 +118,14 @@ class System:
 
     def __init__(self, model: Model, properties: Iterable[Property] = ()) -> None:
         self.model = model
+        self._connected = cast("Connected", model) if model.faults.connections else None
         self.properties = tuple(properties)
         self.places = tuple(node for node, _ in model.nodes)
         self.states: list[Any] = []
         self.messages: list[InFlight] = []
         self.receivers: list[int] = []  #: message -> place of the node that it goes to
+        self.senders: list[int] = []  #: message -> place of the node that it comes from
+        self.there: list[bool] = []  #: state -> whether messages over connections arrive
         self.violations: list[Violation] = []  #: of nodes and steps, as they come up
         self.asked: list[Question] = []  #: in order: who answers the same ones in this order has the same numbers
         self.may_ask = True  #: else what is asked for the first time raises `Unanswered`, except through `answer`
@@ -113,6 +133,7 @@ class System:
         self._message_numbers: dict[InFlight, int] = {}
         self._local: dict[int, tuple[tuple[str, Branch], ...]] = {}
         self._received: dict[tuple[int, int], tuple[Branch, ...]] = {}
+        self._told: dict[Question, tuple[Branch, ...]] = {}
         self._restarted: dict[int, int] = {}
         self.fresh = tuple(self._state(state) for _, state in model.nodes)
 
@@ -132,6 +153,9 @@ class System:
                 yield RESTART, (*nodes[:place], self.restarted(nodes[place]), *nodes[place + 1 :], restarts - 1, *net)
         for index, message in enumerate(net):
             rest = net[:index] + net[index + 1 :]
+            if faults.connections:
+                yield from self._ends(nodes, restarts, message, rest)
+                continue
             place = self.receivers[message]
             for branch in self.received(nodes[place], message):
                 after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
@@ -141,6 +165,23 @@ class System:
                     yield RECEIVE_AGAIN, after + kept
             if faults.loss:
                 yield LOSE, (*nodes, restarts, *rest)
+
+    def exchanges(self, nodes: World, message: int) -> Iterator[tuple[str, World, tuple[int, ...]]]:
+        """How a message over a connection can end: the label, the nodes then, and what they have sent, the receiver first."""
+        sender, to = self.senders[message], self.receivers[message]
+        if not self.there[nodes[to]]:
+            for told in self.told(FAILED, nodes[sender], message):
+                yield FAIL, _put(nodes, sender, told.state), told.sent
+            return
+        arrivals, confirmations = self.received(nodes[to], message), self.told(CONFIRMED, nodes[sender], message)
+        for taken in arrivals:
+            for told in confirmations:
+                yield RECEIVE, _put(_put(nodes, to, taken.state), sender, told.state), (*taken.sent, *told.sent)
+
+    def _ends(self, nodes: World, restarts: int, message: int, rest: tuple[int, ...]) -> Iterator[tuple[str, World]]:
+        for label, after, sends in self.exchanges(nodes, message):
+            if len(sent := with_messages(rest, sends)) <= self.model.faults.in_flight:
+                yield label, (*after, restarts, *sent)
 
     def local(self, state: int) -> tuple[tuple[str, Branch], ...]:
         """What can happen to a node in this state by itself."""
@@ -152,13 +193,18 @@ class System:
         known = self._received.get((state, message))
         return self._first_time((RECEIVED, state, message)) if known is None else known
 
+    def told(self, kind: int, state: int, message: int) -> tuple[Branch, ...]:
+        """What it makes of the sender of a message, in this state, that it is CONFIRMED or has FAILED."""
+        known = self._told.get((kind, state, message))
+        return self._first_time((kind, state, message)) if known is None else known
+
     def restarted(self, state: int) -> int:
         """What a node in this state is after a restart."""
         known = self._restarted.get(state)
         return self._first_time((RESTARTED, state)) if known is None else known
 
     def answer(self, question: Question) -> Any:
-        """What `local`, `restarted` or `received` say; what is new in it is numbered."""
+        """What `local`, `restarted`, `received` or `told` say; what is new in it is numbered."""
         match question:
             case (kind, state) if kind == LOCAL:
                 if state not in self._local:
@@ -177,6 +223,13 @@ class System:
                     sender, _, content = self.messages[message]
                     self._received[state, message] = self._branches(state, Received(NOW, sender, content))
                 return self._received[state, message]
+            case (kind, state, message) if kind in (CONFIRMED, FAILED):
+                if question not in self._told:
+                    self.asked.append(question)
+                    sent = self.messages[message]
+                    took = self._connected.took(sent) if self._connected and kind == CONFIRMED else None
+                    self._told[question] = self._branches(state, Sent(NOW, sent.to, sent.message, took))
+                return self._told[question]
         raise ValueError(f"no question: {question!r}")
 
     def unanswered(self, world: World) -> Iterator[tuple[int, Question]]:
@@ -187,9 +240,14 @@ class System:
                 yield 2 * place, (LOCAL, state)
             if world[count] and state not in self._restarted and self.places[place] in self.model.faults.restarting:
                 yield 2 * place + 1, (RESTARTED, state)
-        for index, message in enumerate(world[count + 1 :], 2 * count):
-            if (pair := (world[self.receivers[message]], message)) not in self._received:
-                yield index, (RECEIVED, *pair)
+        for index, message in enumerate(world[count + 1 :], count):
+            to, sender = world[self.receivers[message]], world[self.senders[message]]
+            is_told = self.model.faults.connections
+            arrives = not is_told or self.there[to]
+            if arrives and (to, message) not in self._received:
+                yield 2 * index, (RECEIVED, to, message)
+            if is_told and (question := (CONFIRMED if arrives else FAILED, sender, message)) not in self._told:
+                yield 2 * index + 1, question
 
     def cluster(self, world: World) -> Cluster:
         """A world as properties see it."""
@@ -216,6 +274,7 @@ class System:
         if state not in self._state_numbers:
             self._state_numbers[state] = len(self.states)
             self.states.append(state)
+            self.there.append(self._connected is None or self._connected.is_there(state))
             self.violations += [Violation(p, state) for p in violated(self.properties, "node", state)]
         return self._state_numbers[state]
 
@@ -224,7 +283,12 @@ class System:
             self._message_numbers[message] = len(self.messages)
             self.messages.append(message)
             self.receivers.append(self.places.index(message.to))
+            self.senders.append(self.places.index(message.sender))
         return self._message_numbers[message]
+
+
+def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
+    return (*nodes[:place], state, *nodes[place + 1 :])
 
 
 def with_messages(net: tuple[int, ...], sent: tuple[int, ...]) -> tuple[int, ...]:
