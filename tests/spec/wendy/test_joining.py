@@ -138,14 +138,14 @@ def test_a_joiner_that_is_known_from_before_is_not_sent_its_own_join() -> None:
 
 
 def test_a_join_that_cannot_be_sent_on_goes_elsewhere() -> None:
-    """The next node has gone; this one is the destination now. [WA-33]"""
+    """The next node has gone; this one is the destination now, and has sent its routing table before. [WA-33]"""
     state, effects = received(node("40", right="70", cells="70"), join_of("75"))
 
     after, told = sent(state, effects[1], took=None)
 
     assert after.known == Table()
     ((to, answer),) = sends(told)
-    assert (to, answer) == ("75", data("40", tables(rt="", ls=("", "")), versions=(1, 1, 0), destination=True))
+    assert (to, answer) == ("75", data("40", tables(ls=("", "")), versions=(1, 1, 0), destination=True))
 
 
 def test_a_contact_that_cannot_be_reached_is_told_to_the_application() -> None:

@@ -138,6 +138,17 @@ def test_what_has_no_address_is_passed_over() -> None:
     assert after.known.keys() == {h("50")}
 
 
+def test_who_has_the_own_address_is_passed_over() -> None:
+    """It was this node before it got another id; what is sent to it would come back. [WA-52]"""
+    ghost = peer("40")._replace(id=h("41"))
+    state = node("40", right="50")
+
+    listed, effects = received(state, data("50", tables(ls=("", ""))._replace(neighborhood_set=(ghost,))))
+    assert (set(listed.known), effects) == ({h("50")}, ())
+    moved = replace(header("50"), sender=ghost._replace(id=h("50")))
+    assert received(state, StateData(moved, tables())).state.known == state.known
+
+
 def test_own_id_in_received_tables_is_passed_over() -> None:
     """[WA-15, WA-36]"""
     after, effects = received(node("40", right="50"), data("50", tables(rt="40", ls=("40", "40"), ns="40")))

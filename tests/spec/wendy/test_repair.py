@@ -16,6 +16,7 @@ from peerproof.spec.wendy import (
     FlushCache,
     Heartbeat,
     HeartbeatDue,
+    Id,
     Leave,
     Mask,
     NodeAnnouncement,
@@ -29,6 +30,7 @@ from peerproof.spec.wendy import (
     StateRequest,
     initial,
 )
+from peerproof.spec.wendy.state import MOST_DEPARTED
 
 from .nodes import (
     asked,
@@ -189,6 +191,19 @@ def test_somebody_who_goes_is_not_taken_back_on_hearsay() -> None:
 
     back, _ = received(warned, NodeAnnouncement(header("82", versions=(9, 9, 9)), tables()))
     assert leaves(back) == ([], ["81", "82"])
+
+
+def test_of_the_departed_so_many_are_remembered() -> None:
+    """Of more, the farthest is forgotten: it comes into no leaf set. [WA-30]"""
+    departed = frozenset(Id(h("40") + 2 * number) for number in range(1, MOST_DEPARTED + 1))
+    state = replace(node("40", left="3f", right="90"), departed=departed)
+
+    assert gone(state, "90").state.departed == departed
+    assert gone(state, "3f").state.departed == departed
+    near = Id(h("40") + 1)
+    state = received(state, NodeAnnouncement(header("4" + "0" * 30 + "1", versions=(9, 9, 9)), tables())).state
+    assert departed - gone(state, "4" + "0" * 30 + "1").state.departed == {Id(h("40") + 2 * MOST_DEPARTED)}
+    assert near in gone(state, "4" + "0" * 30 + "1").state.departed
 
 
 def test_a_stranger_that_goes_is_nobody() -> None:

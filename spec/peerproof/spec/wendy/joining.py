@@ -79,10 +79,10 @@ def sent_on(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
 
 
 def on_join_failed(state: State, join: NodeJoin) -> Next:
-    """A join that could not be sent on goes elsewhere, or has arrived here after all. [WA-33]"""
+    """A join that could not be sent on goes elsewhere, or is here at its destination; the tables went out before. [WA-33]"""
     effects = sent_on(state, join)
     if effects is None:
-        mask = Mask(routing_table=True, leaf_set=True)
+        mask = Mask(leaf_set=True)
         effects = send(state, join.header.sender, StateData(header(state), shown(state, mask), destination=True))
     return Step(state, effects)
 

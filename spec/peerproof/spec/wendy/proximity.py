@@ -38,10 +38,9 @@ def encountered(state: State, node: Node, *, is_leaf: bool) -> Next:
     A node has been seen in a message. [W-51…W-56, W-66, WA-69]
 
     `is_leaf` if it is tried in the leaf set before its score is known [WA-20]. With a score that is known, or cached, it is tried
-    in all tables [WA-21, WA-48]; otherwise one request is sent, and the rest follows when that has arrived. The own id, what has
-    no address, and who has departed are passed over [WA-15, WA-30, WA-52].
+    in all tables [WA-21, WA-48]; otherwise one request is sent, and the rest follows when that has arrived.
     """
-    if node.id == state.id or node.id in state.departed or address_of(state.config, node) is None:
+    if is_passed_over(state, node):
         return Step(state)
     score = state.scores.get(node.id)
     score = state.cache.get(node.id) if score is None else score
@@ -53,6 +52,11 @@ def encountered(state: State, node: Node, *, is_leaf: bool) -> Next:
         return Step(state)  # [WA-54]
     state = replace(state, measured=state.measured.put({node.id: node}))
     return Step(state, send(state, node, Heartbeat(header(state))))
+
+
+def is_passed_over(state: State, node: Node) -> bool:
+    """Whether nothing is done about a node: it is this one, or has departed, or has no address. [WA-15, WA-30, WA-52]"""
+    return node.id == state.id or node.id in state.departed or address_of(state.config, node) in (None, state.self_id)
 
 
 def scored(state: State, node: Node, score: int) -> State:
@@ -68,7 +72,7 @@ def told(state: State, sender: Node, tables: Tables) -> Next:
     What a node says of itself replaces what is known of it; what it says of others does not. [WA-68]
     """
     effects: tuple[Effect, ...] = ()
-    if sender.id not in state.departed and address_of(state.config, sender) is not None:
+    if not is_passed_over(state, sender):
         state = readdressed(state, sender)
         if state.measured.get(sender.id, sender) != sender:
             state = replace(state, measured=state.measured.without((sender.id,)))  # at the wrong address

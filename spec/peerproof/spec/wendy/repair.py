@@ -23,7 +23,7 @@ from peerproof.spec.wendy.messages import (
     StateRequest,
 )
 from peerproof.spec.wendy.proximity import Next, header, send
-from peerproof.spec.wendy.state import Repair, State
+from peerproof.spec.wendy.state import MOST_DEPARTED, Repair, State
 from peerproof.spec.wendy.tables import removed, shown
 
 
@@ -43,7 +43,7 @@ def departed(state: State, gone: Id) -> Next:
     if node is None:
         return Step(state)
     before = state
-    state = replace(removed(state, gone), departed=state.departed | {gone})
+    state = replace(removed(state, gone), departed=remembered(state, gone))
     effects: tuple[Effect, ...] = (Notify(NodeExited(node)),)
     repairs = {cell: repair._replace(waiting=repair.waiting - {gone}) for cell, repair in state.repairs.items()}
     cells = [cell for cell in before.routing_table if cell not in state.routing_table]
@@ -53,6 +53,14 @@ def departed(state: State, gone: Id) -> Next:
         state, sent = advanced(state, cell)
         effects += sent
     return Step(state, effects + leaf_set_asked(before, state, node) + neighborhood_asked(before, state))
+
+
+def remembered(state: State, gone: Id) -> frozenset[Id]:
+    """Who has departed, with one more; of too many the farthest, which could be no leaf, is forgotten. [WA-30]"""
+    departed = state.departed | {gone}
+    if len(departed) <= MOST_DEPARTED:
+        return departed
+    return departed - {max(departed, key=lambda node: state.config.ring.rank(node, state.id))}
 
 
 def leaf_set_asked(before: State, state: State, gone: Node) -> tuple[Effect, ...]:

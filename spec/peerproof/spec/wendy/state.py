@@ -26,6 +26,9 @@ CACHE_MS: Final = Duration(3_600_000)
 #: Nodes whose score is being measured at once. [WA-54]
 MOST_MEASURED: Final = 1024
 
+#: Departed nodes that are remembered. [WA-30]
+MOST_DEPARTED: Final = 4096
+
 #: Bytes of a host's name or number, and of a region. [WA-52]
 MAX_HOST: Final = 255
 PORT_MAX: Final = 65_535
