@@ -23,7 +23,7 @@ from typing import Any
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored
 from peerproof.conformance.message_graph import Happened, happened
 from peerproof.spec.explore import Edge
-from peerproof.spec.world import LOSE, System
+from peerproof.spec.world import FAIL, LOSE, System
 from peerproof.tla.manifest import Configuration, Model, configurations, models
 
 PAGES = sorted((Path(__file__).parent / "explanation").glob("*.md"))
@@ -34,6 +34,7 @@ LONG = 20
 _OF = re.compile(r"<!-- of (\w+)(?: without ([\w, ]+))? -->")
 _PICTURE = re.compile(r"(<!-- model ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _RUN = re.compile(r"(<!-- run ([\w-]+)([^:>]*):\s([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
+_ENDS = {LOSE: " lost", FAIL: " fails"}
 _GRAPHS = re.compile(r"(<!-- graphs (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -146,12 +147,12 @@ def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
 
 
 def called(system: System, edge: Edge, taken: Happened) -> str:
-    """A step as pages name it: `Quantum at n:1`, `n:1 to n:2` for an arrival, `n:1 to n:2 lost`."""
+    """A step as pages name it: `Quantum at n:1`, `n:1 to n:2` for an arrival, `n:1 to n:2 lost`, `n:1 to n:2 fails`."""
     if taken.message is None:
         assert taken.place is not None
         return f"{edge.label} at {system.places[taken.place]}"
     sender, to, _ = system.messages[taken.message]
-    return f"{sender} to {to}{' lost' if edge.label == LOSE else ''}"
+    return f"{sender} to {to}{_ENDS.get(edge.label, '')}"
 
 
 def fenced(diagram: str, steps: int) -> Iterator[str]:

@@ -6,7 +6,8 @@ from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_pa
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.scuttlebutt.world import Model
 from peerproof.spec.swim.world import Model as SwimModel
-from peerproof.spec.world import LOSE, System
+from peerproof.spec.wendy.world import Model as WendyModel
+from peerproof.spec.world import FAIL, LOSE, System
 from peerproof.tla.manifest import configurations
 from peerproof.tla.values import function
 
@@ -92,6 +93,50 @@ def test_message_that_is_lost_or_comes_twice_or_late_says_so() -> None:
 
     assert lost.happenings[-1] == Arrow("2", "1", "3. digest_request [2 0] (sent in 1)", lost=True)
     assert again.happenings[1] == Arrow("2", "1", "2. digest_request [2 0] (once more)")
+
+
+def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() -> None:
+    constants = {
+        "Node": [0, 2],
+        "Digits": 2,
+        "DigitBits": 2,
+        "LeafSide": 1,
+        "Neighborhood": 1,
+        "TwoSided": False,
+        "Start": "stable",
+        "Founders": [],
+        "Todo": [[0, "crash", 0], [2, "join", 0]],
+        "Acquainted": True,
+        "Score": [],
+        "Flush": False,
+        "Heartbeats": [],
+        "MaxNet": 2,
+        "MaxVersion": 2,
+        "MaxRestarts": 0,
+        "Restarting": [],
+    }
+    system = System(WendyModel(constants))
+    crashed, asked = (
+        next(Edge(*move) for move in system.moves(system.initial()) if move[1][at] != system.fresh[at]) for at in (0, 1)
+    )
+    arrived = next(Edge(*move) for move in system.moves(asked.target) if move[0] == "Receive")
+    answered = next(Edge(*move) for move in system.moves(arrived.target) if move[0] == "Receive")
+    without = ("todo", "cache", "scores", "rt", "ns", "versions", "stored")
+
+    assert of_path(system, [asked, arrived, answered], without).text().splitlines() == [
+        "n:3  .      1. Command",
+        "n:3  .      stage = joining, contact = (0)",
+        "n:3 -> n:1  2. join 2 2 [0, 0, 0] 0 []",
+        "n:3  .      contact = ()",
+        "n:1 -> n:3  3. state 0 0 [0, 0, 0] 0 [{}, ((), ()), (), True]",
+        "n:3  .      stage = waiting, ls = ((0), ())",
+    ]
+    late = next(Edge(*move) for move in system.moves(crashed.target) if move[1][1] != system.fresh[1])
+    failed = next(Edge(*move) for move in system.moves(late.target) if move[0] == FAIL)
+    assert of_path(system, [crashed, late, failed], without).text().splitlines()[-2:] == [
+        "n:3 -x n:1  3. join 2 2 [0, 0, 0] 0 []",
+        "n:3  .      stage = alone, contact = ()",
+    ]
 
 
 def test_restart_is_told_by_what_is_forgotten() -> None:

@@ -13,12 +13,12 @@ from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.explore import Edge
-from peerproof.spec.world import LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World, with_messages
+from peerproof.spec.world import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World, with_messages
 from peerproof.tla.values import Function
 
 
 class Arrow(NamedTuple):
-    """A datagram from one to another."""
+    """A datagram, or another message, from one to another."""
 
     source: str
     target: str
@@ -114,8 +114,8 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
     """
     A run of the explorer, its steps numbered, in the terms of the protocol's model.
 
-    A datagram is drawn where it arrives, or is lost; one that was not sent in the step before says when it was, and those
-    that are under way at the end are listed. Under each step stands what it changed at its node, but for members called as
+    A message is drawn where it arrives, or is lost, or fails; one that was not sent in the step before says when it was, and
+    those that are under way at the end are listed. Under each step stands what it changed at its node, but for members called as
     in `without`. An edge that is none of the system's own, from another graph that is compared with it, is told by what it
     changes.
     """
@@ -128,6 +128,7 @@ class Happened(NamedTuple):
     place: int | None
     message: int | None
     sent: tuple[int, ...] = ()
+    told: int | None = None  #: the sender of a message over a connection, which learns in the same step what became of it
 
 
 def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) -> Iterator[Arrow | Note]:
@@ -143,8 +144,9 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
             yield _arrow(system, number, edge.label, taken.message, sent.get(taken.message))
         elif taken.place is not None:
             yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
-        if taken.place is not None and (changed := changes(system, world, edge.target, taken.place, without)):
-            yield Note(str(system.places[taken.place]), changed)
+        for place in dict.fromkeys((taken.place, taken.told)):
+            if place is not None and (changed := changes(system, world, edge.target, place, without)):
+                yield Note(str(system.places[place]), changed)
         sent |= dict.fromkeys(taken.sent, number)
         world = edge.target
     for message in world[len(system.places) + 1 :]:
@@ -158,7 +160,7 @@ def _arrow(system: System, number: int, label: str, message: int, sent: int | No
     remarks = ["once more"] if label == RECEIVE_AGAIN else []
     remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
     remark = f" ({', '.join(remarks)})" if remarks else ""
-    return Arrow(str(sender), str(to), f"{number}. {_content(system, message)}{remark}", lost=label == LOSE)
+    return Arrow(str(sender), str(to), f"{number}. {_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
 
 
 def _content(system: System, message: int) -> str:
@@ -205,6 +207,11 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
     for index, message in enumerate(net):
         rest = net[:index] + net[index + 1 :]
         place = system.receivers[message]
+        if system.model.faults.connections:
+            for label, after, sent in system.exchanges(nodes, message):
+                taken = Happened(None if label == FAIL else place, message, sent, told=system.senders[message])
+                yield taken, Edge(label, (*after, restarts, *with_messages(rest, sent)))
+            continue
         for branch in system.received(nodes[place], message):
             after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
             taken = Happened(place, message, branch.sent)
