@@ -24,8 +24,8 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
 
     assert reply.pop("version")
     assert reply.pop("language").startswith("python 3.")
-    assert reply["protocols"].keys() == {"scuttlebutt", "swim"}
-    del reply["protocols"]["swim"]
+    assert reply["protocols"].keys() == {"scuttlebutt", "swim", "wendy"}
+    del reply["protocols"]["swim"], reply["protocols"]["wendy"]
     assert reply == {
         "ok": True,
         "protocol": 1,
@@ -246,9 +246,16 @@ def test_a_batch_is_answered_item_by_item(pipe: Pipe, node: Callable[..., dict[s
     assert [other["error"]["code"] for other in others] == ["unknown_op", "bad_request", "bad_request"]
 
 
-@pytest.mark.parametrize("op", ["stream", "serve"])
-def test_what_the_reference_does_not_do_is_unsupported(pipe: Pipe, op: str) -> None:
-    assert pipe(op, handle=1, now_ms=0)["error"]["code"] == "unsupported"
+def test_what_the_reference_does_not_do_is_unsupported(pipe: Pipe) -> None:
+    assert pipe("serve", via=["udp"])["error"]["code"] == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("op", "about"),
+    [("stream", {"conn": "c", "event": "open"}), ("sent", {"to": "a:1", "bytes": KNOWS_A, "took_us": 1500})],
+)
+def test_a_protocol_over_datagrams_has_neither_connections_nor_outcomes(node: Any, op: str, about: dict[str, Any]) -> None:
+    assert node(op, now_ms=0, **about)["error"]["code"] == "unsupported"
 
 
 def test_bye_ends_the_harness(process: subprocess.Popen[bytes], pipe: Pipe) -> None:
@@ -318,4 +325,4 @@ def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 2
-    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim\n"
+    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy\n"

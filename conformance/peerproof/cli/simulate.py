@@ -6,14 +6,20 @@ Run a seeded cluster in virtual time: the reference's nodes on a network that mi
   peerproof simulate scuttlebutt --nodes 6 --rounds 60 --partition 10-30 --check
   peerproof simulate scuttlebutt --nodes 5 --rounds 60 --crash 2@10 --restart 2@30
   peerproof simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
+  peerproof simulate wendy --nodes 20 --rounds 80 --updates 50 --crash 3@60 --check
 
 The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and
 all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
-record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum.
+record, or in its payload. A round is one of a node's timer: Scuttlebutt's round, SWIM's quantum, Wendy's network timeout.
+
+Wendy's nodes join by the one that has been running for the longest time, all at once or --apart by so many rounds; it takes two
+of them. In the second half of the run each routes messages to random keys. How many hops these took, whether they arrived at the
+node that was the closest then, and how many messages each join took is reported. Over connections nothing is lost or doubled.
 
 --check holds every step to the protocol's properties and exits with 1 if one is violated. What should hold in the end is
 only reported: no run of finite length refutes it. Properties are promised for runs without restarts; with --restart, a
-violation shows what a restart breaks (BX-03 and BX-04 in spec/scuttlebutt.md).
+violation shows what a restart breaks (BX-03 and BX-04 in spec/scuttlebutt.md). What Wendy promises of a ring at rest, it promises
+as long as nobody has gone, so not with --crash.
 """
 
 from __future__ import annotations
@@ -53,6 +59,7 @@ def _add_options(command: ArgumentParser) -> None:
     add("--partition", type=_span, metavar="ROUND-ROUND", help="cut the cluster in two halves from one round to another")
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="may be repeated")
     add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="may be repeated")
+    add("--apart", type=int, default=0, metavar="N", help="rounds from one start to the next (default 0: all in the first round)")
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
     add("--check", type=_count, nargs="?", const=1, metavar="N", help="check properties; those of the cluster every N steps")
     add("--json", action="store_true", help="print the result as one JSON object")
@@ -100,6 +107,7 @@ def _campaign(args: Namespace) -> Campaign:
         partition=args.partition,
         crashes=tuple(args.crash),
         restarts=tuple(args.restart),
+        apart=args.apart,
         check_every=args.check,
     )
 

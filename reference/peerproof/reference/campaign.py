@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Final
 
+from peerproof.reference.connected import Connected, Figures
 from peerproof.reference.network import Faults
 from peerproof.reference.protocols import Protocol
 from peerproof.reference.recorder import Recorder
-from peerproof.reference.simulator import Checker, Simulation, Violation
+from peerproof.reference.simulator import Checker, Connections, Simulation, Violation
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Property
@@ -37,6 +38,7 @@ class Campaign:
     partition: tuple[int, int] | None = None  #: in two halves, from one round to another
     crashes: tuple[tuple[int, int], ...] = ()  #: node, round
     restarts: tuple[tuple[int, int], ...] = ()  #: node, round
+    apart: int = 0  #: rounds between the starts of two nodes; 0: all start within the first round
     check_every: int | None = None  #: steps between two looks at the whole cluster; None: nothing is checked
 
     def __post_init__(self) -> None:
@@ -45,6 +47,10 @@ class Campaign:
                 raise ValueError(f"node {node} starts within round 0 and can crash or restart from round 1 on")
             if node >= self.nodes:
                 raise ValueError(f"there is no node {node}: the last of {self.nodes} nodes is {self.nodes - 1}")
+        if self.apart < 0:
+            raise ValueError(f"nodes start 0 rounds apart or more, not {self.apart}")
+        if self.protocol.is_connected and (self.faults.loss or self.faults.duplication):
+            raise ValueError(f"{self.protocol.name} speaks over connections, where nothing is lost or delivered twice")
         self.node_config(0)
 
     def node_id(self, number: int) -> NodeId:
@@ -74,10 +80,13 @@ class Result:
     violations: tuple[Violation, ...]
     never_seen: tuple[str, ...]  #: `sometimes` properties that did not occur
     reached: Mapping[str, int | None]  #: `eventually` properties: the round since which they hold, None if they do not
+    figures: Figures | None = None  #: what else is measured of the protocol
 
     def plain(self) -> Plain:
         """As plain data."""
-        return {**asdict(self), "violations": [violation._asdict() for violation in self.violations]}
+        shown = {**asdict(replace(self, figures=None)), "violations": [violation._asdict() for violation in self.violations]}
+        del shown["figures"]
+        return {**shown, "figures": self.figures.plain()} if self.figures else shown
 
     def text(self) -> str:
         """For people."""
@@ -85,6 +94,11 @@ class Result:
             f"{self.steps} steps, {self.sent} datagrams sent: {self.lost} lost, {self.cut_off} stopped by a partition,"
             f" {self.duplicated} delivered twice"
         ]
+        if self.figures:
+            lines = [
+                f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition",
+                *self.figures.text(),
+            ]
         for name, since in self.reached.items():
             lines.append(f"{name}: " + (f"since round {since}" if since is not None else "not reached"))
         lines += [
@@ -107,9 +121,12 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     specification = campaign.protocol.specification()
     if record:
         recorder = Recorder(specification, run_id(campaign), record)
-    simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder)
+    connected = campaign.protocol.connected()
+    connections = Connections(connected.timeout(campaign.node_config(0)), connected.has_left) if connected else None
+    simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
+    overlay = Overlay(connected, simulation) if connected else None
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
-    _schedule(campaign, simulation)
+    _schedule(campaign, simulation, overlay)
     goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]
     since: dict[str, int | None] = {p.name: None for p in goals}
     for number in range(1, campaign.rounds + 1):
@@ -127,7 +144,28 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
         violations=tuple(checker.violations.values()) if checker else (),
         never_seen=tuple(checker.never_seen()) if checker else (),
         reached=since if checker else {},
+        figures=overlay.figures if overlay else None,
     )
+
+
+class Overlay:
+    """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
+
+    def __init__(self, connected: Connected, simulation: Simulation) -> None:
+        self.figures: Final = connected.Figures(simulation)
+        self._connected: Final = connected
+        self._simulation: Final = simulation
+        simulation.notified = self._told
+
+    def join(self, node: NodeId) -> None:
+        """Join by the node that has been running for the longest time; the first of all is a ring by itself."""
+        if contact := next((other for other in self._simulation.states() if other != node), None):
+            self._simulation.ask(node, self._connected.joining(contact))
+
+    def _told(self, node: NodeId, notice: Any) -> None:
+        self.figures.told(node, notice)
+        if self._connected.is_alone(notice):
+            self._simulation.at(self._simulation.now, partial(self.join, node))
 
 
 def _note(goals: list[Property], simulation: Simulation, number: int, since: dict[str, int | None]) -> None:
@@ -139,27 +177,44 @@ def _note(goals: list[Property], simulation: Simulation, number: int, since: dic
             since[goal.name] = number
 
 
-def _assign(campaign: Campaign, simulation: Simulation, node: NodeId, update: int) -> None:
+def _assign(campaign: Campaign, simulation: Simulation, figures: Figures | None, node: NodeId, update: int) -> None:
     state = simulation.states().get(node)
     if state is not None:  # on top of a crashed node there is no application
+        key = campaign.protocol.key(campaign.seed, node, update)
         with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
-            simulation.ask(node, campaign.protocol.assign(state, f"k{update % 3}", f"v{update}"))
+            simulation.ask(node, campaign.protocol.assign(state, key, f"v{update}"))
+            if figures:
+                figures.routed()
 
 
-def _schedule(campaign: Campaign, simulation: Simulation) -> None:
+def _schedule(campaign: Campaign, simulation: Simulation, overlay: Overlay | None) -> None:
     """Everything that is not the protocol's doing: starts, updates, crashes, restarts, the partition."""
     random = Random(f"{campaign.seed}/schedule").random
     period, half = campaign.period(), campaign.period() * campaign.rounds // 2
     ids = [campaign.node_id(number) for number in range(campaign.nodes)]
+    figures = overlay.figures if overlay else None
+
+    def start(number: int) -> None:
+        simulation.start(ids[number], campaign.node_config(number))
+        if overlay:
+            overlay.join(ids[number])
+
+    def restart(number: int) -> None:
+        simulation.restart(ids[number], campaign.protocol.restarted)
+        if overlay:
+            overlay.join(ids[number])
+
     for number, node in enumerate(ids):
-        begin = int(random() * period)
-        simulation.at(Instant(begin), partial(simulation.start, node, campaign.node_config(number)))
+        begin = number * campaign.apart * period if campaign.apart else int(random() * period)
+        simulation.at(Instant(begin), partial(start, number))
         for update in range(campaign.updates):
-            simulation.at(Instant(max(begin, int(random() * half))), partial(_assign, campaign, simulation, node, update))
+            moment = half * bool(overlay) + int(random() * half)  # a ring is asked when it has come about
+            act = partial(_assign, campaign, simulation, figures, node, update)
+            simulation.at(Instant(max(begin, moment)), act)
     for number, moment in campaign.crashes:
         simulation.at(Instant(moment * period), partial(simulation.crash, ids[number]))
     for number, moment in campaign.restarts:
-        simulation.at(Instant(moment * period), partial(simulation.restart, ids[number], campaign.protocol.restarted))
+        simulation.at(Instant(moment * period), partial(restart, number))
     if campaign.partition:
         first, last = campaign.partition
         simulation.at(Instant(first * period), partial(simulation.network.cut, [ids[: len(ids) // 2], ids[len(ids) // 2 :]]))

@@ -24,6 +24,7 @@ from peerproof.spec.core import (
     Pick,
     Received,
     Send,
+    Sent,
     SetTimer,
     Specification,
     Step,
@@ -43,7 +44,11 @@ class Environment(Protocol):
         ...
 
     def send(self, to: NodeId, message: Any) -> None:
-        """Put one message on the wire. Never raises: a message that cannot be sent is a message that is lost."""
+        """
+        Put one message on the wire. Never raises: a message that cannot be sent is a message that is lost.
+
+        Where the transport can tell what has become of it, `Driver.sent` is told, later.
+        """
         ...
 
     def notify(self, notice: Any) -> None:
@@ -97,6 +102,14 @@ class Driver:
     def received(self, sender: NodeId, message: Any) -> None:
         """A message came in."""
         self._take(Received(self._environment.now(), sender, message))
+
+    def sent(self, to: NodeId, message: Any, took: int | None) -> None:
+        """
+        A message was confirmed after so many microseconds, or was not.
+
+        Over connections this is told once of every `send`, and not before `send` has returned.
+        """
+        self._take(Sent(self._environment.now(), to, message, took))
 
     def asked(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled if the node refuses; it then has not changed."""

@@ -11,9 +11,8 @@ runner as a choice. Nothing that is sent here ends the program but `bye` and the
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.metadata import version
 from inspect import signature
 from typing import Any, Final
@@ -23,27 +22,14 @@ from peerproof.reference.driver import Driver, seeded
 from peerproof.reference.handle import ADDRESS, Handle
 from peerproof.reference.protocols import PROTOCOLS, Protocol, configuration
 from peerproof.reference.recorder import IMPLEMENTATION
-from peerproof.spec.core import Instant, NodeId, Option
+from peerproof.reference.requests import INSTANT, RequestError, connection, member, now, octets, shown, timers
+from peerproof.spec.core import NodeId, Option
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import Plain, Whole
+from peerproof.spec.wire import Plain
 
 PROTOCOL_VERSION: Final = 1
 
-INSTANT: Final = Whole()
-
-#: Characters of a value in an error message.
-MOST_SHOWN: Final = 80
-
-
 Op = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class RequestError(Exception):
-    """A request that gets an error for an answer."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class Harness:
@@ -73,7 +59,8 @@ class Harness:
             "recv": self._recv,
             "advance": self._advance,
             "call": self._call,
-            "stream": self._unsupported,
+            "sent": self._sent,
+            "stream": self._stream,
             "query": self._query,
             "crash": self._crash,
             "restart": self._restart,
@@ -106,9 +93,9 @@ class Harness:
         return {"error": {"code": code, "message": message}}
 
     def _op(self, request: dict[str, Any], ops: Mapping[str, Op]) -> Op:
-        op = _member(request, "op", str)
+        op = member(request, "op", str)
         if op not in self._ops:
-            raise RequestError("unknown_op", f"there is no op {_shown(op)}")
+            raise RequestError("unknown_op", f"there is no op {shown(op)}")
         if op not in ops:
             raise RequestError("bad_request", f"{op} cannot stand in a batch")
         return ops[op]
@@ -119,7 +106,7 @@ class Harness:
                 if not lowest <= PROTOCOL_VERSION <= highest:
                     raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
             case other:
-                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {_shown(other)}")
+                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {shown(other)}")
         offered = request.get("choices", ["oracle"])
         self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
         return {
@@ -142,7 +129,7 @@ class Harness:
 
     def _decode(self, request: dict[str, Any]) -> dict[str, Any]:
         codec = self._protocol(request).specification().MESSAGE
-        data = _octets(request)
+        data = octets(request)
         try:
             return {"value": codec.plain(codec.decode(data))}
         except MalformedMessage as error:
@@ -155,16 +142,16 @@ class Harness:
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._made(request)
-        node.load(_member(request, "state", dict), list(_timers(request, node)))
+        node.load(member(request, "state", dict), list(timers(request, node)))
         return {"handle": self._kept(node), **_effects(node)}
 
     def _made(self, request: dict[str, Any]) -> Handle:
         protocol = self._protocol(request)
         self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
         config = _configuration(protocol, request.get("config", {}))
-        pick = self._ask if self._oracle else seeded(f"{_shown(request.get('seed', ''))}/{self_id!a}")
+        pick = self._ask if self._oracle else seeded(f"{shown(request.get('seed', ''))}/{self_id!a}")
         node = Handle(protocol, self_id, config, pick)
-        node.clock = _now(request, node)
+        node.clock = now(request, node)
         return node
 
     def _kept(self, node: Handle) -> int:
@@ -176,19 +163,40 @@ class Harness:
         node, driver = self._running(request)
         if request.get("via") != node.protocol.transport:
             raise RequestError("unsupported", f"via: {node.protocol.name} comes over {node.protocol.transport}")
-        sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), _octets(request)
-        node.clock = _now(request, node)
+        sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), octets(request)
+        node.clock = now(request, node)
         try:
             message = node.specification.MESSAGE.decode(data)
         except MalformedMessage as error:
-            node.event("malformed", {"class": error.reason, "offset": error.offset})
+            node.malformed(error)
         else:
             driver.received(sender, message)
         return _effects(node)
 
+    def _sent(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        self._connected(node)
+        to, message = NodeId(ADDRESS.value(request.get("to"), "to")), node.specification.MESSAGE.decode(octets(request))
+        took = None if request.get("took_us") is None else INSTANT.value(request["took_us"], "took_us")
+        node.clock = now(request, node)
+        driver.sent(to, message, took)
+        return _effects(node)
+
+    def _stream(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, _ = self._running(request)
+        self._connected(node)
+        conn, event, data = connection(request, node)
+        node.clock = now(request, node)
+        node.on_connection(conn, event, data)
+        return _effects(node)
+
+    def _connected(self, node: Handle) -> None:
+        if node.protocol.connected() is None:
+            raise RequestError("unsupported", f"{node.protocol.name} comes over {node.protocol.transport}")
+
     def _advance(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        until = _now(request, node)
+        until = now(request, node)
         while (due := driver.next_timer()) is not None and due <= until:
             node.clock = max(node.clock, due)
             driver.expire_next()
@@ -197,11 +205,11 @@ class Harness:
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        name, args = _member(request, "name", str), _member(request, "args", dict)
+        name, args = member(request, "name", str), member(request, "args", dict)
         if name not in node.specification.COMMAND.cases:
-            raise RequestError("unsupported", f"{node.protocol.name} has no call {_shown(name)}")
+            raise RequestError("unsupported", f"{node.protocol.name} has no call {shown(name)}")
         command = node.specification.COMMAND.value({**args, "type": name})
-        node.clock = _now(request, node)
+        node.clock = now(request, node)
         try:
             driver.asked(command)
         except NotEnabled as refusal:
@@ -210,14 +218,14 @@ class Harness:
 
     def _query(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        what = _member(request, "what", str)
+        what = member(request, "what", str)
         if what not in node.specification.QUERIES:
-            raise RequestError("unsupported", f"{node.protocol.name} has no query {_shown(what)}")
-        args = _member(request, "args", dict) if "args" in request else {}
+            raise RequestError("unsupported", f"{node.protocol.name} has no query {shown(what)}")
+        args = member(request, "args", dict) if "args" in request else {}
         query = node.specification.QUERIES[what]
         if list(args) != list(signature(query).parameters)[1:]:
             wanted = ", ".join(list(signature(query).parameters)[1:]) or "no args"
-            raise RequestError("bad_request", f"args: {what} wants {wanted}, found {_shown(args)}")
+            raise RequestError("bad_request", f"args: {what} wants {wanted}, found {shown(args)}")
         return {"value": query(driver.state, **args)}
 
     def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -227,9 +235,9 @@ class Harness:
 
     def _restart(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._opened_before(request)
-        changes = _member(request, "config", dict) if "config" in request else {}
+        changes = member(request, "config", dict) if "config" in request else {}
         config = _configuration(node.protocol, {**node.specification.CONFIG.plain(node.config), **changes})
-        node.clock = _now(request, node)
+        node.clock = now(request, node)
         node.start(config)
         return _effects(node)
 
@@ -244,9 +252,9 @@ class Harness:
 
     def _batch(self, request: dict[str, Any]) -> dict[str, Any]:
         results = []
-        for item in _member(request, "items", list):
+        for item in member(request, "items", list):
             if not isinstance(item, dict):
-                raise RequestError("bad_request", f"items: expected objects, found {_shown(item)}")
+                raise RequestError("bad_request", f"items: expected objects, found {shown(item)}")
             if "id" in item:  # its questions are its own
                 self._request_id, self._asked = _id(item), 0
             results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
@@ -256,16 +264,16 @@ class Harness:
         raise RequestError("unsupported", f"the reference has no {request['op']}")
 
     def _protocol(self, request: dict[str, Any]) -> Protocol:
-        name = _member(request, "protocol", str)
+        name = member(request, "protocol", str)
         if name not in self._protocols:
-            raise RequestError("unsupported", f"there is no protocol {_shown(name)} here, but {', '.join(self._protocols)}")
+            raise RequestError("unsupported", f"there is no protocol {shown(name)} here, but {', '.join(self._protocols)}")
         return self._protocols[name]
 
     def _opened_before(self, request: dict[str, Any]) -> Handle:
         number = request.get("handle")
         node = self._handles.get(number) if type(number) is int else None
         if node is None:
-            raise RequestError("no_handle", f"there is no handle {_shown(number)}")
+            raise RequestError("no_handle", f"there is no handle {shown(number)}")
         node.effects = []
         return node
 
@@ -301,7 +309,7 @@ class Harness:
             or len(set(answer)) < some
         ):
             raise RequestError(
-                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {_shown(answer)}"
+                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {shown(answer)}"
             )
         return tuple(options[index] for index in answer)
 
@@ -315,51 +323,11 @@ def _effects(node: Handle) -> dict[str, Any]:
     return {"effects": node.effects, "next_timer_ms": node.driver.next_timer() if node.driver else None}
 
 
-def _now(request: dict[str, Any], node: Handle) -> Instant:
-    now = Instant(INSTANT.value(request.get("now_ms"), "now_ms"))
-    if now < node.clock:
-        raise RequestError("bad_request", f"now_ms: {now} is before {node.clock}; a node's clock does not go back")
-    return now
-
-
 def _configuration(protocol: Protocol, plain: Plain) -> Any:
     try:
         return configuration(protocol, plain)
     except ValueError as error:  # of which MalformedMessage is one
         raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
-
-
-def _timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant]]:
-    given = request.get("timers", [])
-    for index, item in enumerate(given if isinstance(given, list) else [given]):
-        where = f"timers[{index}]"
-        if not isinstance(item, dict) or item.keys() != {"timer", "due_ms"}:
-            raise RequestError("bad_request", f"{where}: expected an object with timer and due_ms, found {_shown(item)}")
-        due = Instant(INSTANT.value(item["due_ms"], f"{where}.due_ms"))
-        if due < node.clock:
-            raise RequestError("bad_request", f"{where}.due_ms: {due} is before {node.clock}")
-        yield node.specification.TIMER.value(item["timer"], f"{where}.timer"), due
-
-
-def _octets(request: dict[str, Any]) -> bytes:
-    shown = _member(request, "bytes", str)
-    try:
-        return bytes.fromhex(shown)
-    except ValueError:
-        raise RequestError("bad_request", f"bytes: expected hexadecimal digits, found {_shown(shown)}") from None
-
-
-def _member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] | list[Any]]) -> Any:
-    value = request.get(name)
-    if not isinstance(value, kind):
-        expected = "a string" if kind is str else "an object" if kind is dict else "a list"
-        raise RequestError("bad_request", f"{name}: expected {expected}, found {_shown(value)}")
-    return value
-
-
-def _shown(value: Plain) -> str:
-    shown = json.dumps(value)
-    return shown if len(shown) <= MOST_SHOWN else shown[: MOST_SHOWN - 1] + "…"
 
 
 def _nobody(question: dict[str, Any]) -> list[int]:

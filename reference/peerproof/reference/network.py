@@ -1,16 +1,22 @@
 """
 An in-memory network in virtual time that treats datagrams as badly as a real one: it loses them, delays them, doubles
 them, lets one overtake another, and falls apart into partitions.
+
+Over connections nothing is lost or doubled, and how long a message takes is a matter of who sends it to whom: nodes have their
+places on a map, so that some are near and others far, for the whole of a run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import hypot
 from random import Random
 from typing import Final
 
 from peerproof.spec.core import Duration, NodeId
+
+_MICROSECONDS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class Network:
         self.cut_off = 0  #: those that a partition stopped
         self.duplicated = 0  #: those that it delivered twice
         self._faults: Final = faults
+        self._seed: Final = seed
+        self._at: dict[NodeId, tuple[float, float]] = {}  #: places on the map
         self._random: Final = Random(seed).random
         self._side: dict[NodeId, int] = {}
 
@@ -68,6 +76,26 @@ class Network:
             self.duplicated += 1
             return (self._delay(), self._delay())
         return (self._delay(),)
+
+    def trip(self, sender: NodeId, to: NodeId) -> int | None:
+        """How many microseconds a message over a connection takes, one way; None if a partition stops it."""
+        self.sent += 1
+        if self._side.get(sender, 0) != self._side.get(to, 0):
+            self.cut_off += 1
+            return None
+        faults, (x, y), (to_x, to_y) = self._faults, self._place(sender), self._place(to)
+        far = hypot(x - to_x, y - to_y) / hypot(1, 1)
+        micros = int(_MICROSECONDS * (faults.least_delay + far * (faults.most_delay - faults.least_delay)))
+        if faults.reordering and self._random() < faults.reordering:
+            micros += _MICROSECONDS * (1 + int(self._random() * faults.held_back))
+        return micros
+
+    def _place(self, node: NodeId) -> tuple[float, float]:
+        place = self._at.get(node)
+        if place is None:
+            random = Random(f"{self._seed}/{node}").random
+            place = self._at[node] = random(), random()
+        return place
 
     def _delay(self) -> Duration:
         faults, random = self._faults, self._random

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Final, cast
 
+from peerproof.reference.connected import Connected
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.wire import Plain
 
@@ -26,10 +27,16 @@ class Protocol:
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     assigned: Callable[[Any, str, str], Plain]  #: state, key, value -> the command that sets a key to a value
     restarted: Callable[[Any], Any] = lambda config: config  #: the configuration of a node that comes back with what it keeps
+    key: Callable[[str, NodeId, int], str] = lambda _seed, _node, update: f"k{update % 3}"  #: that a simulated node sets next
+    is_connected: bool = False  #: whether it has a module `peerproof.reference.<name>` that is a `connected.Connected`
 
     def specification(self) -> Specification:
         """The protocol itself."""
         return cast("Specification", import_module(f"peerproof.spec.{self.name}"))
+
+    def connected(self) -> Connected | None:
+        """What there is besides the specification of a protocol over connections."""
+        return cast("Connected", import_module(f"peerproof.reference.{self.name}")) if self.is_connected else None
 
     def configured(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
         """The configuration of a node at this address that is to ask these first. Raises ValueError as `configuration` does."""
@@ -50,6 +57,7 @@ class Protocol:
             "events",
             "restart",
             "state.load",
+            *(("sent", "stream") if self.is_connected else ()),
         ]
 
 
@@ -58,6 +66,18 @@ def swim_uuid(address: NodeId) -> str:
     from uuid import NAMESPACE_URL, uuid5
 
     return str(uuid5(NAMESPACE_URL, f"swim://{address}"))
+
+
+def _wendy_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
+    from peerproof.reference.wendy import placed
+
+    return placed(self_id, seeds)
+
+
+def _wendy_assigned(state: Any, key: str, value: str) -> Plain:
+    from peerproof.reference.wendy import assigned
+
+    return assigned(state, key, value)
 
 
 def _swim_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
@@ -98,6 +118,16 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             placed=_swim_placed,
             assigned=_swim_assigned,
             restarted=lambda config: replace(config, restart_counter=config.restart_counter + 1),
+        ),
+        Protocol(
+            "wendy",
+            transport="tcp",
+            period="network_timeout",
+            shown=("own", "leaf_set", "neighborhood_set", "routing_table"),
+            placed=_wendy_placed,
+            assigned=_wendy_assigned,
+            key=lambda seed, node, update: f"{seed}/{node}/{update}",
+            is_connected=True,
         ),
     )
 }

@@ -8,14 +8,14 @@ what lies ahead; nothing of the past, so that memory does not grow with time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.reference.driver import Driver, seeded
 from peerproof.reference.network import Faults, Network
 from peerproof.reference.recorder import Recorder
-from peerproof.spec.core import Instant, NodeId, Pick, Specification
+from peerproof.spec.core import Duration, Instant, NodeId, Pick, Specification
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 
 Action: TypeAlias = Callable[[], None]
@@ -41,12 +41,36 @@ class Place:
 
     def send(self, to: NodeId, message: Any) -> None:
         """Into the simulated network."""
-        self._simulation.carry(InFlight(self._id, to, message))
+        self._simulation.carry(self, InFlight(self._id, to, message))
 
     def notify(self, notice: Any) -> None:
         """To the simulation's observer of notices."""
         if self._simulation.notified:
             self._simulation.notified(self._id, notice)
+
+
+class Connections(NamedTuple):
+    """Messages go over connections: whoever sends one learns what has become of it."""
+
+    timeout: Duration  #: what has not been confirmed until then has failed
+    has_left: Callable[[Any], bool]  #: whether a node in this state cannot be reached any more
+
+
+class Crossing(NamedTuple):
+    """A message on its way over a connection."""
+
+    origin: Place
+    message: InFlight
+    begun: Instant
+    micros: int  #: one way
+
+
+class Outcome(NamedTuple):
+    """What has become of a message; not if its sender has crashed since."""
+
+    origin: Place
+    message: InFlight
+    took: int | None
 
 
 class Wake(NamedTuple):
@@ -55,11 +79,20 @@ class Wake(NamedTuple):
     place: Place
 
 
+Due: TypeAlias = Wake | InFlight | Crossing | Outcome | Action
+
+
 class Simulation:
     """A cluster. Use `start`, then `run`; `at` schedules whatever else is to happen."""
 
     def __init__(
-        self, specification: Specification, seed: str, faults: Faults | None = None, *, recorder: Recorder | None = None
+        self,
+        specification: Specification,
+        seed: str,
+        faults: Faults | None = None,
+        *,
+        recorder: Recorder | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self.now = Instant(0)
         self.steps = 0
@@ -70,9 +103,10 @@ class Simulation:
         self._places: dict[NodeId, Place] = {}
         self._seed: Final = seed
         self._recorder: Final = recorder
+        self._connections: Final = connections
         self._configs: dict[NodeId, Any] = {}
         self._starts: dict[NodeId, int] = {}
-        self._heap: list[tuple[Instant, int, Wake | InFlight | Action]] = []
+        self._heap: list[tuple[Instant, int, Due]] = []
         self._order = 0
 
     def start(self, node: NodeId, config: Any) -> None:
@@ -111,6 +145,10 @@ class Simulation:
                     self._await_timer(place)
             elif isinstance(due, Wake):
                 self._wake(due.place)
+            elif isinstance(due, Crossing):
+                self._arrived(due)
+            elif isinstance(due, Outcome):
+                self._known(due)
             else:
                 due()
         self.now = max(self.now, until)
@@ -121,10 +159,17 @@ class Simulation:
 
     def cluster(self) -> Cluster:
         """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
-        return Cluster(self.states(), [due for _, _, due in self._heap if isinstance(due, InFlight)])
+        return Cluster(self.states(), list(self._under_way()))
 
-    def carry(self, message: InFlight) -> None:
+    def carry(self, origin: Place, message: InFlight) -> None:
         """Take a message from a node; the network decides when it arrives, how often, and whether."""
+        if self._connections:
+            micros = self.network.trip(message.sender, message.to)
+            if micros is None:
+                self._push(Instant(self.now + self._connections.timeout), Outcome(origin, message, None))
+            else:
+                self._push(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
+            return
         for delay in self.network.fate(message.sender, message.to):
             self._push(Instant(self.now + delay), message)
 
@@ -133,6 +178,35 @@ class Simulation:
         self.steps += 1
         for observer in self.observers:
             observer(node, taken)
+
+    def _arrived(self, crossing: Crossing) -> None:
+        """At a node that is there a message is taken in, and confirmed on the way back; otherwise its time runs out."""
+        assert self._connections
+        origin, message, begun, micros = crossing
+        expires, took = Instant(begun + self._connections.timeout), 2 * micros
+        confirmed = Instant(begun + millis(took))
+        place = self._places.get(message.to)
+        is_there = place is not None and not self._connections.has_left(place.driver.state)
+        if is_there and confirmed <= expires:
+            self._push(confirmed, Outcome(origin, message, took))
+        else:
+            self._push(max(expires, self.now), Outcome(origin, message, None))
+        if place and is_there:
+            place.driver.received(message.sender, message.message)
+            self._await_timer(place)
+
+    def _known(self, outcome: Outcome) -> None:
+        origin, message, took = outcome
+        if self._places.get(message.sender) is origin:
+            origin.driver.sent(message.to, message.message, took)
+            self._await_timer(origin)
+
+    def _under_way(self) -> Iterator[InFlight]:
+        for _, _, due in self._heap:
+            if isinstance(due, InFlight):
+                yield due
+            elif isinstance(due, Crossing):
+                yield due.message
 
     def _wake(self, place: Place) -> None:
         if self._places.get(place.driver.self_id) is not place:
@@ -149,9 +223,14 @@ class Simulation:
             place.awaited = due
             self._push(due, Wake(place))
 
-    def _push(self, instant: Instant, due: Wake | InFlight | Action) -> None:
+    def _push(self, instant: Instant, due: Due) -> None:
         self._order += 1
         heappush(self._heap, (instant, self._order, due))
+
+
+def millis(micros: int) -> int:
+    """Microseconds as whole milliseconds, of which each that has begun counts."""
+    return -(-micros // 1000)
 
 
 class Violation(NamedTuple):

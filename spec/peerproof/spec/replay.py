@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Specification
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.fingerprint import Fingerprints
 from peerproof.spec.jsontext import effect_writer, remembering
@@ -136,6 +136,8 @@ class Replay:
             event: Any
             if kind == "recv" and peer is not None:
                 event = Received(now, NodeId(peer), self._message(args))
+            elif kind == "sent" and peer is not None:
+                event = self._sent(now, NodeId(peer), args)
             elif kind == "timer":
                 event = Expired(now, self._timer(args))
             elif kind == "api":
@@ -156,6 +158,14 @@ class Replay:
         node.events += 1
         self.events += 1
         return True
+
+    def _sent(self, now: Instant, to: NodeId, args: str) -> Sent[Any]:
+        """The event of a `sent` line, whose args have two members. Raises ValueError if they are written otherwise."""
+        found = _SENT(args) or _SENT_SORTED(args)
+        if found is None:
+            raise ValueError(args)
+        took = found["took"]
+        return Sent(now, to, self._message(found["message"]), None if took == "null" else int(took))
 
 
 class Node:
@@ -181,6 +191,8 @@ _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
 _STRING: Final = r'"([^"\\\x00-\x1f\ud800-\udfff]{0,999})"'
 _NUMBER: Final = "(0|[1-9][0-9]{0,14})"
+_SENT: Final = re.compile(rf'\{{"took":(?P<took>null|{_NUMBER}),"message":(?P<message>\{{.*\}})\}}').fullmatch
+_SENT_SORTED: Final = re.compile(rf'\{{"message":(?P<message>\{{.*\}}),"took":(?P<took>null|{_NUMBER})\}}').fullmatch
 _LINE: Final = re.compile(
     rf'\{{"run":{_STRING},"protocol":{_STRING},"impl":{_STRING.replace("(", "(?:")},"node":{_STRING}'
     rf',"seq":{_NUMBER},"t_us":{_NUMBER},"kind":"([a-z]+)","peer":(?:null|{_STRING})'

@@ -140,12 +140,12 @@ def parse(text: str) -> Line:
 
 
 def event_of(spec: Specification, line: Line) -> Any:
-    """The event of a `recv`, `timer` or `api` line. Raises MalformedMessage."""
+    """The event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
     now = Instant(line.t_us // _MICROSECONDS)
     if line.kind == "recv":
         return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
     if line.kind == "sent":
-        return _sent(spec, now, line)
+        return sent_of(spec, now, NodeId(line.peer or ""), line.args)
     if line.kind == "timer":
         return Expired(now, spec.TIMER.value(line.args))
     if line.kind == "api":
@@ -153,11 +153,12 @@ def event_of(spec: Specification, line: Line) -> Any:
     raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
 
 
-def _sent(spec: Specification, now: Instant, line: Line) -> Sent[Any]:
-    match line.args:
+def sent_of(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
+    """The event of a `sent` line. Raises MalformedMessage."""
+    match args:
         case {"took": took, "message": message, **others} if not others:
-            return Sent(now, NodeId(line.peer or ""), spec.MESSAGE.value(message), _TOOK.value(took, "took"))
-    raise misfit("args", "an object with took, message", line.args)
+            return Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
+    raise misfit("args", "an object with took, message", args)
 
 
 def described(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:

@@ -93,6 +93,8 @@ def event_of(line: Line, size: int | None = None, src_file: str | None = None, s
 
 def message_type(kind: str, args: Plain) -> str | None:
     """What `msg_type` holds of an event."""
+    if kind == "sent" and isinstance(args, dict):
+        args = args.get("message")
     name = args.get("type") if isinstance(args, dict) and kind != "start" else None
     return column_text(name) if isinstance(name, str) else None
 

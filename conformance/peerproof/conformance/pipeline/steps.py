@@ -12,7 +12,7 @@ from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Speci
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.jsontext import remembering
 from peerproof.spec.properties import Taken
-from peerproof.spec.trace import LINE, Script, WrongAnswer
+from peerproof.spec.trace import LINE, Script, WrongAnswer, sent_of
 
 _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
@@ -113,6 +113,8 @@ class NodeSteps:
                 message, key = self._message(rows.texts("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
                 self.message = Address(self._event.sender, self.name, key)
+            elif kind == "sent":
+                self._event = sent_of(specification, now, NodeId(rows.peers[at] or ""), _json(self.head, "args"))
             elif kind == "timer":
                 self._event = Expired(now, specification.TIMER.value(_json(self.head, "args")))
             elif kind == "api":

@@ -190,8 +190,8 @@ TRACES: Final = Table(
         Column(
             "kind",
             Type.TEXT,
-            "start, recv, timer or api; send where only messages are seen, state where a log shows only that",
-            line={"enum": ["start", "recv", "timer", "api"]},
+            "start, recv, sent, timer or api; send where only messages are seen, state where a log shows only that",
+            line={"enum": ["start", "recv", "sent", "timer", "api"]},
         ),
         Column("peer", Type.TEXT, "who sent what was received, or is sent to", nullable=True, line=_MAYBE_TEXT_LINE),
         Column("msg_type", Type.TEXT, "`type` of the message, timer or command; null for a start", nullable=True),

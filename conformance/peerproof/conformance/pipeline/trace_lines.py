@@ -33,7 +33,7 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     node: _Text
     seq: _Whole
     t_us: _Whole
-    kind: Literal["start", "recv", "timer", "api"]
+    kind: Literal["start", "recv", "sent", "timer", "api"]
     peer: _Text | None
     args: Any
     picks: list[_Pick]
@@ -90,8 +90,8 @@ def _event_of_any(data: bytes, file: str, offset: int) -> Event:
         row = event_of(line, None, file, offset)
     except (MalformedMessage, UnicodeEncodeError) as error:
         raise Unreadable("not_a_trace_line", str(error)) from None
-    if line.kind not in ("start", "recv", "timer", "api"):
-        raise Unreadable("not_a_trace_line", f"kind: expected start, recv, timer or api, found {line.kind!r}")
+    if line.kind not in ("start", "recv", "sent", "timer", "api"):
+        raise Unreadable("not_a_trace_line", f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
     if line.protocol not in PROTOCOLS:
         raise _unknown(line.protocol)
     return row

@@ -1,0 +1,111 @@
+"""
+What a protocol over connections brings besides its specification, for those who run its nodes.
+
+Over a connection each message is confirmed, or fails; so whoever runs a node must know how long to wait, whom to answer, and when
+the node has gone of its own will. A protocol of this kind is an overlay: its nodes join it, and an application on top is told
+what arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.wire import Plain
+
+if TYPE_CHECKING:
+    from peerproof.reference.simulator import Simulation
+
+
+class Inbound(Protocol):
+    """The receiving side of a connection."""
+
+    def feed(self, data: bytes) -> bytes | None:
+        """The bytes of the message, as soon as they are all there. Raises MalformedMessage."""
+        ...
+
+    def end(self) -> ValueError:
+        """The error for a connection that was closed before that."""
+        ...
+
+
+class Confirmation(Protocol):
+    """The sending side of a connection, after the message."""
+
+    def feed(self, data: bytes) -> bool | None:
+        """Whether these bytes confirm the message; None as long as that is open."""
+        ...
+
+
+class Framing(Protocol):
+    """How messages are on connections: `peerproof.spec.wendy.framing` is one."""
+
+    ACKNOWLEDGEMENT: bytes  #: what a message is confirmed with
+
+    def Inbound(self) -> Inbound:  # noqa: N802  # a class
+        """For a connection that a peer has made."""
+        ...
+
+    def Confirmation(self) -> Confirmation:  # noqa: N802  # a class
+        """For a connection of this node, after its message."""
+        ...
+
+
+class Figures(Protocol):
+    """What is measured in a simulation besides the protocol's properties."""
+
+    def routed(self) -> None:
+        """Some node has been asked to send a message to a key."""
+        ...
+
+    def told(self, node: NodeId, notice: Any) -> None:
+        """A node has told its application something."""
+        ...
+
+    def plain(self) -> Mapping[str, Plain]:
+        """The figures."""
+        ...
+
+    def text(self) -> Iterable[str]:
+        """Lines for people."""
+        ...
+
+
+class Connected(Protocol):
+    """A protocol over connections: `peerproof.reference.wendy` is one."""
+
+    FRAMING: Framing
+    TEXTS: tuple[str, ...]  #: members of the configuration that are texts and may be given as options
+
+    def timeout(self, config: Any) -> Duration:
+        """How long a message may take until it has failed."""
+        ...
+
+    def admits(self, state: Any, message: Any) -> bool:
+        """Whether a node in this state confirms a message, and takes it in."""
+        ...
+
+    def has_left(self, state: Any) -> bool:
+        """Whether a node has gone of its own will, so that it cannot be reached any more."""
+        ...
+
+    def joining(self, contact: NodeId) -> Any:
+        """The command to join by a contact."""
+        ...
+
+    def is_alone(self, notice: Any) -> bool:
+        """Whether this is told when the contact could not be reached, and another may be tried."""
+        ...
+
+    def printed(self, notice: Any) -> Mapping[str, Plain] | None:
+        """What a running node prints of a notice; None for nothing."""
+        ...
+
+    def typed(self, name: str, rest: str) -> Plain:
+        """The command that a person has typed; None if it is typed as any. Raises MalformedMessage."""
+        ...
+
+    def Figures(self, simulation: Simulation) -> Figures:  # noqa: N802  # a class
+        """What is to be measured in a simulation."""
+        ...
