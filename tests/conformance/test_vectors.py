@@ -79,7 +79,7 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         ("exchange/delta-then", "codec/delta-then", "10:3", "unknown field 'nodes'"),
         ('addr: "b:1"', "addr: 12", "11:18", "expected a string, or {hex: …} for bytes that are not UTF-8, found 12"),
         ("role: scripted", "role: script", "12:31", 'expected scripted, found "script"'),
-        ("send: {from: peer", "sent: {from: peer", "18:5", "unknown field 'sent' (did you mean 'send'?)"),
+        ("send: {from: peer", "sends: {from: peer", "18:5", "unknown field 'sends' (did you mean 'send'?)"),
         ("send: {from: peer, to: node, ", "send: {from: peer, ", "18:11", "missing field 'to' of 'send'"),
         ("  - at: 10\n    send", "  - send", "17:5", "'send' needs 'at' beside it"),
         ("  - expect:\n", "  - at: 10\n    expect:\n", "20:5", "'expect' cannot stand together with at"),

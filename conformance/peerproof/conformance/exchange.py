@@ -20,6 +20,7 @@ from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial
 from peerproof.spec.wire import Plain
 
 DEFAULT_DELAY: Final = 1
+MICROSECONDS: Final = 1000  #: in a millisecond
 
 
 def exchange(trial: Trial) -> Dialogue:
@@ -34,7 +35,11 @@ def cluster(trial: Trial) -> Dialogue:
 
 
 class Network(Stage):
-    """Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then."""
+    """
+    Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then.
+
+    Over connections the sender is told at that very moment what became of its message.
+    """
 
     def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], delay: int) -> None:
         super().__init__(trial, nodes)
@@ -44,7 +49,7 @@ class Network(Stage):
         self._count = 0
 
     def sent(self, message: Message) -> None:
-        """A node put out a datagram: it is on its way."""
+        """A node put out a message: it is on its way."""
         super().sent(message)
         self.messages.clear()
         self._count += 1
@@ -59,9 +64,12 @@ class Network(Stage):
 
     def _arrive(self) -> Asking:
         _, _, message = heappop(self._on_the_way)
-        receiver = self.actors.get(self.named(message.to))
-        if receiver and receiver.up and not self._parted(message.sender, receiver.name):
-            yield from self.deliver(receiver, self.actors[message.sender].addr, message.bytes)
+        receiver, sender = self.actors.get(self.named(message.to)), self.actors[message.sender]
+        arrives = receiver is not None and receiver.up and not self._parted(message.sender, receiver.name)
+        if receiver and arrives:
+            yield from self.deliver(receiver, sender.addr, message.bytes)
+        if message in self.open_ended and self.transport != "udp":  # the sender has not crashed since
+            yield from self.settle(message, self.delay * MICROSECONDS if arrives else None)
 
     def _parted(self, one: str, other: str) -> bool:
         sides = [next((index for index, group in enumerate(self.groups) if name in group), None) for name in (one, other)]
@@ -85,8 +93,7 @@ class _Script:
         for index, step in enumerate(self.trial.body.get("setup", ())):
             self.where = f"setup[{index}]"
             yield from self.act(step)
-        self.stage.messages.clear()
-        self.stage.events.clear()
+        self.clear()
         for index, step in enumerate(self.trial.body["steps"]):
             self.where = f"steps[{index}]"
             if "expect" in step:
@@ -109,6 +116,10 @@ class _Script:
         stage.now = max(stage.now, at)
         if send := step.get("send"):
             yield from stage.deliver(stage.actors[send["to"]], stage.address(send["from"]), self.bytes_of(send))
+        elif sent := step.get("sent"):
+            yield from self.settle(sent)
+        elif stream := step.get("stream"):
+            yield from self.connection(stream)
         elif call := step.get("call"):
             yield from self.call(call, step.get("refused"))
         elif name := step.get("crash"):
@@ -120,6 +131,26 @@ class _Script:
         elif step.get("heal"):
             self.part((), "heal")
 
+    def settle(self, sent: Mapping[str, Any]) -> Asking:
+        """A node is told what became of the oldest of its messages that is meant, or of all that it has not been told of."""
+        stage, took = self.stage, sent.get("took")
+        meant = [message for message in stage.open_ended if message.sender == sent["node"]]
+        if "to" in sent:
+            to, kind = stage.address(sent["to"]), sent.get("type")
+            meant = [message for message in meant if message.to == to and kind in (None, stage.kind(message))][:1]
+        if not meant:
+            raise Miss("messages", Difference(f"{self.where}.sent", sent, None))
+        for message in meant:
+            yield from stage.settle(message, took)
+
+    def connection(self, stream: Mapping[str, Any]) -> Asking:
+        """Something happens to a connection that somebody has opened to a node."""
+        stage, actor = self.stage, self.stage.actors[stream["node"]]
+        about = {name: value for name, value in stream.items() if name != "node"}
+        what = " ".join([f"connection {stream['conn']}: {stream['event']}", *([stream["bytes"]] if "bytes" in stream else [])])
+        self.trial.story.append(Happening(stage.now, actor.name, what))
+        yield from stage.act(actor, "stream", **about)
+
     def part(self, groups: Sequence[Sequence[str]], what: str) -> None:
         """From now on nothing arrives between these groups."""
         assert isinstance(self.stage, Network), "the schema knows a cut in clusters only"
@@ -127,7 +158,7 @@ class _Script:
         self.trial.story.append(Happening(self.stage.now, "", what))
 
     def bytes_of(self, send: Mapping[str, Any]) -> str:
-        """The datagram of a step, as the specification encodes it if it is given as a message."""
+        """The message of a step, as the specification encodes it if it is given as a message."""
         if "bytes" in send:
             digits: str = send["bytes"]
             return digits
@@ -206,6 +237,7 @@ class _Script:
             difference = first_difference(expected, found, bound, f"{self.where}.messages")
             assert difference is not None, "what does not fit differs"
             raise Miss("messages", self.readable(difference))
+        after = self.judged("streams", f"{self.where}.streams", expect.get("streams", []), list(self.stage.streams), after)
         if "events" in expect and "events" in self.trial.offered.capabilities:  # a vector that needs them says so
             after = self.judged("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
         if "state" in expect:
@@ -262,6 +294,7 @@ class _Script:
         """What has come is judged."""
         self.stage.messages.clear()
         self.stage.events.clear()
+        self.stage.streams.clear()
 
 
 def _brief(value: Plain) -> str:

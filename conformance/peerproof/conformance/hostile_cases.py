@@ -17,7 +17,7 @@ from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.families import Variant
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Request
-from peerproof.conformance.stage import DATAGRAMS, Message, Stage
+from peerproof.conformance.stage import Message, Stage
 from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read, specification
 
 _PEER: Final = "peer:1"
@@ -45,7 +45,7 @@ def unchanged(trial: Trial) -> Dialogue:
         if messages:
             shown = {"to": messages[0].to, "bytes": messages[0].bytes}
             what = read(trial.vector.protocol, messages[0].bytes)
-            trial.essence = [_essence(variant)]
+            trial.essence = [_essence(stage, variant)]
             raise Miss("changed", Difference(f"{variant.name}: messages", None, shown, None, what))
     after = yield from _queried(trial, stage)
     if difference := first_difference(before, after, {}):
@@ -85,8 +85,8 @@ def _fed(trial: Trial, stage: Stage) -> Asking:
     return (yield from stage.deliver_all(stage.actors["node"], _PEER, digits))
 
 
-def _essence(variant: Variant) -> Request:
-    return {"op": "recv", "via": DATAGRAMS, "from": _PEER, "bytes": variant.data.hex()}
+def _essence(stage: Stage, variant: Variant) -> Request:
+    return {"op": "recv", "via": stage.transport, "from": _PEER, "bytes": variant.data.hex()}
 
 
 def _probed(trial: Trial, stage: Stage) -> Asking:

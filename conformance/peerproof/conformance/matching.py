@@ -10,6 +10,7 @@ is called like a matcher is that matcher:
     {multiset: […]}       a list of these in any order
     {subset_of: […]}      a list of some of these in any order, each at most once
     {contains: […]}       a list with these in it, in any order, and maybe others
+    {contains: {…}}       an object with these members, and maybe others
     {one_of: […]}         one of these
     {bind: x}             anything, which is called x from now on
     {ref: x}              what was called x
@@ -88,8 +89,10 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
     if fits(expected, actual, bound):
         return None
     name = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else None
-    if name in ("multiset", "contains", "subset_of") and isinstance(actual, list):
+    if name in ("multiset", "contains", "subset_of") and isinstance(actual, list) and isinstance(expected[name], list):
         return _unpaired(name, expected[name], actual, bound, where)
+    if name == "contains" and isinstance(expected[name], dict) and isinstance(actual, dict):
+        return first_difference(expected[name], _named_in(expected[name], actual), bound, where)
     if name in MATCHERS:
         shown = {"ref": expected.get("ref"), "is": bound.get(expected["ref"])} if name == "ref" else expected
         return Difference(where, shown, actual)
@@ -220,8 +223,15 @@ def _subset_of(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
 
 
 def _contains(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
-    if isinstance(actual, list) and len(actual) >= len(argument):
+    if isinstance(argument, dict):
+        if isinstance(actual, dict):
+            yield from _members(argument, _named_in(argument, actual), bound)
+    elif isinstance(actual, list) and len(actual) >= len(argument):
         yield from _paired(argument, actual, bound)
+
+
+def _named_in(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {member: value for member, value in actual.items() if member in wanted}
 
 
 def _one_of(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:

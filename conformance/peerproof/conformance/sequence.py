@@ -58,6 +58,14 @@ class _Graph:
         match action:
             case "send":
                 yield Arrow(self.name(how["from"]), how["to"], at + self.label(how))
+            case "sent":
+                kind = how.get("type", "the oldest message")
+                outcome = f"arrived after {how['took']} µs" if how.get("took") is not None else "did not arrive"
+                to = f"{kind} to {self.name(how['to'])}" if "to" in how else "all that it has sent"
+                yield Note(how["node"], f"{at}{to} {outcome}")
+            case "stream":
+                data = f" {how['bytes']}" if "bytes" in how else ""
+                yield Note(how["node"], f"{at}connection {how['conn']}: {how['event']}{data}")
             case "call":
                 refused = f", refused: {step['refused']}".replace(": True", "") if "refused" in step else ""
                 arguments = ", ".join(f"{name}={plain_text(value)}" for name, value in how.get("args", {}).items())
@@ -90,6 +98,8 @@ class _Graph:
                 yield Arrow(self.under_test[0], self.name(message["to"]), self.label(message), judged=True)
             if not messages:
                 yield Note("", "nothing is sent")
+        for stream in expect.get("streams", ()):
+            yield Note("", f"connection {stream['conn']}: {stream['event']}{' ' + stream['bytes'] if 'bytes' in stream else ''}")
         if "events" in expect:
             yield Note("", f"events: {plain_text(expect['events'])}")
         if "quiet_until" in expect:

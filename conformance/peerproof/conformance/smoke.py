@@ -87,7 +87,7 @@ class Bench:
 
     def told(self, handle: Any) -> list[Any]:
         """What a node does that is sent every legal message."""
-        request = {"op": "recv", "handle": handle, "now_ms": 0, "via": "udp", "from": "peer:1"}
+        request = {"op": "recv", "handle": handle, "now_ms": 0, "via": specification(self.protocol).TRANSPORT, "from": "peer:1"}
         return [self.fine({**request, "bytes": digits})[0]["effects"] for digits in self.messages]
 
     def observed(self, handle: Any) -> dict[str, Any]:
@@ -206,6 +206,37 @@ def clock(bench: Bench) -> str:
     return "timers run when the runner says so, neither before nor by themselves"
 
 
+def outcomes(bench: Bench) -> str:
+    """What became of a message can be told for any, and whatever became of it."""
+    bench.offers("sent")
+    told = {"op": "sent", "handle": bench.opened("one")["handle"], "now_ms": 0, "to": "peer:1"}
+    for digits in bench.messages:
+        for took in (1500, None):
+            bench.fine({**told, "bytes": digits, "took_us": took})
+    return "it takes what became of each kind of message"
+
+
+def connections(bench: Bench) -> str:
+    """What comes over a connection is the same in one piece and in many; connections know nothing of each other."""
+    bench.offers("stream")
+    seen = []
+    for size in (2**20, 1):
+        handle = bench.opened("one")["handle"]
+        event = {"op": "stream", "handle": handle, "now_ms": 0}
+        bench.fine({**event, "conn": "other", "event": "open"}, {**event, "conn": "one", "event": "open"})
+        digits, effects = bench.messages[0], []
+        for at in range(0, len(digits), 2 * size):
+            piece = {**event, "conn": "one", "event": "data", "bytes": digits[at : at + 2 * size]}
+            effects += bench.fine(piece)[0]["effects"]
+        bench.fine({**event, "conn": "one", "event": "eof"}, {**event, "conn": "other", "event": "reset"})
+        if any(effect["stream"]["conn"] != "one" for effect in effects if "stream" in effect):
+            raise Flaw(f"what came over one connection was answered on another: {json.dumps(effects)}")
+        seen.append(effects)
+    if seen[0] != seen[1] and bench.hello.oracle:
+        raise Flaw(f"a message in one piece leads to {json.dumps(seen[0])}, byte by byte to {json.dumps(seen[1])}")
+    return "a message over a connection is the same in one piece and byte by byte"
+
+
 def _expect_error(bench: Bench, request: Request, codes: Sequence[str]) -> None:
     (reply,) = bench.ask(request)
     shown = json.dumps(request)
@@ -224,6 +255,8 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (large_line, "read lines of up to 16 MiB; many libraries have a smaller limit that can be raised"),
     (panics, 'catch what goes wrong in a request and answer {"error": {"code": "bad_request" or "panic", …}}; never end by it'),
     (isolation, "keep everything that a node knows in the object behind its handle; no globals"),
+    (outcomes, "take sent for every message that the node may have sent: took_us is microseconds, or null if it did not arrive"),
+    (connections, "keep what came over a connection by its conn until the message is whole, and answer on that connection only"),
     (clock, "take the time from now_ms only; run timers in advance, and say in next_timer_ms when the next one is due"),
 )
 

@@ -13,11 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Reply, Request
-from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial
+from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read, specification
 from peerproof.spec.wire import Plain
-
-#: What carries datagrams.
-DATAGRAMS: Final = "udp"
 
 #: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
 MOST_HAPPENINGS: Final = 20_000
@@ -39,7 +36,7 @@ class Actor:
 
 
 class Message(NamedTuple):
-    """A datagram that a node put out."""
+    """A message that a node put out."""
 
     at: int
     sender: str
@@ -58,8 +55,11 @@ class Stage:
             if node.get("role") is None
         }
         self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
+        self.transport = specification(trial.vector.protocol).TRANSPORT
         self.messages: list[Message] = []  #: that nobody has judged
         self.events: list[Plain] = []  #: that nobody has judged
+        self.streams: list[Plain] = []  #: what nodes did with connections, that nobody has judged
+        self.open_ended: list[Message] = []  #: whose outcome the sender has not been told; over datagrams it never is
         self.now = 0
         self._happened = 0
 
@@ -94,13 +94,13 @@ class Stage:
         return reply
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
-        """A datagram comes in."""
+        """A message comes in."""
         self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
-        yield from self.act(actor, "recv", via=DATAGRAMS, **{"from": sender}, bytes=digits)
+        yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
 
     def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
-        """Datagrams come in, one after the other at the same instant; gives the messages put out after each."""
-        request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": DATAGRAMS, "from": sender}
+        """Messages come in, one after the other at the same instant; gives those put out after each."""
+        request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": self.transport, "from": sender}
         replies = yield [{**request, "bytes": digits} for digits in datagrams]
         answers: list[list[Message]] = []
         for digits, reply in zip(datagrams, replies, strict=True):
@@ -111,6 +111,20 @@ class Stage:
         self._check_choices(actor)
         return answers
 
+    def settle(self, message: Message, took: int | None) -> Asking:
+        """Its sender is told what became of a message: how many microseconds it took, or None if it did not arrive."""
+        self.open_ended.remove(message)
+        actor = self.actors[message.sender]
+        outcome = "did not arrive" if took is None else f"arrived after {took} µs"
+        what = f"{self.kind(message)} to {self.named(message.to)} {outcome}"
+        self.trial.story.append(Happening(self.now, actor.name, what))
+        yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
+
+    def kind(self, message: Message) -> str:
+        """The type of a message."""
+        shown = read(self.trial.vector.protocol, message.bytes)
+        return str(shown["type"]) if isinstance(shown, dict) else "what is no message"
+
     def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
         """The answer to a query, which may be about something."""
         about = {"args": dict(args)} if args else {}
@@ -118,10 +132,11 @@ class Stage:
         return reply["value"]
 
     def crash(self, actor: Actor) -> Asking:
-        """It is gone until it is restarted."""
+        """It is gone until it is restarted, and what it has sent is nobody's any more."""
         self.trial.story.append(Happening(self.now, actor.name, "crash"))
         yield from self._asked(actor, {"op": "crash", "handle": actor.handle})
         actor.up, actor.next_timer = False, None
+        self.open_ended = [message for message in self.open_ended if message.sender != actor.name]
 
     def restart(self, actor: Actor, config: Mapping[str, Any] | None = None) -> Asking:
         """It starts again, with nothing kept but what the configuration of this start says."""
@@ -159,6 +174,9 @@ class Stage:
         for effect in reply["effects"]:
             if send := effect.get("send"):
                 self.sent(Message(self.now, actor.name, send["to"], send["bytes"]))
+            elif stream := effect.get("stream"):
+                self.streams.append(stream)
+                self.trial.story.append(Happening(self.now, actor.name, _on_connection(stream)))
             else:
                 self.events.append(effect["event"])
                 self.trial.story.append(Happening(self.now, actor.name, _shown(effect["event"])))
@@ -167,9 +185,10 @@ class Stage:
             raise Miss("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
 
     def sent(self, message: Message) -> None:
-        """A node put out a datagram."""
+        """A node put out a message."""
         self.trial.story.append(Arrow(self.now, message.sender, self.named(message.to), message.bytes))
         self.messages.append(message)
+        self.open_ended.append(message)
 
     def _asked(self, actor: Actor, request: Request) -> Asking:
         (reply,) = yield [request]
@@ -191,6 +210,10 @@ def _loading(actor: Actor) -> dict[str, Plain]:
 
 def _shown(event: Mapping[str, Plain]) -> str:
     return " ".join([f"event {event['name']}", *_members({name: value for name, value in event.items() if name != "name"})])
+
+
+def _on_connection(stream: Mapping[str, Plain]) -> str:
+    return " ".join([f"connection {stream['conn']}: {stream['event']}", *([str(stream["bytes"])] if "bytes" in stream else [])])
 
 
 def _members(shown: Mapping[str, Plain]) -> list[str]:

@@ -35,6 +35,7 @@ FAILURES: Final[Mapping[str, str]] = {
     "class": "a malformed message was rejected for another reason",
     "messages": "other messages were sent",
     "events": "other events were told",
+    "streams": "something else was done with connections",
     "observed": "a query gave something else",
     "refused": "a call was refused, or was not, or for another reason",
     "choice": "a choice was asked for among other options",

@@ -99,7 +99,7 @@ class _Script:
     def _names(self, path: Where, step: Mapping[str, Any]) -> Iterator[VectorError]:
         named: list[tuple[Where, str]] = [
             *(((action,), step[action]) for action in ("advance", "crash", "restart") if action in step),
-            *(((action, "node"), step[action]["node"]) for action in ("call", "observe") if action in step),
+            *(((action, "node"), step[action]["node"]) for action in ("call", "observe", "sent", "stream") if action in step),
             *((("send", "to"), step["send"]["to"]) for _ in range("send" in step)),
             *((("cut", g, n), name) for g, group in enumerate(step.get("cut", ())) for n, name in enumerate(group)),
         ]
@@ -179,6 +179,8 @@ def _expected(expect: Mapping[str, Any]) -> set[str]:
 
 #: What a member of a step asks of an implementation.
 _NEEDS: Final[Mapping[str, Callable[[Any], set[str]]]] = {
+    "sent": lambda _: {"sent"},
+    "stream": lambda _: {"stream"},
     "call": lambda call: {f"api.{call['op']}"},
     "crash": lambda _: {"restart"},
     "restart": lambda _: {"restart"},

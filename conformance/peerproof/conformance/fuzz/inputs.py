@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from hypothesis.strategies import SearchStrategy
 
-from peerproof.conformance.stage import DATAGRAMS
 from peerproof.conformance.strategies import Named
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.properties import Property
@@ -35,7 +34,6 @@ class Inputs:
     survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that it is promised despite
     kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
-    via: str = DATAGRAMS  #: what carries the messages, in the words of the adapter protocol
 
     def promised(self, promise: Property, faults: frozenset[str]) -> bool:
         """

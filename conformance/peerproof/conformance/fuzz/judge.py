@@ -152,7 +152,8 @@ class Implementation:
                     "seed": f"{self._seed}/{place.addr}",
                 }
             case Came(sender, data):
-                return {"op": "recv", **common, "via": self._inputs.via, "from": ADDRESS.plain(sender), "bytes": data.hex()}
+                how = {"via": self._inputs.spec.TRANSPORT, "from": ADDRESS.plain(sender), "bytes": data.hex()}
+                return {"op": "recv", **common, **how}
             case Called(command):
                 plain = self._spec.COMMAND.plain(command)
                 return {"op": "call", **common, "name": plain.pop("type"), "args": plain}
