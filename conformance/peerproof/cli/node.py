@@ -7,8 +7,17 @@ Start three in three terminals, and watch them agree:
   peerproof node scuttlebutt --bind 127.0.0.1:8120 --seed 127.0.0.1:8119 --set colour=green
   peerproof node scuttlebutt --bind 127.0.0.1:8121 --seed 127.0.0.1:8119 --set colour=blue
 
+Or three that form a ring, and let a message find the one whose id is closest to its key:
+
+  peerproof node wendy --bind 127.0.0.1:8119 --id 11111111111111111111111111111111
+  peerproof node wendy --bind 127.0.0.1:8120 --id 77777777777777777777777777777777 --join 127.0.0.1:8119
+  peerproof node wendy --bind 127.0.0.1:8121 --id cccccccccccccccccccccccccccccccc --join 127.0.0.1:8119
+  route 70000000000000000000000000000000 hello      (typed at any of them; the second prints what was delivered)
+
 What a node knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
-known, "quit" or Ctrl-C to leave. A node that starts again is a new node with an old address: its peers keep what they
+known, "quit" or Ctrl-C to leave. A node of a ring prints what is delivered to it, who comes and who goes as JSON lines; joining
+takes two network timeouts; it is gone without a word after "quit", and says goodbye after "leave". If its contact cannot be
+reached, it tries again, or the next one. A node that starts again is a new node with an old address: its peers keep what they
 knew of it until its version has passed the old one (BX-03 in spec/scuttlebutt.md).
 
 Exit codes of this command: 0 after Ctrl-C, SIGTERM or quit; 1 if the trace could not be written to its end;
@@ -23,6 +32,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from peerproof.reference.node import Setup
+    from peerproof.reference.protocols import Protocol
     from peerproof.reference.recorder import TraceFile
     from peerproof.spec.core import NodeId
 
@@ -33,16 +43,23 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.reference.configuration import protocol_commands
 
-    for command in protocol_commands(parser, "a node"):
-        _add_options(command)
+    for protocol, command in protocol_commands(parser, "a node"):
+        _add_options(command, protocol)
 
 
-def _add_options(command: ArgumentParser) -> None:
+def _add_options(command: ArgumentParser, protocol: Protocol) -> None:
+    from peerproof.reference.configuration import add_texts
+
     add = command.add_argument
     add("--bind", metavar="HOST:PORT", required=True, help="where to listen; port 0 for any that is free")
     add("--advertise", metavar="HOST:PORT", help="the address that peers know, if it is not that of --bind")
-    add("--seed", metavar="HOST:PORT", action="append", default=[], help="whom to ask first; may be repeated")
-    add("--set", metavar="KEY=VALUE", type=_assignment, action="append", default=[], dest="assignments", help="a pair of its own")
+    if connected := protocol.connected():
+        add("--join", metavar="HOST:PORT", action="append", default=[], dest="seed", help="by whom to join; may be repeated")
+        add_texts(command, connected.TEXTS)
+        command.set_defaults(assignments=[])
+    else:
+        add("--seed", metavar="HOST:PORT", action="append", default=[], help="whom to ask first; may be repeated")
+        add("--set", metavar="KEY=VALUE", type=_assignment, action="append", default=[], dest="assignments", help="its own pair")
     add("--json", action="store_true", help="print JSON lines and not tables")
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
     add("--run", metavar="NAME", help="of the cluster in the trace, if its nodes are to be looked at together")
@@ -98,13 +115,16 @@ def _run(setup: Setup, trace: TraceFile | None) -> int:
 def _setup(args: Namespace) -> Setup:
     from secrets import token_hex
 
-    from peerproof.reference.configuration import plain_of
+    from peerproof.reference.configuration import plain_of, texts_of
     from peerproof.reference.node import Setup
     from peerproof.reference.protocols import PROTOCOLS
     from peerproof.reference.udp import resolved
 
     protocol = PROTOCOLS[args.protocol]
     plain, seeds = plain_of(args, protocol), [_reachable(resolved(seed)) for seed in args.seed]
+    connected = protocol.connected()
+    if connected:
+        plain |= texts_of(args, connected.TEXTS)
     bind, advertise = resolved(args.bind), _reachable(resolved(args.advertise)) if args.advertise else None
     protocol.configured(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
     return Setup(
@@ -115,6 +135,7 @@ def _setup(args: Namespace) -> Setup:
         assignments=tuple(args.assignments),
         random_seed=args.random_seed or token_hex(8),
         as_json=args.json,
+        contacts=tuple(seeds) if connected else (),
         run=args.run,
     )
 

@@ -42,7 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.reference.configuration import protocol_commands
 
-    for command in protocol_commands(parser, "a cluster"):
+    for _, command in protocol_commands(parser, "a cluster"):
         _add_options(command)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final, NamedTuple
 
@@ -35,8 +35,8 @@ class Setting(NamedTuple):
         return "-".join(self.path).replace("_", "-")
 
 
-def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[ArgumentParser]:
-    """A subcommand for each protocol, of what `about` says, with its configuration; the caller adds options of its own."""
+def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[tuple[Protocol, ArgumentParser]]:
+    """Each protocol with a subcommand of what `about` says, with its configuration; the caller adds options of its own."""
     commands = parser.add_subparsers(dest="protocol", metavar="PROTOCOL", required=True)
     for protocol in PROTOCOLS.values():
         command = commands.add_parser(
@@ -46,7 +46,7 @@ def protocol_commands(parser: ArgumentParser, about: str) -> Iterator[ArgumentPa
             epilog=parser.epilog,
             formatter_class=parser.formatter_class,
         )
-        yield command
+        yield protocol, command
         add_options(command, protocol)
 
 
@@ -71,6 +71,18 @@ def add_options(parser: ArgumentParser, protocol: Protocol) -> None:
             dest=_destination((name, "")),
             help=f"with a {name}, the default",
         )
+
+
+def add_texts(parser: ArgumentParser, texts: Mapping[str, str]) -> None:
+    """Options for members of the configuration that are texts, by what they are."""
+    for name, about in texts.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar="TEXT", dest=_destination((name,)), help=about)
+
+
+def texts_of(arguments: Namespace, texts: Mapping[str, str]) -> dict[str, Plain]:
+    """Those of the members that were given."""
+    given = {name: getattr(arguments, _destination((name,))) for name in texts}
+    return {name: text for name, text in given.items() if text is not None}
 
 
 def plain_of(arguments: Namespace, protocol: Protocol) -> dict[str, Plain]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wire import Plain
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Inbound(Protocol):
         """The bytes of the message, as soon as they are all there. Raises MalformedMessage."""
         ...
 
-    def end(self) -> ValueError:
+    def end(self) -> MalformedMessage:
         """The error for a connection that was closed before that."""
         ...
 
@@ -76,7 +77,8 @@ class Connected(Protocol):
     """A protocol over connections: `peerproof.reference.wendy` is one."""
 
     FRAMING: Framing
-    TEXTS: tuple[str, ...]  #: members of the configuration that are texts and may be given as options
+    TEXTS: Mapping[str, str]  #: members of the configuration that a node is given as texts, and what they are
+    TYPED: Mapping[str, str]  #: commands that are not typed member by member, and how they are
 
     def timeout(self, config: Any) -> Duration:
         """How long a message may take until it has failed."""
@@ -102,8 +104,8 @@ class Connected(Protocol):
         """What a running node prints of a notice; None for nothing."""
         ...
 
-    def typed(self, name: str, rest: str) -> Plain:
-        """The command that a person has typed; None if it is typed as any. Raises MalformedMessage."""
+    def typed(self, name: str, rest: str) -> Any:
+        """One of `TYPED`, with what is typed after it. Raises MalformedMessage."""
         ...
 
     def Figures(self, simulation: Simulation) -> Figures:  # noqa: N802  # a class

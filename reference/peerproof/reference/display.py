@@ -7,13 +7,13 @@ Texts come from strangers: what a terminal would obey is shown as an escape.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from peerproof.spec.core import Instant
 from peerproof.spec.wire import Plain
 
 
-def json_line(self_id: str, now: Instant, known: dict[str, Plain]) -> str:
+def json_line(self_id: str, now: Instant, known: Mapping[str, Plain]) -> str:
     """The knowledge as a JSON line."""
     return json.dumps({"node": self_id, "t_ms": now, **known})
 
@@ -24,8 +24,11 @@ def table(self_id: str, known: dict[str, Plain]) -> str:
 
     The first answer is a list of objects whose first member names the peer; what a further such list says stands beside the
     peer that it is about. An answer that is one object, of the node itself, is a line above.
+    If the first answer is no list, nothing is about peers, and all is shown as it is.
     """
     peers, *others = known.values()
+    if not isinstance(peers, list):
+        return "\n".join(_plainly(known))
     lines = [
         "  ".join(f"{name}={text(value)}" for name, value in of_self.items()) for of_self in others if isinstance(of_self, dict)
     ]
@@ -54,6 +57,17 @@ def text(value: Plain) -> str:
         return f"0x{value['hex']}"
     shown = value if isinstance(value, str) else json.dumps(value)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+
+
+def _plainly(known: dict[str, Plain]) -> Iterator[str]:
+    """Answers that are about no peers: what is one object on a line, an item of a list on a line of its own."""
+    for name, answer in known.items():
+        if isinstance(answer, dict):
+            yield f"{name}: " + "  ".join(f"{member}={text(value)}" for member, value in answer.items())
+        else:
+            yield f"{name}:"
+            for item in answer:
+                yield "  " + "  ".join(map(text, item if isinstance(item, list) else [item]))
 
 
 def _name(record: dict[str, Plain]) -> str:

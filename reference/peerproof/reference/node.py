@@ -12,24 +12,31 @@ import logging
 import os
 import shlex
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TextIO
 
 from peerproof.reference import display, typed
 from peerproof.reference.driver import seeded
 from peerproof.reference.protocols import Protocol
+from peerproof.reference.realtime import Listener
 from peerproof.reference.recorder import Recorder
+from peerproof.reference.tcp import TcpNode
 from peerproof.reference.udp import UdpNode, bound, named
-from peerproof.spec.core import NodeId
+from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 logger: Final = logging.getLogger("peerproof.node")
 
 #: Seconds for changes to gather before they are printed.
 GATHER: Final = 0.05
+
+#: Seconds after which a node that could not join tries the next contact.
+AGAIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,7 @@ class Setup:
     assignments: tuple[tuple[str, str], ...]
     random_seed: str
     as_json: bool
+    contacts: tuple[NodeId, ...] = ()  #: of an overlay, by whom to join
     run: str | None = None  #: what the trace calls the run; None: a run of this node's own
 
 
@@ -53,7 +61,8 @@ class RunningNode:
         """Binds the socket and starts the node. Raises AddressError, and NotEnabled for what the node refuses."""
         self._setup: Final = setup
         self._specification: Final = setup.protocol.specification()
-        opened = bound(setup.bind)
+        self._connected: Final = setup.protocol.connected()
+        opened = bound(setup.bind, socket.SOCK_STREAM if self._connected else socket.SOCK_DGRAM)
         self.self_id: Final = setup.advertise or named(opened.getsockname())
         run = setup.run or f"{self.self_id}/{setup.random_seed}"
         recorder = Recorder(self._specification, run, record) if record else None
@@ -63,26 +72,34 @@ class RunningNode:
         self._shown: dict[str, Any] = {}
         self._shown_state: Any = None
         self._typed = b""
-        pick = seeded(setup.random_seed)
-        self._node: Final = UdpNode(
-            self._specification, self.self_id, opened, pick, recorder=recorder, told=self._told, stepped=self._stepped
-        )
+        self._tries = 0
         try:
-            self._node.driver.start(setup.config(self.self_id))
+            config = setup.config(self.self_id)
+            self._node: Final = self._made(opened, config, seeded(setup.random_seed), recorder)
+            self._node.driver.start(config)
             for key, value in setup.assignments:
                 self._node.driver.asked(setup.protocol.assign(self._node.driver.state, key, value))
         except ValueError:
             opened.close()
             raise
 
+    def _made(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
+        listener = Listener(self._told, self._stepped, partial(self._stop, "left"))
+        what = self._specification, self.self_id, opened, pick
+        if self._connected is None:
+            return UdpNode(*what, recorder=recorder, listener=listener)
+        timeout = self._connected.timeout(config)
+        return TcpNode(*what, connected=self._connected, timeout=timeout, recorder=recorder, listener=listener)
+
     async def run(self) -> None:
         """Until it is over."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self._stop, number.name)
         self._listen_to(sys.stdin)
-        self._node.listen()
+        await self._node.listen()
         logger.info("%s listens", self.self_id)
         self._show()
+        self._join()
         try:
             await self._done.wait()
         finally:
@@ -94,6 +111,23 @@ class RunningNode:
 
     def _told(self, notice: Any) -> None:
         logger.info("%s", notice)
+        if self._connected is None:
+            return
+        if self._connected.is_alone(notice):
+            self._loop.call_later(AGAIN, self._join)
+        if shown := self._connected.printed(notice):
+            self._print(display.json_line(self.self_id, self._node.now(), shown))
+
+    def _join(self) -> None:
+        """By one contact after the other, until there is one that can be reached."""
+        if self._connected is None or not self._setup.contacts:
+            return
+        contact = self._setup.contacts[self._tries % len(self._setup.contacts)]
+        self._tries += 1
+        try:
+            self._node.ask(self._connected.joining(contact))
+        except NotEnabled as error:  # it has joined by a contact that was typed, or left
+            logger.warning("refused: %s", error)
 
     def _stepped(self) -> None:
         if self._gathering is None and self._node.driver.state is not self._shown_state:
@@ -138,6 +172,10 @@ class RunningNode:
             self._command(line.decode(errors="surrogateescape"))
 
     def _command(self, line: str) -> None:
+        name, _, rest = line.strip().partition(" ")
+        if self._connected and name in self._connected.TYPED:
+            self._ask_for(partial(self._connected.typed, name, rest))
+            return
         try:
             words = shlex.split(line)
         except ValueError as error:
@@ -155,14 +193,18 @@ class RunningNode:
 
     def _ask(self, name: str, arguments: list[str]) -> None:
         """Has the node carry out a typed command; says what can be typed if it is none."""
+        form, protocol = self._specification.COMMAND, self._setup.protocol
+        if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
+            key, _, value = arguments[0].partition("=")
+            self._ask_for(lambda: protocol.assign(self._node.driver.state, key, value))
+        elif name in form.cases:
+            self._ask_for(partial(typed.command, form, name, arguments))
+        else:
+            print(typed.help_of(form, self._connected.TYPED if self._connected else {}), file=sys.stderr)
+
+    def _ask_for(self, command: Callable[[], Any]) -> None:
         try:
-            if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
-                key, _, value = arguments[0].partition("=")
-                self._node.ask(self._setup.protocol.assign(self._node.driver.state, key, value))
-            elif name in self._specification.COMMAND.cases:
-                self._node.ask(typed.command(self._specification.COMMAND, name, arguments))
-            else:
-                print(typed.help_of(self._specification.COMMAND), file=sys.stderr)
+            self._node.ask(command())
         except MalformedMessage as error:
             logger.warning("refused: %s", error.detail)
         except NotEnabled as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wire import Plain, Tagged
@@ -23,9 +24,11 @@ def command(form: Tagged, name: str, arguments: list[str]) -> Plain:
     return form.value({"type": name, **{member: _plain(form, name, member, text) for member, text in given.items()}})
 
 
-def help_of(form: Tagged) -> str:
-    """What can be typed."""
-    usages = [" ".join([name, *(member.upper() for member in record.forms)]) for name, record in form.cases.items()]
+def help_of(form: Tagged, others: Mapping[str, str]) -> str:
+    """What can be typed; `others` are commands that are typed otherwise, by their names."""
+    usages = [
+        others.get(name) or " ".join([name, *(member.upper() for member in record.forms)]) for name, record in form.cases.items()
+    ]
     return "\n".join(["set KEY=VALUE    view    quit", *usages])
 
 

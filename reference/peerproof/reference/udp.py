@@ -8,16 +8,14 @@ if it is numeric and passed over if it is not, so that no stranger makes this ma
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
-from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any, Final
 
-from peerproof.reference.driver import Driver
+from peerproof.reference.realtime import Listener, RealTimeNode
 from peerproof.reference.recorder import Recorder
-from peerproof.spec.core import Instant, NodeId, Pick, Specification
+from peerproof.spec.core import NodeId, Pick, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 logger: Final = logging.getLogger("peerproof.node")
@@ -26,9 +24,6 @@ MAX_PORT: Final = 65_535
 
 #: More than any datagram holds.
 MAX_DATAGRAM: Final = 2**16
-
-#: Seconds between two warnings about malformed datagrams, or a flood of them would become a flood of warnings.
-QUIET: Final = 10.0
 
 
 class AddressError(ValueError):
@@ -62,11 +57,13 @@ def resolved(address: str) -> NodeId:
         raise AddressError(f"{address!r}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def bound(address: NodeId) -> socket.socket:
-    """A UDP socket at a numeric address. Raises AddressError."""
+def bound(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socket.socket:
+    """A socket at a numeric address. Raises AddressError."""
     host, port = parsed(address)
-    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
+    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind)
     try:
+        if kind is socket.SOCK_STREAM:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # old connections do not keep a new node from its port
         opened.setblocking(False)
         opened.bind((host, port))
     except OSError as error:
@@ -80,8 +77,8 @@ def is_wildcard(address: NodeId) -> bool:
     return ip_address(parsed(address)[0]).is_unspecified
 
 
-class UdpNode:
-    """A node on a bound socket, and what `Driver` calls its environment."""
+class UdpNode(RealTimeNode):
+    """A node on a bound socket."""
 
     def __init__(
         self,
@@ -91,41 +88,21 @@ class UdpNode:
         pick: Pick,
         *,
         recorder: Recorder | None = None,
-        told: Callable[[Any], None] = lambda _: None,
-        stepped: Callable[[], None] = lambda: None,
+        listener: Listener | None = None,
     ) -> None:
-        self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder)
-        self.malformed = 0  #: datagrams that were no message
-        self._specification: Final = specification
-        self._told: Final = told
-        self._stepped: Final = stepped
-        self._loop: Final = asyncio.get_running_loop()
-        self._epoch: Final = self._loop.time()
+        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
         self._socket: Final = opened
-        self._wake: asyncio.TimerHandle | None = None
-        self._warned: tuple[float, int] | None = None
 
-    def listen(self) -> None:
+    async def listen(self) -> None:
         """Take part. The node must have been started."""
         self._loop.add_reader(self._socket, self._readable)
         self._await_timer()
 
     def close(self) -> None:
-        """Leave, without a word: what a protocol has to say before, the driver must have been asked for."""
-        if self._wake:
-            self._wake.cancel()
+        """See `RealTimeNode`."""
+        super().close()
         self._loop.remove_reader(self._socket)
         self._socket.close()
-
-    def ask(self, command: Any) -> None:
-        """The application wants something. Raises NotEnabled."""
-        self.driver.asked(command)
-        self._await_timer()
-        self._stepped()
-
-    def now(self) -> Instant:
-        """Milliseconds since this object was made."""
-        return Instant(int((self._loop.time() - self._epoch) * 1000))
 
     def send(self, to: NodeId, message: Any) -> None:
         """One datagram, or none if the address is not numeric or the network does not take it now: it is lost then."""
@@ -137,10 +114,6 @@ class UdpNode:
         except (ValueError, NotEnabled, OSError, OverflowError) as error:
             logger.info("nothing sent to %a: %s", to, error)
 
-    def notify(self, notice: Any) -> None:
-        """To whoever made this object."""
-        self._told(notice)
-
     def _readable(self) -> None:
         """One datagram, so that a flood of them leaves the timers their turn."""
         try:
@@ -151,35 +124,8 @@ class UdpNode:
         try:
             self.driver.datagram(named(address), data)
         except MalformedMessage as error:
-            self._note_malformed(named(address), error)
+            self._note_malformed("datagram", named(address), error)
         except Exception:
             logger.exception("a fault of this program: the datagram %s from %s is passed over", data.hex(), named(address))
         else:
-            self._await_timer()
-            self._stepped()
-
-    def _note_malformed(self, sender: NodeId, error: MalformedMessage) -> None:
-        self.malformed += 1
-        logger.debug("malformed datagram from %s: %s", sender, error)
-        since, count = self._warned or (-QUIET, 0)
-        if (now := self._loop.time() - self._epoch) - since >= QUIET:
-            more = self.malformed - count - 1
-            logger.warning(
-                "malformed datagram from %s, passed over: %s%s",
-                sender,
-                error,
-                f"; {more} more since the last warning" * (more > 0),
-            )
-            self._warned = now, self.malformed
-
-    def _await_timer(self) -> None:
-        if self._wake:
-            self._wake.cancel()
-        due = self.driver.next_timer()
-        self._wake = None if due is None else self._loop.call_at(self._epoch + due / 1000, self._expire)
-
-    def _expire(self) -> None:
-        if (due := self.driver.next_timer()) is not None and due <= self.now():
-            self.driver.expire_next()
-            self._stepped()
-        self._await_timer()
+            self._settle()

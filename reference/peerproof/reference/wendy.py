@@ -25,13 +25,20 @@ from peerproof.spec.wendy.messages import (
     JoinFailed,
     NodeExited,
     NodeJoined,
+    Route,
 )
 from peerproof.spec.wendy.state import Config, Stage, State
 from peerproof.spec.wendy.transitions import is_admitted
 from peerproof.spec.wire import Plain
 
 FRAMING: Final = framing
-TEXTS: Final = ("id", "region", "global_ip", "credentials")
+TEXTS: Final = {
+    "id": "its place on the ring, 32 hexadecimal digits (default: the first 16 bytes of the SHA-256 of its address, HOST:PORT)",
+    "region": "where it is; from another region it is reached at its global IP",
+    "global_ip": "where it is reached from other regions (default: the host of its address)",
+    "credentials": "what every message must have, as hexadecimal digits",
+}
+TYPED: Final = {"route": "route KEY payload"}
 
 #: Messages that are not there for joining; repairs are, as a join leads to none.
 _NOT_JOINING: Final = ("application", "heartbeat", "node_exit", "node_repair")
@@ -100,13 +107,10 @@ def printed(notice: Any) -> Mapping[str, Plain] | None:
     return None
 
 
-def typed(name: str, rest: str) -> Plain:
+def typed(_: str, rest: str) -> Route:
     """`route KEY payload`: the key is 32 hexadecimal digits, the payload the rest of the line."""
-    if name != "route":
-        return None
     key, _, payload = rest.partition(" ")
-    ID.value(key, "key")
-    return assigned(None, key, payload)
+    return Route(ID.value(key, "KEY"), payload.encode(errors="surrogateescape"))
 
 
 class Figures:

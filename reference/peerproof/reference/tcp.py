@@ -1,0 +1,301 @@
+"""
+A node on a TCP socket, in real time: one message on each connection, and its acknowledgement on the way back.
+
+Strangers may connect, as often and as slowly as they like, so that everything is bounded: connections in both directions, the
+time that each may take, bytes of messages that are not whole, and messages that wait for a connection of their own. If there are
+too many connections the oldest is cut off, because an honest message is whole in the next moment. If too much waits to be sent,
+nothing more is read until it is less.
+
+A message that does not get through is held against whoever it was for; so nothing that this node has to send is dropped because
+there is too much of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from ipaddress import ip_address
+from typing import Any, Final, NamedTuple
+
+from peerproof.reference.connected import Connected
+from peerproof.reference.realtime import Listener, RealTimeNode
+from peerproof.reference.recorder import Recorder
+from peerproof.reference.udp import named, parsed
+from peerproof.spec.core import Duration, NodeId, Pick, Specification
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+logger: Final = logging.getLogger("peerproof.node")
+
+#: Connections at once: from others, and to others. Together fewer than the 1,024 files that a process often may have open.
+MOST_INCOMING: Final = 512
+MOST_OUTGOING: Final = 256
+
+#: Bytes of messages that are not whole yet, of all connections together.
+MOST_HELD: Final = 2**26
+
+#: Messages that wait to be sent, and their bytes, until nothing more is read.
+MOST_WAITING: Final = 4096
+MOST_WAITING_BYTES: Final = 2**26
+
+#: Bytes that are read at once of what should be an acknowledgement.
+_PIECE: Final = 2**10
+
+
+class Parcel(NamedTuple):
+    """A message to be sent, in both its forms; None for the bytes of one that cannot be sent."""
+
+    to: NodeId
+    message: Any
+    data: bytes | None
+
+
+class TcpNode(RealTimeNode):
+    """A node on a bound socket."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        self_id: NodeId,
+        opened: socket.socket,
+        pick: Pick,
+        *,
+        connected: Connected,
+        timeout: Duration,
+        recorder: Recorder | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        """`timeout`: milliseconds that a connection may take."""
+        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
+        self.connected: Final = connected
+        self.timeout: Final = timeout / 1000  #: seconds
+        self._opened: Final = opened
+        self._server: asyncio.Server | None = None
+        self._incoming: Final[dict[Incoming, None]] = {}  #: the oldest first
+        self._held = 0
+        self._waiting: Final[deque[Parcel]] = deque()
+        self._waiting_bytes = 0
+        self._outgoing: Final[set[asyncio.Task[None]]] = set()
+        self._is_full = False
+        self._has_left = False
+
+    async def listen(self) -> None:
+        """Take part. The node must have been started."""
+        self._server = await self._loop.create_server(lambda: Incoming(self), sock=self._opened, backlog=MOST_INCOMING)
+        self._await_timer()
+        self._pump()
+
+    def close(self) -> None:
+        """See `RealTimeNode`."""
+        super().close()
+        self._deaf()
+        self._opened.close()
+        for task in self._outgoing:
+            task.cancel()
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """As soon as there is a connection to spare; what can be sent to nobody has failed, in a moment."""
+        try:
+            ip_address(parsed(to)[0])
+            data = self._specification.MESSAGE.encode(message)
+        except (ValueError, NotEnabled) as error:
+            logger.info("nothing sent to %a: %s", to, error)
+            data = None
+        self._waiting.append(Parcel(to, message, data))
+        self._waiting_bytes += len(data or b"")
+
+    def arrived(self, incoming: Incoming, data: bytes) -> None:
+        """A whole message is there: it is confirmed, and taken in. Raises MalformedMessage if it is none."""
+        message = self._specification.MESSAGE.decode(data)
+        if not self.connected.admits(self.driver.state, message):
+            self._warn("refused", f"a message from {incoming.peer}: it has not the credentials that are wanted here")
+            incoming.cut_off()
+            return
+        incoming.confirm(self.connected.FRAMING.ACKNOWLEDGEMENT)
+        try:
+            self.driver.received(incoming.peer, message)
+        except Exception:
+            logger.exception("a fault of this program: the message %r from %s is passed over", data[:2000], incoming.peer)
+        self._settle()
+
+    def came(self, incoming: Incoming) -> None:
+        """Somebody has connected."""
+        self._incoming[incoming] = None
+        if self._is_full:
+            incoming.pause()
+        if len(self._incoming) > MOST_INCOMING:
+            oldest = next(iter(self._incoming))
+            self._warn("too many connections:", f"cut off that from {oldest.peer}, of {MOST_INCOMING} the oldest")
+            oldest.cut_off()
+
+    def went(self, incoming: Incoming) -> None:
+        """A connection is over."""
+        if self._incoming.pop(incoming, self) is not self:
+            self._held -= incoming.size
+
+    def held(self, incoming: Incoming, size: int) -> None:
+        """A connection holds so many bytes more of a message that is not whole."""
+        incoming.size += size
+        self._held += size
+        if self._held > MOST_HELD:
+            largest = max(self._incoming, key=lambda one: one.size)
+            self._warn("too many bytes:", f"cut off the connection from {largest.peer}, which holds {largest.size}, the most")
+            largest.cut_off()
+
+    def malformed_from(self, incoming: Incoming, error: MalformedMessage) -> None:
+        """A connection has brought no message."""
+        self._note_malformed("message", incoming.peer, error)
+        incoming.cut_off()
+
+    def slow(self, incoming: Incoming) -> None:
+        """A message was not whole in time."""
+        self._warn("slow connection", f"from {incoming.peer}, cut off after {self.timeout:g} s with {incoming.size} bytes")
+        incoming.cut_off()
+
+    def _settle(self) -> None:
+        super()._settle()
+        if not self._has_left and self.connected.has_left(self.driver.state):
+            self._has_left = True
+            self._deaf()
+        self._pump()
+
+    def _expire(self) -> None:
+        super()._expire()
+        self._pump()
+
+    def _deaf(self) -> None:
+        """Nobody can connect any more."""
+        if self._server:
+            self._server.close()
+        for incoming in list(self._incoming):
+            if not incoming.is_confirmed:
+                incoming.cut_off()
+
+    def _pump(self) -> None:
+        """Sends what waits, as far as there are connections to spare."""
+        while self._waiting and len(self._outgoing) < MOST_OUTGOING:
+            parcel = self._waiting.popleft()
+            self._waiting_bytes -= len(parcel.data or b"")
+            task = self._loop.create_task(self._deliver(parcel))
+            self._outgoing.add(task)
+            task.add_done_callback(self._delivered)
+        if self._has_left and not self._outgoing:
+            self._loop.call_soon(self._listener.left)
+        is_full = len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES
+        if is_full is not self._is_full:
+            self._is_full = is_full
+            if is_full:
+                self._warn("too much to send:", f"{len(self._waiting)} messages wait, until some are sent nothing is read")
+            for incoming in self._incoming:
+                incoming.pause() if is_full else incoming.resume()
+
+    def _delivered(self, task: asyncio.Task[None]) -> None:
+        self._outgoing.discard(task)
+        if not task.cancelled():
+            self._pump()
+
+    async def _deliver(self, parcel: Parcel) -> None:
+        begun, took = self._loop.time(), None
+        try:
+            async with asyncio.timeout(self.timeout):
+                if parcel.data is not None and await self._exchanged(parcel.to, parcel.data):
+                    took = int((self._loop.time() - begun) * 1_000_000)
+        except (OSError, OverflowError) as error:  # TimeoutError is one
+            logger.info("not sent to %s: %s", parcel.to, error or f"not confirmed in {self.timeout:g} s")
+        try:
+            self.driver.sent(parcel.to, parcel.message, took)
+        except Exception:
+            logger.exception("a fault of this program: what became of a message to %s is passed over", parcel.to)
+        self._settle()
+
+    async def _exchanged(self, to: NodeId, data: bytes) -> bool:
+        """Whether the peer has confirmed the message."""
+        reader, writer = await asyncio.open_connection(*parsed(to), limit=_PIECE)
+        try:
+            writer.write(data)
+            confirmation = self.connected.FRAMING.Confirmation()
+            while piece := await reader.read(_PIECE):
+                answer = confirmation.feed(piece)
+                if answer is not None:
+                    return answer
+        finally:
+            writer.transport.abort()
+        return False
+
+
+class Incoming(asyncio.Protocol):
+    """A connection that somebody has made, with its one message."""
+
+    __slots__ = ("_inbound", "_node", "_timer", "_transport", "is_confirmed", "peer", "size")
+
+    def __init__(self, node: TcpNode) -> None:
+        self.peer = NodeId("")
+        self.size = 0  #: bytes held
+        self.is_confirmed = False
+        self._node: Final = node
+        self._inbound: Final = node.connected.FRAMING.Inbound()
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.Protocol`, as for the others."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.peer = named(transport.get_extra_info("peername") or ("unknown", 0))
+        self._timer = asyncio.get_running_loop().call_later(self._node.timeout, self._expired)
+        self._node.came(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Part of a message, or what follows it and is not looked at."""
+        if self.is_confirmed:
+            return
+        try:
+            whole = self._inbound.feed(data)
+            if whole is None:
+                self._node.held(self, len(data))
+            else:
+                self._node.arrived(self, whole)
+        except MalformedMessage as error:
+            self._node.malformed_from(self, error)
+
+    def eof_received(self) -> None:
+        """The peer says no more."""
+        if self.size and not self.is_confirmed:
+            self._node.malformed_from(self, self._inbound.end())
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """It is over."""
+        if self._timer:
+            self._timer.cancel()
+        self._node.went(self)
+
+    def confirm(self, acknowledgement: bytes) -> None:
+        """Say that the message is there; then the peer is to close, or what it still sends might make it lose that."""
+        assert self._transport
+        self.is_confirmed = True
+        self._transport.write(acknowledgement)
+        if self._transport.can_write_eof() and not self._transport.is_closing():
+            self._transport.write_eof()
+
+    def cut_off(self) -> None:
+        """End it at once."""
+        if self._transport:
+            self._transport.abort()
+        self._node.went(self)
+
+    def pause(self) -> None:
+        """Read nothing for a while."""
+        if self._transport:
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._transport:
+            self._transport.resume_reading()
+
+    def _expired(self) -> None:
+        if self.is_confirmed:
+            self.cut_off()
+        else:
+            self._node.slow(self)
