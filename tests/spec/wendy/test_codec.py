@@ -33,7 +33,7 @@ from peerproof.spec.wendy import (
     id_of_text,
 )
 from peerproof.spec.wendy.codec import MOST_BYTES
-from peerproof.spec.wendy.messages import MOST_HOPS, MOST_VERSION
+from peerproof.spec.wendy.messages import MOST_CREDENTIALS, MOST_HOPS, MOST_VALUE, MOST_VERSION
 
 S = '{"LocalIP":"10.0.0.1","GlobalIP":"203.0.113.1","Port":8080,"Region":"eu","ID":"000102030405060708090a0b0c0d0e0f"}'
 K = "000102030405060708090a0b0c0d0e0f"
@@ -255,6 +255,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "port -1": (changed(Sender=sender(Port=-1)), "bad_value"),
     "host as number": (changed(Sender=sender(LocalIP=1)), "bad_value"),
     "a host of 256 bytes": (changed(Sender=sender(GlobalIP="é" * 128)), "bad_value"),
+    "a region of 43 signs that take six bytes each": (changed(Sender=sender(Region="&" * 43)), "bad_value"),
+    "a value that is too large": (changed(Value=base64("x" * (MOST_VALUE + 1))[1:-1]), "too_large"),
+    "credentials that are too large": (changed(Credentials=base64("x" * (MOST_CREDENTIALS + 1))[1:-1]), "too_large"),
     "version 2^64": (changed(LSVersion=2**64), "bad_value"),
     "a version of 20,000 digits": (raw('"LSVersion":1', f'"LSVersion":{"9" * 20_000}'), "bad_value"),
     "hop 2^31": (changed(Hop=2**31), "bad_value"),
@@ -281,6 +284,19 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 }
 
 
+def test_whatever_is_read_can_be_sent_on() -> None:
+    """Neither the largest tables nor the largest value make a message too large, whatever hosts and regions look like. [WA-66]"""
+    wide = Node(Id(2**128 - 1), "\x00" * 42, "<" * 42, 65535, "h" * 255)
+    places = [Entry(row, column, wide) for row in range(32) for column in range(16)]
+    full = Tables(tuple(places), LeafSet((wide,) * 16, (wide,) * 16), (wide,) * 32)
+    header = Header(wide, wide.id, Versions(*[MOST_VERSION] * 3), b"x" * MOST_CREDENTIALS, MOST_HOPS)
+
+    for message in (NodeRace(header, full), Application(header, 255, b"x" * MOST_VALUE)):
+        written = MESSAGE.encode(message)
+        assert len(written) <= MOST_BYTES
+        assert MESSAGE.decode(written) == message
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_message_is_refused(name: str) -> None:
     """[WA-63, WA-66]"""
@@ -298,7 +314,9 @@ def test_what_is_no_message_is_refused(name: str) -> None:
     [
         Application(HEADER, 7, None),
         Application(HEADER, 256, None),
-        Application(HEADER, 16, b"x" * MOST_BYTES),
+        Application(HEADER, 16, b"x" * (MOST_VALUE + 1)),
+        NodeJoin(replace(HEADER, credentials=b"x" * (MOST_CREDENTIALS + 1))),
+        NodeJoin(replace(HEADER, sender=SENDER._replace(region="<" * 43))),
         Heartbeat(replace(HEADER, key=Id(2**128))),
         Heartbeat(replace(HEADER, hop=MOST_HOPS + 1)),
         Heartbeat(replace(HEADER, versions=Versions(0, MOST_VERSION + 1, 0))),

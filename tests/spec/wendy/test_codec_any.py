@@ -148,7 +148,7 @@ SHAPES: dict[str, str | None] = {
     "members": None,
     "same names": None,
     "backslashes": "bad_value",
-    "base64": None,
+    "base64": "too_large",
     "brackets": "too_large",
     "open strings": "truncated",
 }

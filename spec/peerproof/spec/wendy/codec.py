@@ -17,13 +17,15 @@ from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.packing import Codec
-from peerproof.spec.wendy.forms import MESSAGE_FORM, is_short
+from peerproof.spec.wendy.forms import MESSAGE_FORM
 from peerproof.spec.wendy.ids import ID_BYTES, ID_DIGITS, Id, id_text
-from peerproof.spec.wendy.jsondata import is_shallow, parsed, too_deep
+from peerproof.spec.wendy.jsondata import is_shallow, parsed, quoted, too_deep
 from peerproof.spec.wendy.messages import (
     LEAST_ROUTED,
+    MOST_CREDENTIALS,
     MOST_HOPS,
     MOST_PURPOSE,
+    MOST_VALUE,
     MOST_VERSION,
     Application,
     Entry,
@@ -43,9 +45,9 @@ from peerproof.spec.wendy.messages import (
     Tables,
     Versions,
 )
-from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX
+from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, is_short
 
-#: Bytes of a message. [WA-66]
+#: Bytes of a message that is read; what is written never takes as many. [WA-66]
 MOST_BYTES: Final = 2**20
 
 ROWS: Final = ID_DIGITS  # [W-13]
@@ -72,6 +74,9 @@ def encode(message: Message) -> bytes:
     _bounded("a purpose of an application", purpose, MOST_PURPOSE, LEAST_ROUTED if isinstance(message, Application) else 0)
     header, value = message.header, VALUES[type(message)](message)
     credentials, (rt, ls, ns) = header.credentials, header.versions
+    for what, octets, most in (("a value", value, MOST_VALUE), ("credentials", credentials, MOST_CREDENTIALS)):
+        if octets is not None and len(octets) > most:
+            raise NotEnabled("too_large", f"{what} of a message have at most {most} bytes, not {len(octets)}")
     for version in header.versions:
         _bounded("a version", version, MOST_VERSION)
     _bounded("a hop count", header.hop, MOST_HOPS)
@@ -79,10 +84,7 @@ def encode(message: Message) -> bytes:
         f'{{"Purpose":{purpose},"Sender":{_node_text(header.sender)},"Key":{_id_text(header.key)},"Value":{_base64(value)}'
         f',"Credentials":{_base64(credentials)},"LSVersion":{ls},"RTVersion":{rt},"NSVersion":{ns},"Hop":{header.hop}}}\n'
     )
-    data = text.encode()
-    if len(data) > MOST_BYTES:
-        raise NotEnabled("too_large", f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
-    return data
+    return text.encode()
 
 
 def _bounded(what: str, value: int, most: int, least: int = 0) -> None:
@@ -99,14 +101,10 @@ def _id_text(node: Id) -> str:
     return f'"{id_text(node)}"'
 
 
-#: What is written otherwise than by the standard library, as by the original's. [WA-65]
-_ESCAPES: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
-
-
 def _string(text: str) -> str:
     if not is_short(text):
-        raise NotEnabled("bad_value", f"a host or region has at most {MAX_HOST} bytes of UTF-8, not {text[:40]!a}")
-    return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
+        raise NotEnabled("bad_value", f"a host or region is written with at most {MAX_HOST} bytes, not {text[:40]!a}")
+    return quoted(text)
 
 
 @lru_cache(2**12)
@@ -170,10 +168,10 @@ def decode(data: bytes) -> Message:
         _node(members["Sender"]),
         _id(members["Key"]),
         Versions(rt, ls, ns),
-        _octets(members.get("Credentials"), "Credentials"),
+        _octets(members.get("Credentials"), "Credentials", MOST_CREDENTIALS),
         _whole(members.get("Hop"), MOST_HOPS, "Hop"),
     )
-    value = _octets(members.get("Value"), "Value")
+    value = _octets(members.get("Value"), "Value", MOST_VALUE)
     read = READERS.get(purpose)
     if read is None:
         return Application(header, purpose, value)
@@ -211,13 +209,16 @@ def _whole(raw: Any, most: int, name: str) -> int:
     return raw
 
 
-def _octets(raw: Any, name: str) -> bytes | None:
+def _octets(raw: Any, name: str, most: int) -> bytes | None:
     if raw is None:
         return None
     try:
-        return a2b_base64(raw, strict_mode=True) if type(raw) is str else _no_octets()
+        octets = a2b_base64(raw, strict_mode=True) if type(raw) is str else _no_octets()
     except (NoBase64, ValueError):  # the latter for what is not ASCII
         raise _bad("bad_value", f"{name} is null or bytes in base64, not {_brief(raw)}") from None
+    if len(octets) > most:
+        raise _bad("too_large", f"{name} has at most {most} bytes, not {len(octets)}")
+    return octets
 
 
 def _no_octets() -> bytes:
@@ -252,7 +253,7 @@ def _text(raw: Any) -> str:
     if raw is None:
         return ""
     if not is_short(raw):
-        raise _bad("bad_value", f"a host or region is a string of at most {MAX_HOST} bytes of UTF-8, not {_brief(raw)}")
+        raise _bad("bad_value", f"a host or region is a string that is written with at most {MAX_HOST} bytes, not {_brief(raw)}")
     return str(raw)
 
 

@@ -41,7 +41,7 @@ from peerproof.spec.wendy.messages import (
     Tables,
     Versions,
 )
-from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, Config, host_and_port
+from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, Config, host_and_port, is_short
 from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, Plain, Record, Tagged, Whole, misfit
 
 
@@ -76,7 +76,7 @@ class Octets(Form):
 
 
 class ShortText(Form):
-    """A string of at most 255 bytes of UTF-8. [WA-52]"""
+    """A string that is written with at most 255 bytes. [WA-52]"""
 
     def plain(self, value: Any) -> Plain:
         """The string."""
@@ -85,7 +85,7 @@ class ShortText(Form):
     def value(self, plain: Plain, where: str = "") -> Any:
         """From a string that is the text of some bytes, and of not too many."""
         if not is_short(plain):
-            raise misfit(where, f"a string of at most {MAX_HOST} bytes of UTF-8", plain)
+            raise misfit(where, f"a string that is written with at most {MAX_HOST} bytes", plain)
         return plain
 
 
@@ -99,18 +99,6 @@ class Address(ShortText):
         except NotEnabled:
             raise misfit(where, "an address, host:port", plain) from None
         return plain
-
-
-def is_short(text: object) -> bool:
-    """Whether this may be sent as a host or a region. [WA-52]"""
-    if type(text) is not str:
-        return False
-    if text.isascii():
-        return len(text) <= MAX_HOST
-    try:
-        return len(text.encode()) <= MAX_HOST
-    except UnicodeEncodeError:  # a lone surrogate is no text
-        return False
 
 
 ID: Final = IdText()

@@ -22,6 +22,10 @@ MOST_PURPOSE: Final = 255
 MOST_VERSION: Final = 2**64 - 1
 MOST_HOPS: Final = 2**31 - 1
 
+#: Bytes of a value, which tables never have, and of credentials: with them, every message can be sent on. [WA-66]
+MOST_VALUE: Final = 2**19
+MOST_CREDENTIALS: Final = 2**10
+
 #: Row and column of a routing table. [W-13]
 Cell: TypeAlias = tuple[int, int]
 

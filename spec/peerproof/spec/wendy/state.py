@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from peerproof.spec.core import Duration, NodeId, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.wendy.ids import REAL, Id, Ring, id_text
-from peerproof.spec.wendy.messages import NO_LEAVES, NO_VERSIONS, Cell, LeafSet, Node, Versions
+from peerproof.spec.wendy.jsondata import quoted
+from peerproof.spec.wendy.messages import MOST_CREDENTIALS, NO_LEAVES, NO_VERSIONS, Cell, LeafSet, Node, Versions
 from peerproof.spec.wire import Plain
 
 #: Nodes on each side of the leaf set, and in the neighborhood set. [W-23, W-32]
@@ -29,8 +30,9 @@ MOST_MEASURED: Final = 1024
 #: Departed nodes that are remembered. [WA-30]
 MOST_DEPARTED: Final = 4096
 
-#: Bytes of a host's name or number, and of a region. [WA-52]
+#: Bytes that a host's name or number, or a region, is written with; nothing takes more of them than "\\u0000". [WA-52]
 MAX_HOST: Final = 255
+_ALWAYS_SHORT: Final = MAX_HOST // 6
 PORT_MAX: Final = 65_535
 
 
@@ -55,6 +57,8 @@ class Config:
             raise ValueError(f"an id is a number of {self.ring.bits} bits, not {self.id}")
         if self.network_timeout < 1 or self.heartbeat < 0:
             raise ValueError(f"network_timeout must be at least 1 millisecond and heartbeat not negative: {self}")
+        if self.credentials is not None and len(self.credentials) > MOST_CREDENTIALS:
+            raise ValueError(f"credentials have at most {MOST_CREDENTIALS} bytes, not {len(self.credentials)}")
         if self.leaf_set_side < 1 or self.neighborhood_set < 1:
             raise ValueError(f"leaf set and neighborhood set need at least one place: {self}")
 
@@ -144,9 +148,18 @@ def address(host: str, port: int) -> NodeId:
 
 def is_host(text: str) -> bool:
     """Whether this can be sent as the name or number of a host. [WA-52]"""
+    return text != "" and is_short(text)
+
+
+def is_short(text: object) -> bool:
+    """Whether this may be sent as a host or a region: what counts is how it is written. [WA-52]"""
+    if type(text) is not str:
+        return False
+    if len(text) <= _ALWAYS_SHORT and text.isascii():
+        return True
     try:
-        return 1 <= len(text.encode()) <= MAX_HOST
-    except UnicodeEncodeError:  # no UTF-8, but other bytes
+        return len(quoted(text).encode()) - 2 <= MAX_HOST  # without the quotation marks
+    except UnicodeEncodeError:  # a lone surrogate is no text
         return False
 
 

@@ -25,8 +25,10 @@ from peerproof.spec.wendy.joining import (
 )
 from peerproof.spec.wendy.messages import (
     LEAST_ROUTED,
+    MOST_CREDENTIALS,
     MOST_HOPS,
     MOST_PURPOSE,
+    MOST_VALUE,
     Announce,
     Application,
     Command,
@@ -145,13 +147,24 @@ def asked(state: State, command: Command) -> Next:
         case Leave():
             return on_leave(state)
         case Route(key, value, purpose):
-            if not LEAST_ROUTED <= purpose <= MOST_PURPOSE:
-                raise NotEnabled("bad_value", f"an application's purpose is from {LEAST_ROUTED} to {MOST_PURPOSE}, not {purpose}")
-            return routed(state, Application(header(state, key), purpose, value))
+            return routed(state, sendable(Application(header(state, key), purpose, value)))
         case Forward(message):
-            return routed(state, message, is_allowed=True)
+            return routed(state, sendable(message), is_allowed=True)
         case _:
             assert_never(command)
+
+
+def sendable(message: Application) -> Application:
+    """The message, if it can be written. Raises NotEnabled. [WA-55, WA-66]"""
+    for what, octets, most in (
+        ("value", message.value, MOST_VALUE),
+        ("credentials", message.header.credentials, MOST_CREDENTIALS),
+    ):
+        if octets is not None and len(octets) > most:
+            raise NotEnabled("too_large", f"a message's {what} may have at most {most} bytes, not {len(octets)}")
+    if not LEAST_ROUTED <= message.purpose <= MOST_PURPOSE:
+        raise NotEnabled("bad_value", f"an application's purpose is from {LEAST_ROUTED} to {MOST_PURPOSE}, not {message.purpose}")
+    return message
 
 
 def on_application(state: State, message: Application) -> Next:
