@@ -153,10 +153,14 @@ class Path:
         return bool(found == z3.sat)
 
 
-def follow(statement: Callable[[Path], None], seconds: float) -> Outcome:
-    """Follows every path of a statement, until one refutes it or the time is over. Nothing claimed is nothing proved."""
+def follow(statement: Callable[[Path], None], seconds: float, logic: str = "") -> Outcome:
+    """
+    Follows every path of a statement, until one refutes it or the time is over. Nothing claimed is nothing proved.
+
+    With a `logic` of Z3, such as QF_BV, only that is understood, but of words of bits 20 times as fast.
+    """
     begun, deadline = time.process_time(), time.monotonic() + seconds
-    solver, scripts = z3.Solver(), [[]]  # type: ignore[var-annotated]
+    solver, scripts = z3.SolverFor(logic) if logic else z3.Solver(), [[]]  # type: ignore[var-annotated]
     paths = claims = 0
     verdict: Verdict = "proved"
     detail = ""

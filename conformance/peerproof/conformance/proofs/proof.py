@@ -69,6 +69,7 @@ class Proof:
     twin: Twin
     arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     of: str = ""  #: what distinguishes two proofs of one statement
+    logic: str = ""  #: of Z3, if all terms belong to it
 
     @property
     def name(self) -> str:
@@ -112,8 +113,8 @@ def prove(proof: Proof, seconds: float) -> Proved:
     arguments = dict(proof.arguments)
     return Proved(
         proof,
-        follow(partial(proof.statement, **arguments), seconds),
-        follow(partial(proof.statement, **(arguments | dict(proof.twin.arguments))), seconds),
+        follow(partial(proof.statement, **arguments), seconds, proof.logic),
+        follow(partial(proof.statement, **(arguments | dict(proof.twin.arguments))), seconds, proof.logic),
     )
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.wendy_terms import BITS, any_word, either
+from peerproof.conformance.proofs.wendy_terms import BITS, WORDS, any_word, either
 from peerproof.spec.wendy.ids import DIGIT_BITS, REAL, Id
 
 HALF: Final = BITS // 2
-PREFIX: Final = REAL.prefix
 
 #: How many leading digits two ids have in common.
 Prefix = Callable[[Id, Id], Any]
+
+
+def common(one: Id, other: Id) -> Any:
+    """How many leading digits two ids have in common, by the running code as it is now."""
+    return REAL.prefix(one, other)
 
 
 def distance_of_the_original(one: Any, other: Any) -> Any:
@@ -26,11 +31,11 @@ def distance_of_the_original(one: Any, other: Any) -> Any:
     return up if up <= down else down - either(((one ^ other) % 2**HALF) == 0, 2**HALF, 0)
 
 
-def distance_is_the_shorter_way(path: Path, *, distance: Callable[[Id, Id], Any] = REAL.distance) -> None:
+def distance_is_the_shorter_way(path: Path, *, distance: Callable[[Id, Id], Any] | None = None) -> None:
     """Distance is the shorter of the two ways round the ring of 2^128 ids."""
     a, b = (any_word(path, name) for name in "ab")
 
-    found, up, down = distance(a, b), REAL.clockwise(a, b), REAL.clockwise(b, a)
+    found, up, down = (distance or REAL.distance)(a, b), REAL.clockwise(a, b), REAL.clockwise(b, a)
     path.claim("one of the two ways", z3.Or(found == up, found == down))
     path.claim("the shorter one", z3.And(found <= up, found <= down))
 
@@ -46,18 +51,18 @@ def original_is_right_if_the_low_halves_differ(path: Path, *, premise: bool = Tr
 
 def prefix_of_the_original(one: Any, other: Any) -> Any:
     """A difference in digit 10 of a half is taken for one in digit 11. [WD-01]"""
-    found = PREFIX(one, other)
+    found = common(one, other)
     return found + either(z3.Or(found == 10, found == 26), 1, 0)  # noqa: PLR2004
 
 
-def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = PREFIX) -> None:
+def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = common) -> None:
     """Two ids have all digits of their prefix in common and not the next one; equal ids have 32."""
     a, b, index = any_word(path, "a"), any_word(path, "b"), any_word(path, "index", 8)
 
-    common = prefix(a, b)
-    path.claim("32 of equal ids only", z3.And(common <= REAL.digits, (common == REAL.digits) == (a == b)))
-    path.claim("the digits before", z3.Implies(index < common, REAL.digit(a, index) == REAL.digit(b, index)))
-    path.claim("not the next one", z3.Implies(a != b, REAL.digit(a, common) != REAL.digit(b, common)))
+    shared = prefix(a, b)
+    path.claim("32 of equal ids only", z3.And(shared <= REAL.digits, (shared == REAL.digits) == (a == b)))
+    path.claim("the digits before", z3.Implies(index < shared, REAL.digit(a, index) == REAL.digit(b, index)))
+    path.claim("not the next one", z3.Implies(a != b, REAL.digit(a, shared) != REAL.digit(b, shared)))
 
 
 def the_cell_of_a_key_lengthens_the_prefix(path: Path, *, same_column: bool = True) -> None:
@@ -69,16 +74,16 @@ def the_cell_of_a_key_lengthens_the_prefix(path: Path, *, same_column: bool = Tr
     if same_column:
         path.assume(column == there)
 
-    path.claim("longer", PREFIX(node, key) > row)
+    path.claim("longer", common(node, key) > row)
 
 
 def later_rows_keep_the_prefix(path: Path, *, later: bool = True) -> None:
     """Whoever stands in the row of a key's cell or below it shares with the key at least what the owner does."""
     own, key, node = (any_word(path, name) for name in ("own", "key", "node"))
     if later:
-        path.assume(PREFIX(own, node) >= PREFIX(own, key))
+        path.assume(common(own, node) >= common(own, key))
 
-    path.claim("at least as long", PREFIX(node, key) >= PREFIX(own, key))
+    path.claim("at least as long", common(node, key) >= common(own, key))
 
 
 def the_own_column_is_empty(path: Path, *, digit: int = 0) -> None:
@@ -98,7 +103,7 @@ def ids_between_share_the_prefix(path: Path, *, ordered: bool = True) -> None:
     if ordered:
         path.assume(b <= c)
 
-    path.claim("no more", PREFIX(a, c) <= PREFIX(a, b))
+    path.claim("no more", common(a, c) <= common(a, b))
 
 
 def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) -> None:
@@ -109,7 +114,7 @@ def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) ->
     """
     a, b, c = (any_word(path, name) for name in "abc")
 
-    one, two, three = PREFIX(a, b), PREFIX(b, c), PREFIX(a, c)
+    one, two, three = common(a, b), common(b, c), common(a, c)
     shorter = z3.And(three > one, three > two) if longest else z3.And(three < one, three < two)
     path.claim("not by itself", z3.Not(shorter))
 
@@ -118,7 +123,7 @@ def ids_with_a_prefix_are_near(path: Path, *, digits: int = REAL.digits) -> None
     """Ids with a prefix of r digits are less than 16^(32-r) apart."""
     a, b = (any_word(path, name) for name in "ab")
 
-    path.claim("near", REAL.distance(a, b) < 1 << DIGIT_BITS * (digits - PREFIX(a, b)))
+    path.claim("near", REAL.distance(a, b) < 1 << DIGIT_BITS * (digits - common(a, b)))
 
 
 def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = True) -> None:
@@ -126,7 +131,7 @@ def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = Tru
     own, peer, node = (any_word(path, name) for name in ("own", "peer", "node"))
     path.assume(peer != own, node != peer)
     row, column = REAL.cell(peer, node)
-    at = PREFIX(own, peer)
+    at = common(own, peer)
     path.assume(column != REAL.digit(own, row))
     if premise:
         path.assume(at > row if later else at == row)
@@ -135,56 +140,51 @@ def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = Tru
     path.claim("the same cell", z3.And(node != own, fits[0] == row, fits[1] == column))
 
 
-_PREFIX: Final = Evaluated(("wendy.ids.Ring.prefix",))
-_CELL: Final = Evaluated(("wendy.ids.Ring.prefix", "wendy.ids.Ring.digit", "wendy.ids.Ring.cell"))
-DIGITS: Final = (
+#: The code that runs on ids is that of the ring.
+RING: Final = Evaluated(("wendy.ids.Ring",))
+
+#: What is about distances; Z3 does better there if it is not told that there are only words.
+DISTANCES: Final = (
     Proof(
         ("WZ-04", "W-01", "W-02", "WD-02"),
         distance_is_the_shorter_way,
-        Evaluated(("wendy.ids.Ring.distance", "wendy.ids.Ring.clockwise")),
+        RING,
         Twin("the original's distance (WD-02)", {"distance": distance_of_the_original}),
     ),
     Proof(
         ("WZ-04", "WD-02"),
         original_is_right_if_the_low_halves_differ,
-        Evaluated(("wendy.ids.Ring.distance",)),
+        RING,
         Twin("the lower halves may be equal", {"premise": False}),
     ),
+    Proof(("WZ-18", "W-15"), ids_with_a_prefix_are_near, RING, Twin("16 times as near", {"digits": REAL.digits - 1})),
+)
+PREFIXES: Final = (
     Proof(
         ("WZ-13", "W-14", "W-15", "WD-01"),
         digits_agree_as_far_as_the_prefix,
-        Evaluated(("wendy.ids.Ring.prefix", "wendy.ids.Ring.digit")),
+        RING,
         Twin("the original's prefix (WD-01)", {"prefix": prefix_of_the_original}),
     ),
-    Proof(
-        ("WZ-13", "W-40", "WA-13"),
-        the_cell_of_a_key_lengthens_the_prefix,
-        _CELL,
-        Twin("any cell of the row", {"same_column": False}),
-    ),
-    Proof(("WZ-14", "W-41", "W-42", "WA-12"), later_rows_keep_the_prefix, _PREFIX, Twin("rows above, too", {"later": False})),
-    Proof(("WZ-15", "W-13", "W-16", "WA-15"), the_own_column_is_empty, _CELL, Twin("the own digit after it", {"digit": 1})),
-    Proof(("WZ-16", "W-15"), ids_between_share_the_prefix, _PREFIX, Twin("the last may be anywhere", {"ordered": False})),
-    Proof(("WZ-17", "W-15"), the_two_shortest_prefixes_are_equal, _PREFIX, Twin("the two longest", {"longest": True})),
-    Proof(
-        ("WZ-18", "W-15"),
-        ids_with_a_prefix_are_near,
-        Evaluated(("wendy.ids.Ring.prefix", "wendy.ids.Ring.distance")),
-        Twin("16 times as near", {"digits": REAL.digits - 1}),
-    ),
+    Proof(("WZ-13", "W-40", "WA-13"), the_cell_of_a_key_lengthens_the_prefix, RING, Twin("any column", {"same_column": False})),
+    Proof(("WZ-14", "W-41", "W-42", "WA-12"), later_rows_keep_the_prefix, RING, Twin("rows above, too", {"later": False})),
+    Proof(("WZ-15", "W-13", "W-16", "WA-15"), the_own_column_is_empty, RING, Twin("the digit after it", {"digit": 1})),
+    Proof(("WZ-16", "W-15"), ids_between_share_the_prefix, RING, Twin("the last may be anywhere", {"ordered": False})),
+    Proof(("WZ-17", "W-15"), the_two_shortest_prefixes_are_equal, RING, Twin("the two longest", {"longest": True})),
     Proof(
         ("WZ-19", "W-19", "W-20", "WA-27"),
         others_know_who_fits,
-        _CELL,
+        RING,
         Twin("nodes of any row", {"premise": False}),
         of="in-the-row",
     ),
     Proof(
         ("WZ-20", "W-21", "WA-27"),
         others_know_who_fits,
-        _CELL,
+        RING,
         Twin("nodes of any row", {"premise": False}),
         {"later": True},
         of="in-a-later-row",
     ),
 )
+DIGITS: Final = (*DISTANCES, *(replace(proof, logic=WORDS) for proof in PREFIXES))

@@ -11,7 +11,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
 from peerproof.conformance.proofs.rebinding import rebound
-from peerproof.conformance.proofs.wendy_terms import ADDRESS, AnyTable, any_leaves, any_place, any_word, node_at
+from peerproof.conformance.proofs.wendy_terms import ADDRESS, WORDS, AnyTable, any_leaves, any_place, any_word, node_at
 from peerproof.spec.wendy import Config, Node, State, routing
 from peerproof.spec.wendy.ids import REAL, Ring
 from peerproof.spec.wendy.routing import next_hop
@@ -20,23 +20,26 @@ from peerproof.spec.wendy.routing import next_hop
 Ends = Callable[[State], tuple[Node, ...]]
 
 
-def hops_come_closer_but_to_the_cell(path: Path, *, cell_too: bool = False, places: int = 2, ends: Ends | None = None) -> None:
+def hops_come_closer_but_to_the_cell(
+    path: Path, *, places: int, table: bool, cell_too: bool = False, ends: Ends | None = None
+) -> None:
     """
     By the leaf set a message goes to the closest leaf, and every hop but that to the cell of its key brings it closer.
 
-    For a node with any leaf set and any routing table, on a ring of any size. It arrives only if no leaf is closer.
+    For a node with any leaf set and any routing table or none, on a ring of any size. It arrives only if no leaf is closer.
     """
     code = rebound(routing, leaf_ends=ends) if ends else routing
     state = any_leaves(path, places)
     ring, own = state.config.ring, state.id
     key = any_place(path, ring, "key")
     vars(ring)["cell"] = lambda *_: (path.integer("row of the key"), 0)  # which cell that is does not matter here
-    table = AnyTable(path, (path.integer("row"), 1), lambda name, _: node_at(any_place(path, ring, name)))
-    state = replace(state, routing_table=cast("Any", table))
+    cells = AnyTable(path, (path.integer("row"), 1), lambda name, _: node_at(any_place(path, ring, name)))
+    if table:
+        state = replace(state, routing_table=cast("Any", cells))
 
     found = code.next_hop(state, key)
     leaves = [node for side in state.leaf_set for node in side]
-    if found is not None and (cell_too or found is not table.asked):
+    if found is not None and (cell_too or found is not cells.asked):
         path.claim("closer", ring.rank(found.id, key) < ring.rank(own, key))
     if found is None or any(found is leaf for leaf in leaves):
         at = own if found is None else found.id
@@ -56,7 +59,7 @@ def hops_by_the_table_keep_the_prefix(path: Path, *, cells: bool = True) -> None
     """
     own, key, row, column = any_word(path, "own"), any_word(path, "key"), any_word(path, "row", 8), any_word(path, "column", 8)
     ring = Ring()
-    vars(ring)["rank"] = lambda *_: path.integer(path.fresh("rank"))  # who is closer does not matter here
+    vars(ring)["rank"] = lambda *_: any_word(path, path.fresh("rank"))  # who is closer does not matter here
 
     def found(name: str, cell: tuple[Any, Any]) -> Node:
         place = any_word(path, name)
@@ -81,6 +84,7 @@ ROUTING: Final = (
         hops_come_closer_but_to_the_cell,
         Evaluated(("wendy.routing.next_hop", "wendy.routing.leaf_span", "wendy.routing.leaf_ends", "wendy.routing.closest")),
         Twin("outside of the leaf set the nearest leaves are looked at", {"ends": nearest_leaves}),
+        {"places": 2, "table": False},
         of="by-leaves",
     ),
     Proof(
@@ -88,12 +92,13 @@ ROUTING: Final = (
         hops_come_closer_but_to_the_cell,
         Evaluated(("wendy.routing.next_hop",)),
         Twin("also that to the cell of the key (WX-06)", {"cell_too": True}),
-        {"places": 1},
+        {"places": 1, "table": True},
     ),
     Proof(
         ("WZ-24", "W-40", "W-41", "W-42", "WA-12", "WA-13", "WI-04"),
         hops_by_the_table_keep_the_prefix,
         Evaluated(("wendy.routing.next_hop",)),
         Twin("nodes may stand in the cells of others", {"cells": False}),
+        logic=WORDS,
     ),
 )

@@ -25,6 +25,9 @@ BITS: Final = 8 * ID_BYTES
 #: Bits of a word: an id, twice a distance, and one less than nothing all fit.
 WIDTH: Final = BITS + 8
 
+#: What Z3 calls statements about words alone.
+WORDS: Final = "QF_BV"
+
 ADDRESS: Final = NodeId("n:1")
 
 
