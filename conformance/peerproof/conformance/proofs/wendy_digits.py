@@ -120,8 +120,13 @@ def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) ->
 
 
 def ids_with_a_prefix_are_near(path: Path, *, digits: int = REAL.digits) -> None:
-    """Ids with a prefix of r digits are less than 16^(32-r) apart."""
+    """
+    Ids with a prefix of r digits are less than 16^(32-r) apart.
+
+    Which of them is called a does not matter, neither to the distance [WZ-02] nor to the digits that they share.
+    """
     a, b = (any_word(path, name) for name in "ab")
+    path.assume(a <= b)
 
     path.claim("near", REAL.distance(a, b) < 1 << DIGIT_BITS * (digits - common(a, b)))
 
