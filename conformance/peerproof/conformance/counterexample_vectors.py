@@ -21,14 +21,14 @@ from typing import Any, Final, NamedTuple, cast
 from peerproof.conformance.clauses import load
 from peerproof.conformance.counterexamples import is_asked, replayed, stored, system_of
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.local_steps import configured, open_picks
 from peerproof.conformance.message_graph import happened
+from peerproof.conformance.plain_steps import configured, open_picks
 from peerproof.conformance.vector_text import document
-from peerproof.spec.core import Asked, Expired, Received, Send, SetTimer, Specification, Step, outcomes
+from peerproof.spec.core import Asked, Expired, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.explore import Edge
 from peerproof.spec.monitor import Graph, Monitored
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import NOW, RESTART, System
+from peerproof.spec.world import NOW, RESTART, Connected, System
 from peerproof.spec.world import Model as Bounded
 from peerproof.tla.manifest import Model
 
@@ -147,10 +147,13 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
     for edge in path:
         taken = happened(system, world, edge)
         assert taken is not None, "the path is one of this system"
-        if taken.place == place:
+        if place in (taken.place, taken.told):
             before, after = system.states[world[place]], system.states[edge.target[place]]
-            sent = frozenset(system.messages[number] for number in taken.sent)
-            event = _event(system, before, edge.label, taken.message, after, sent)
+            sent = frozenset(message for number in taken.sent if (message := system.messages[number]).sender == before.self_id)
+            if place == taken.told and taken.message is not None:
+                event = _told(system, before, taken.message, arrived=taken.place is not None)
+            else:
+                event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
                 yield _Event(event, seen(after), sent)
         world = edge.target
@@ -173,6 +176,12 @@ def _arrivals(model: Bounded, whole: Any, messages: Iterable[InFlight]) -> Itera
         sent = _sent(whole, taken)
         whole = taken.state
         yield _Event(event, model.seen(whole), sent)
+
+
+def _told(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
+    """What it is for the program of a node that is told what became of its message; None if nothing."""
+    sent, connected = system.messages[message], cast("Connected", system.model)
+    return connected.noticed(before, Sent(NOW, sent.to, sent.message, connected.took(sent) if arrived else None))
 
 
 def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:
@@ -264,6 +273,9 @@ def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
         case Received(_, sender, message):
             send = {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}
             return {"at": now, "send": send}
+        case Sent(_, to, message, took):
+            outcome = {"failed": True} if took is None else {"took": took}
+            return {"at": now, "sent": {"node": _UNDER_TEST, "to": to, "bytes": spec.MESSAGE.encode(message).hex()} | outcome}
         case Asked(_, command):
             args = dict(spec.COMMAND.plain(command))
             return {"at": now, "call": {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}}

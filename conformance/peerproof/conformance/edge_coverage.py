@@ -6,10 +6,10 @@ expects exactly what the specification does there. A path counts as far as each 
 state on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
 local steps that are attributed to edges must give the same edges, world by world.
 
-What is counted. An edge in which a node moves contains one local step; the vectors of that step exercise the edge, since what the
-node can do there depends on nothing else. A loss moves no node, and no program notices a crash: there is nothing that an
-implementation could do about it, but a path may have it on its way. An edge is *walked* if a path takes it, in its place in
-the graph.
+What is counted. An edge in which a node moves contains one local step, over connections perhaps one more, of who is told; the
+vectors of these steps exercise the edge, since what the nodes can do there depends on nothing else. A loss moves no node, and no
+program notices a crash: there is nothing that an implementation could do about it, but a path may have it on its way. An edge is
+*walked* if a path takes it, in its place in the graph.
 """
 
 from __future__ import annotations
@@ -20,21 +20,13 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from peerproof.conformance.local_steps import (
-    Event,
-    LocalSteps,
-    Token,
-    Unnoticed,
-    World,
-    canonical,
-    first_drawn,
-    local_steps,
-)
-from peerproof.conformance.model_table import LAYER, NODE, Expanded, Row, Table
+from peerproof.conformance.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
+from peerproof.conformance.model_table import LAYER, NODE, Expanded, Row, Table, tokens_of
+from peerproof.conformance.plain_steps import Event, canonical, first_drawn
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import Asked
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.world import NOW, RECEIVE, RECEIVE_AGAIN, System
+from peerproof.spec.world import FAIL, NOW, RECEIVE, RECEIVE_AGAIN, System
 from peerproof.tla.manifest import configurations
 
 #: What a local step is, told by its content: node, state, event and draws.
@@ -60,8 +52,8 @@ class EdgeCoverage:
     steps: int = 0  #: local steps
     loaded: int = 0  #: local steps that a vector loads and takes
     on_paths: int = 0  #: local steps that a path takes
-    edges_loaded: int = 0  #: edges whose step is loaded
-    edges_on_paths: int = 0  #: edges whose step a path takes
+    edges_loaded: int = 0  #: edges whose steps are loaded
+    edges_on_paths: int = 0  #: edges whose steps paths take
     walked: int = 0  #: edges that a path takes in their place
     wrong: list[str] = field(default_factory=list)  #: vectors that are not of the graph
 
@@ -143,11 +135,12 @@ class _Walk:
                     loaded |= self.loaded(vector.body)
             except NotOfTheGraph as wrong:
                 found.wrong.append(f"{vector.id}: {wrong}")
-        steps = Counter(token >> 1 for leaving in self.leaving.values() for token, _ in leaving if token >= 0)
-        found.worlds, found.edges = len(self.leaving), sum(map(len, self.leaving.values()))
-        found.steps, found.moving = len(steps), steps.total()
-        found.loaded, found.edges_loaded = len(loaded & steps.keys()), sum(steps[step] for step in loaded)
-        found.on_paths, found.edges_on_paths = len(on_paths), sum(steps[step] for step in on_paths)
+        edges = [{token >> 1 for token in tokens if token >= 0} for leaving in self.leaving.values() for tokens, _ in leaving]
+        moving, steps = [steps for steps in edges if steps], set[int]().union(*edges)
+        found.worlds, found.edges = len(self.leaving), len(edges)
+        found.steps, found.moving = len(steps), len(moving)
+        found.loaded, found.edges_loaded = len(loaded & steps), sum(steps <= loaded for steps in moving)
+        found.on_paths, found.edges_on_paths = len(on_paths), sum(steps <= on_paths for steps in moving)
         found.walked = len(set(self.walked(vectors)))
         return found
 
@@ -206,20 +199,24 @@ class _Walk:
             steps = [self._row(table, row) for row in table.steps]
             for path in table.paths:
                 yield from self._along(
-                    self._unmoved(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1) for token in path
+                    tuple(
+                        self._unmoved(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1)
+                        for token in tokens_of(entry)
+                    )
+                    for entry in path
                 )
 
-    def _along(self, path: Iterable[Token | None]) -> Iterator[tuple[World, int]]:
+    def _along(self, path: Iterable[tuple[Token | None, ...]]) -> Iterator[tuple[World, int]]:
         world, knots = self.local.initial(), [-1 - place for place in range(len(self.local.places))]
-        for token in path:
+        for tokens in path:
             leaving = self.leaving[world]
-            at = next((at for at, (taken, _) in enumerate(leaving) if taken == token), None)
-            if at is None or token is None:
+            at = next((at for at, (taken, _) in enumerate(leaving) if taken == tokens), None)
+            if at is None:
                 self.found.wrong.append(f"a path of {self.found.configuration} takes an edge that is not there")
                 return
-            if token >= 0:
-                place = self.local.place_of[self.local.steps[token >> 1].state]
-                knot = self.tree.get((knots[place], token >> 1))
+            for step in (token >> 1 for token in leaving[at][0] if token >= 0):
+                place = self.local.place_of[self.local.steps[step].state]
+                knot = self.tree.get((knots[place], step))
                 if knot is None:
                     return
                 knots[place] = knot
@@ -232,14 +229,15 @@ class _Walk:
         if number < len(messages):
             return _negative(messages[number])
         label, about = table.unnoticed[number - len(messages)]
-        here = self.local.places.index(table.nodes[about]["addr"]) if label not in (RECEIVE, RECEIVE_AGAIN) else messages[about]
+        of_message = label in (RECEIVE, RECEIVE_AGAIN, FAIL)
+        here = messages[about] if of_message else self.local.places.index(table.nodes[about]["addr"])
         return None if here is None else self.local.unnoticed_token(Unnoticed(label, here))
 
     def _row(self, table: Table, row: Row) -> int | None:
         place, state = table.states[row.state]
         kind, *what = table.events[row.event]
         picks = canonical([{"site": site, "pick": pick} for site, pick in row.picks])
-        event = Event(kind, what if kind == "send" else what[0])
+        event = Event(kind, what if kind in ("send", "sent") else what[0])
         return self.numbers.get((table.nodes[place]["addr"], canonical(state), event.text, picks))
 
     def _message(self, sender: Any, to: Any, digits: str) -> int | None:
@@ -304,18 +302,18 @@ class _Clock:
             self.due[event] = None if after is None else at + after
 
 
-def _edges(local: LocalSteps) -> dict[World, list[tuple[Token, World]]]:
+def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
     """Every world with the edges that leave it. Raises AssertionError if they are not those of the system."""
     system = System(local.model)
     numbers = _Numbers(local, system)
-    edges: dict[World, list[tuple[Token, World]]] = {}
+    edges: dict[World, list[tuple[Tokens, World]]] = {}
     waiting = [(local.initial(), system.initial())]
     while waiting:
         world, theirs = waiting.pop()
         if world in edges:
             continue
         moves = list(local.moves(world))
-        edges[world] = [(move.token, move.target) for move in moves]
+        edges[world] = [(move.tokens, move.target) for move in moves]
         others = Counter(system.moves(theirs))
         mine = [(move.label, numbers.of_system(move.target)) for move in moves]
         assert Counter(mine) == others, "local steps make the edges of the system"
@@ -358,6 +356,8 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
     match fed[0]:
         case {"send": {"from": sender, "bytes": digits}}:
             return Event("send", [body["nodes"][sender]["addr"], digits])
+        case {"sent": {"to": to, "bytes": digits, **outcome}}:
+            return Event("sent", [body["nodes"][to]["addr"], digits, outcome.get("took")])
         case {"call": {"op": op, "args": args}}:
             return Event("call", {"type": op, **args})
         case {"advance": _}:

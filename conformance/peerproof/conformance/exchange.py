@@ -137,7 +137,11 @@ class _Script:
         meant = [message for message in stage.open_ended if message.sender == sent["node"]]
         if "to" in sent:
             to, kind = stage.address(sent["to"]), sent.get("type")
-            meant = [message for message in meant if message.to == to and kind in (None, stage.kind(message))][:1]
+            meant = [message for message in meant if message.to == to and kind in (None, stage.kind(message))]
+            if "bytes" in sent:  # a node that was loaded may have sent it before
+                before = Message(stage.now, sent["node"], to, sent["bytes"])
+                meant = [message for message in meant if message.bytes == before.bytes] or [before]
+            meant = meant[:1]
         if not meant:
             raise Miss("messages", Difference(f"{self.where}.sent", sent, None))
         for message in meant:

@@ -16,11 +16,12 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses import Clauses, load
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.local_steps import Event, LocalSteps, Progress, configured, first_drawn, local_steps
-from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, divided, table_of, timed
+from peerproof.conformance.local_steps import LocalSteps, Progress, local_steps
+from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, Tokens, divided, table_of, timed, tokens_of
 from peerproof.conformance.model_vectors import kind_of
-from peerproof.conformance.path_cover import covering, state_graph
-from peerproof.spec.core import Asked, Expired, Instant, Received, Send
+from peerproof.conformance.path_cover import StateGraph, covering, state_graph
+from peerproof.conformance.plain_steps import Event, configured, first_drawn
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import InFlight
 from peerproof.spec.world import NOW, Model
@@ -84,20 +85,20 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "nodes": [_node(local, place) for place in range(len(local.places))],
         "parts": parts,
         "states": [[place, numbers] for place, numbers in zip(local.place_of, divided_states, strict=True)],
-        "events": [[event.kind, *(event.plain if event.kind == "send" else [event.plain])] for event in local.events],
+        "events": [[event.kind, *(event.plain if event.kind in ("send", "sent") else [event.plain])] for event in local.events],
         "messages": list(zip(local.senders, local.receivers, local.datagrams, strict=True)),
         "unnoticed": local.unnoticed,
         "notices": local.notices,
         "steps": local.steps,
         "refusals": refused,
-        "paths": list(covering(graph, every_edge=whole)),
+        "paths": list(_paths(graph, every_edge=whole)),
         "walks": [],
     }
     table = table_of(json.loads(json.dumps(plain)))
     plain["clauses"] = _clauses(table)
     plain["walks"] = list(_walks(local, table, whole=whole))
     if not whole:
-        plain["every_edge"] = fingerprint(covering(graph, every_edge=True))
+        plain["every_edge"] = fingerprint(_paths(graph, every_edge=True))
     return plain
 
 
@@ -114,12 +115,18 @@ def _node(local: LocalSteps, place: int) -> dict[str, Any]:
     return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
 
 
-def fingerprint(paths: Iterable[list[int]]) -> dict[str, Any]:
+def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
+    """Paths as a table has them."""
+    for path in covering(graph, every_edge=every_edge):
+        yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
+
+
+def fingerprint(paths: Iterable[list[Tokens]]) -> dict[str, Any]:
     """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
     count, edges, hashed = 0, 0, sha256()
     for path in paths:
         count, edges = count + 1, edges + len(path)
-        hashed.update(f"{' '.join(map(str, path))}\n".encode())
+        hashed.update(f"{' '.join('+'.join(map(str, tokens_of(tokens))) for tokens in path)}\n".encode())
     return {"paths": count, "edges": edges, "sha256": hashed.hexdigest()}
 
 
@@ -217,6 +224,8 @@ def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, 
             return after, [], effects
         case "send":
             event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))
+        case "sent":
+            event = Sent(now, NodeId(plain[0]), spec.MESSAGE.decode(bytes.fromhex(plain[1])), plain[2])
         case "call":
             event = Asked(now, spec.COMMAND.value(plain))
         case _:

@@ -3,7 +3,8 @@ A configuration of a model as the steps of single nodes, and its state graph as 
 
 What an implementation can be asked is what one node does: in a state, about an event, with these draws. Two edges of the state
 graph that differ only in what the other nodes know or what else is under way are the same *local step*. A state graph of
-hundreds of thousands of edges has some hundreds of them.
+hundreds of thousands of edges has some hundreds of them. Over connections, an edge in which a message arrives has two: the
+receiver's, and that of the sender, who is told.
 
 A state of the model may hold more than the program of the node has (`Model.seen`): that the node is down, or what its
 application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
@@ -16,50 +17,30 @@ what is made from them is the same in every process and by every explorer.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Notify,
-    Pick,
-    Received,
-    Send,
-    SetTimer,
-    Specification,
-    Step,
-    outcomes,
-)
+from peerproof.conformance.plain_steps import Event, canonical, open_picks, plain_event
+from peerproof.spec.core import CancelTimer, Expired, Notify, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.explore import explore
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, with_messages
+from peerproof.spec.world import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Connected, Model, with_messages
 
 World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
 
-#: What stands for an edge in a path: twice the number of its step, one more if the message stays under way. Where there is no
-#: step, counted from -1 downwards: the number of the message that is lost, and after those of all messages what is unnoticed.
+#: What stands for a step in a path: twice its number, one more if the message stays under way. Where there is no step, counted
+#: from -1 downwards: the number of the message that is lost, and after those of all messages what is unnoticed.
 Token: TypeAlias = int
+
+#: What stands for an edge: one, or over connections that of the receiver and that of the sender.
+Tokens: TypeAlias = tuple[Token, ...]
 
 #: Called now and then with worlds seen, worlds waiting and depth.
 Progress: TypeAlias = Callable[[int, int, int], None]
-
-
-class Event(NamedTuple):
-    """What happens to a node: `send` with sender and bytes, `call` with a command, `timer` with a timer, `restart`."""
-
-    kind: str
-    plain: Any
-
-    @property
-    def text(self) -> str:
-        """The same as text: equal for equal events."""
-        return canonical([self.kind, self.plain])
 
 
 class LocalStep(NamedTuple):
@@ -75,7 +56,7 @@ class LocalStep(NamedTuple):
 
 
 class Unnoticed(NamedTuple):
-    """What happens and no program notices: a label with the number of a node, or of the message that it gets."""
+    """What happens and no program notices: a label with the number of a node, or of the message that is about."""
 
     label: str
     number: int
@@ -86,7 +67,7 @@ class Move(NamedTuple):
 
     label: str
     target: World
-    token: Token
+    tokens: Tokens
 
 
 class _Branch(NamedTuple):
@@ -94,11 +75,6 @@ class _Branch(NamedTuple):
 
     after: int
     what: int | Unnoticed
-
-
-def canonical(plain: Any) -> str:
-    """Plain data as text, equal for equal data."""
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 @dataclass
@@ -131,6 +107,10 @@ class LocalSteps:
         self._draws: dict[tuple[int, int], dict[Any, int]] = {}
         self._local: dict[int, tuple[tuple[str, _Branch], ...]] = {}
         self._received: dict[tuple[int, int], tuple[_Branch, ...]] = {}
+        self._settled: dict[tuple[int, int, bool], tuple[_Branch, ...]] = {}
+        connected = cast("Connected", self.model) if self.model.faults.connections else None
+        self._took = connected.took if connected else None
+        self._there = [connected is not None and connected.is_there(state) for state in self.wholes]
         self._restarted: dict[int, _Branch] = {}
         self.fresh = tuple(self._whole_numbers[state] for _, state in self.model.nodes)
         self.beginnings = tuple(self._state_numbers[state] for state in self.first)
@@ -146,21 +126,40 @@ class LocalSteps:
         for place in range(count):
             for label, branch in self.local(nodes[place]):
                 if len(sent := with_messages(net, self.sent(branch))) <= faults.in_flight:
-                    yield Move(label, (*_put(nodes, place, branch.after), restarts, *sent), self.token(branch))
+                    yield Move(label, (*_put(nodes, place, branch.after), restarts, *sent), (self.token(branch),))
             if restarts and self.places[place] in faults.restarting:
                 branch = self.restarted(nodes[place])
-                yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), self.token(branch))
+                yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), (self.token(branch),))
         for index, message in enumerate(net):
             rest = net[:index] + net[index + 1 :]
+            if faults.connections:
+                for label, after, sends, tokens in self._exchanges(nodes, message):
+                    if len(sent := with_messages(rest, sends)) <= faults.in_flight:
+                        yield Move(label, (*after, restarts, *sent), tokens)
+                continue
             place = self.receivers[message]
             for branch in self.received(nodes[place], message):
                 after, sends = (*_put(nodes, place, branch.after), restarts), self.sent(branch)
                 if len(taken := with_messages(rest, sends)) <= faults.in_flight:
-                    yield Move(RECEIVE, after + taken, self.token(branch))
+                    yield Move(RECEIVE, after + taken, (self.token(branch),))
                 if faults.duplication and len(kept := with_messages(net, sends)) <= faults.in_flight:
-                    yield Move(RECEIVE_AGAIN, after + kept, self.token(branch, again=True))
+                    yield Move(RECEIVE_AGAIN, after + kept, (self.token(branch, again=True),))
             if faults.loss:
-                yield Move(LOSE, (*nodes, restarts, *rest), -1 - message)
+                yield Move(LOSE, (*nodes, restarts, *rest), (-1 - message,))
+
+    def _exchanges(self, nodes: World, message: int) -> Iterator[tuple[str, World, tuple[int, ...], Tokens]]:
+        """How a message over a connection can end: the label, the nodes then, what they have sent, and the tokens."""
+        sender, to = self.senders[message], self.receivers[message]
+        arrives = self._there[nodes[to]]
+        settled = self.settled(nodes[sender], message, arrived=arrives)
+        if not arrives:
+            for told in settled:
+                yield FAIL, _put(nodes, sender, told.after), self.sent(told), (self.token(told),)
+            return
+        for taken in self.received(nodes[to], message):
+            for told in settled:
+                after = _put(_put(nodes, to, taken.after), sender, told.after)
+                yield RECEIVE, after, (*self.sent(taken), *self.sent(told)), (self.token(taken), self.token(told))
 
     def sent(self, branch: _Branch) -> tuple[int, ...]:
         """The messages that are sent in a branch."""
@@ -199,6 +198,15 @@ class LocalSteps:
             self._received[whole, message] = self._branches(whole, event, Unnoticed(RECEIVE, message))
         return self._received[whole, message]
 
+    def settled(self, whole: int, message: int, *, arrived: bool) -> tuple[_Branch, ...]:
+        """What it makes of the sender of a message, in this state, to learn whether it has arrived."""
+        if (whole, message, arrived) not in self._settled:
+            sent = self.messages[message]
+            took = self._took(sent) if self._took and arrived else None
+            event, label = Sent(NOW, sent.to, sent.message, took), RECEIVE if arrived else FAIL
+            self._settled[whole, message, arrived] = self._branches(whole, event, Unnoticed(label, message))
+        return self._settled[whole, message, arrived]
+
     def restarted(self, whole: int) -> _Branch:
         """What a restart makes of a node in this state."""
         if whole not in self._restarted:
@@ -236,26 +244,15 @@ class LocalSteps:
             self.events.append(event)
         return number
 
-    def plain_event(self, event: Any) -> Event:
-        """An event of the specification as plain data."""
-        match event:
-            case Received(_, sender, message):
-                return Event("send", [sender, self.spec.MESSAGE.encode(message).hex()])
-            case Asked(_, command):
-                return Event("call", self.spec.COMMAND.plain(command))
-            case Expired(_, timer):
-                return Event("timer", self.spec.TIMER.plain(timer))
-        raise TypeError(f"{event!r} is no event")
-
     def timers(self, effects: Iterable[Any]) -> tuple[tuple[int, int | None], ...]:
         """The timers that effects start and stop."""
         found: list[tuple[int, int | None]] = []
         for effect in effects:
             match effect:
                 case SetTimer(timer, after):
-                    found.append((self.event(self.plain_event(Expired(NOW, timer))), int(after)))
+                    found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), int(after)))
                 case CancelTimer(timer):
-                    found.append((self.event(self.plain_event(Expired(NOW, timer))), None))
+                    found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), None))
         return tuple(found)
 
     def told(self, effects: Iterable[Any]) -> tuple[int, ...]:
@@ -285,7 +282,7 @@ class LocalSteps:
 
     def _steps(self, state: int, event: Any, count: int) -> dict[Any, int]:
         """What the specification makes of an event: picks -> step; so many as the model has of it. Raises CutShort."""
-        before, number = self.states[state], self.event(self.plain_event(event))
+        before, number = self.states[state], self.event(plain_event(self.spec, event))
         if (state, number) not in self._draws:
             draws = self._draws[state, number] = {}
             step = partial(self.spec.step, before, event)
@@ -311,37 +308,6 @@ class LocalSteps:
 
 def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
     return (*nodes[:place], state, *nodes[place + 1 :])
-
-
-def open_picks(
-    step: Callable[[Pick], Step[Any, Any]], picks: Iterable[tuple[str, tuple[Any, ...]]]
-) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """The answers to questions with more than one option; the others are not asked of anybody outside."""
-    answers, asked = iter(picks), []
-
-    def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # the answers are known
-        site, answer = next(answers)
-        assert site == why, "the same step asks the same questions"
-        if len(among) > 1:
-            asked.append((why, answer))
-        return answer
-
-    step(pick)
-    return tuple(asked)
-
-
-def configured(spec: Specification, config: Any) -> dict[str, Any]:
-    """A configuration as vectors have it: only what is not the default."""
-    form = spec.CONFIG
-    shown: dict[str, Any] = form.plain(config)
-    needed = {name: getattr(config, name) for name in form.forms if name not in form.optional}
-    usual = form.plain(form.kind(**needed))
-    return {name: value for name, value in shown.items() if name in needed or value != usual[name]}
-
-
-def first_drawn(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
-    """A pick for where it does not matter what is drawn."""
-    return tuple(sorted(among)[:some])
 
 
 class CutShort(Exception):

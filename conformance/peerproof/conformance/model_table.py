@@ -30,6 +30,9 @@ KINDS: Final = ("step", "refusal", "path")
 Body: TypeAlias = dict[str, Any]
 
 
+Tokens: TypeAlias = int | list[int]
+
+
 class Row(NamedTuple):
     """A step of a node; states, events and messages by number."""
 
@@ -57,7 +60,7 @@ class Table:
     notices: list[Body]  #: what an application is told
     steps: list[Row]
     refusals: list[tuple[int, list[int]]]  #: state and events
-    paths: list[list[int]]  #: tokens, see `local_steps`
+    paths: list[list[Tokens]]  #: see `local_steps`; an edge of one token is that token
     walks: list[tuple[int, int, int]]  #: node under test, path, and how many of its steps
     unnoticed: list[tuple[str, int]] = field(default_factory=list)  #: what no program notices: label, and node or message
     graph: Mapping[str, int] = field(default_factory=dict)  #: worlds and edges
@@ -78,13 +81,18 @@ class Table:
 
     def projection(self, place: int, path: int) -> list[int]:
         """The steps of one node in a path."""
-        steps = (token >> 1 for token in self.paths[path] if token >= 0)
+        steps = (token >> 1 for tokens in self.paths[path] for token in tokens_of(tokens) if token >= 0)
         return [step for step in steps if self.states[self.steps[step].state][0] == place]
 
     def count(self, kind: str) -> int:
         """How many vectors of this kind there are."""
         rows: Mapping[str, Sequence[Any]] = {"step": self.steps, "refusal": self.refusals, "path": self.walks}
         return len(rows[kind])
+
+
+def tokens_of(tokens: Tokens) -> Sequence[int]:
+    """The tokens of an edge in a path: one, or over connections those of receiver and sender."""
+    return tokens if isinstance(tokens, list) else (tokens,)
 
 
 def table_of(plain: Mapping[str, Any]) -> Table:
@@ -194,12 +202,16 @@ def _name(place: int, other: int) -> str:
 def _model(table: Table, kind: str, number: int) -> Body:
     if kind != "path":
         return {"config": table.configuration}
-    tokens = table.paths[table.walks[number][1]]
-    return {"config": table.configuration, "path": [said(table, token) for token in tokens]}
+    edges = table.paths[table.walks[number][1]]
+    return {"config": table.configuration, "path": [said(table, edge) for edge in edges]}
 
 
-def said(table: Table, token: int) -> str:
-    """An edge in words, with the number of its step."""
+def said(table: Table, edge: Tokens) -> str:
+    """An edge in words, with the numbers of its steps."""
+    return " and ".join(_said(table, token) for token in tokens_of(edge))
+
+
+def _said(table: Table, token: int) -> str:
     if token < 0:
         message = -1 - token
         if message < len(table.messages):
@@ -269,9 +281,11 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
     match kind:
         case "send":
             sender, digits = what
-            place = table.states[row.state][0]
-            peer = next(_name(place, other) for other, one in enumerate(table.nodes) if one["addr"] == sender)
-            return [{"at": at, "send": {"from": peer, "to": NODE, "bytes": digits}} | picks]
+            return [{"at": at, "send": {"from": _called(table, row, sender), "to": NODE, "bytes": digits}} | picks]
+        case "sent":
+            to, digits, took = what
+            outcome = {"failed": True} if took is None else {"took": took}
+            return [{"at": at, "sent": {"node": NODE, "to": _called(table, row, to), "bytes": digits} | outcome} | picks]
         case "call":
             return [_call(table, row.event, at) | picks]
         case "timer":
@@ -280,6 +294,12 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
             changes = {"config": what[0]} if what[0] else {}
             return [{"at": at, "crash": NODE}, {"at": at, "restart": NODE} | changes]
     raise ValueError(f"there is no kind of event {kind!r}")
+
+
+def _called(table: Table, row: Row, addr: str) -> str:
+    """How a body calls the node at an address."""
+    place = table.states[row.state][0]
+    return next(_name(place, other) for other, one in enumerate(table.nodes) if one["addr"] == addr)
 
 
 def _call(table: Table, event: int, at: int) -> Body:

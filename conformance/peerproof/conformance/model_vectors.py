@@ -74,15 +74,19 @@ def events_of(table: Table, kind: str, number: int) -> list[int]:
 
 
 def kind_of(table: Table, event: int) -> str:
-    """What an event is about, as `Table.clauses` has it: the type of a message, a command or a timer, or `restart`."""
+    """
+    What an event is about, as `Table.clauses` has it: the type of a message, a command or a timer.
+
+    Or it is `restart`; or `sent`, whatever message was.
+    """
     kind, *what = table.events[event]
     if kind == "restart":
         return "restart"
-    if kind != "send":
+    if kind not in ("send", "sent"):
         name: str = what[0]["type"]
         return name
     message: str = read(table.protocol, what[1])["type"]
-    return message
+    return message if kind == "send" else "sent"
 
 
 def _needs(table: Table, kind: str, number: int) -> list[str]:
@@ -93,8 +97,8 @@ def _needs(table: Table, kind: str, number: int) -> list[str]:
         sort, *what = table.events[event]
         if sort == "call":
             found.add(f"api.{what[0]['type']}")
-        elif sort == "restart":
-            found.add("restart")
+        elif sort in ("restart", "sent"):
+            found.add(sort)
     if open_draws(table, kind, number):
         found.add("choices.oracle")
     return sorted(found)
@@ -144,6 +148,9 @@ def _what(table: Table, event: int) -> str:
     match kind:
         case "send":
             return f"gets {shortened(read(table.protocol, what[1]))} from {what[0]}"
+        case "sent":
+            outcome = "did not arrive" if what[2] is None else "has arrived"
+            return f"hears that {shortened(read(table.protocol, what[1]))} to {what[0]} {outcome}"
         case "call":
             return shortened(what[0])
         case "timer":

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from peerproof.conformance.local_steps import LocalSteps, Token
+from peerproof.conformance.local_steps import LocalSteps, Tokens
 
 LOOK_AHEAD: Final = 3
 LONGEST: Final = 50
@@ -25,7 +25,7 @@ Way: TypeAlias = list[tuple[int, int]]  #: worlds, and the positions of the edge
 class StateGraph:
     """Worlds by number, nearest first, and the edges that leave each: tokens and targets."""
 
-    edges: list[list[tuple[Token, int]]] = field(default_factory=list)
+    edges: list[list[tuple[Tokens, int]]] = field(default_factory=list)
     labels: list[tuple[str, ...]] = field(default_factory=list)
     parents: list[tuple[int, int] | None] = field(default_factory=list)  #: a shortest way: the world before, and which edge
 
@@ -49,89 +49,95 @@ def state_graph(local: LocalSteps) -> StateGraph:
     graph, numbers, worlds = StateGraph(parents=[None]), {first: 0}, deque([first])
     while worlds:
         world = worlds.popleft()
-        here, leaving, labels = len(graph.edges), list[tuple[Token, int]](), list[str]()
-        for label, target, token in local.moves(world):
+        here, leaving, labels = len(graph.edges), list[tuple[Tokens, int]](), list[str]()
+        for label, target, tokens in local.moves(world):
             number = numbers.setdefault(target, len(numbers))
             if number == len(graph.parents):
                 graph.parents.append((here, len(leaving)))
                 worlds.append(target)
-            leaving.append((token, number))
+            leaving.append((tokens, number))
             labels.append(label)
         graph.edges.append(leaving)
         graph.labels.append(tuple(labels))
     return graph
 
 
-def step_of(token: Token) -> int | None:
-    """The number of the local step in an edge; None where no node moves."""
-    return token >> 1 if token >= 0 else None
-
-
-def covering(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Token]]:
+def covering(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
     """Paths that take every edge of the graph, or only every local step; each no longer than `LONGEST`."""
     yield from _Cover(graph, _edge_goals(graph) if every_edge else _step_goals(graph)).paths()
 
 
-def _edge_goals(graph: StateGraph) -> list[list[int]]:
-    goals, count = [], 0
+#: What an edge is taken for, by number.
+Goals: TypeAlias = tuple[int, ...]
+
+
+def _edge_goals(graph: StateGraph) -> list[list[Goals]]:
+    goals, count = list[list[Goals]](), 0
     for leaving in graph.edges:
-        goals.append(list(range(count, count + len(leaving))))
+        goals.append([(number,) for number in range(count, count + len(leaving))])
         count += len(leaving)
     return goals
 
 
-def _step_goals(graph: StateGraph) -> list[list[int]]:
-    return [[-1 if token < 0 else token >> 1 for token, _ in leaving] for leaving in graph.edges]
+def _step_goals(graph: StateGraph) -> list[list[Goals]]:
+    return [[tuple(token >> 1 for token in tokens if token >= 0) for tokens, _ in leaving] for leaving in graph.edges]
 
 
 class _Cover:
-    """What is left to take: each edge has a goal, or none (-1)."""
+    """What is left to take."""
 
-    def __init__(self, graph: StateGraph, goals: Sequence[Sequence[int]]) -> None:
+    def __init__(self, graph: StateGraph, goals: Sequence[Sequence[Goals]]) -> None:
         self.graph = graph
         self.goals = goals
-        self.left = bytearray(1 + max((goal for of_world in goals for goal in of_world), default=-1))
-        for of_world in goals:
-            for goal in of_world:
-                if goal >= 0:
-                    self.left[goal] = 1
+        all_goals = [goal for of_world in goals for of_edge in of_world for goal in of_edge]
+        self.left = bytearray(1 + max(all_goals, default=-1))
+        for goal in all_goals:
+            self.left[goal] = 1
 
-    def paths(self) -> Iterator[list[Token]]:
+    def paths(self) -> Iterator[list[Tokens]]:
         for world in range(len(self.goals)):
             while self.open(world) is not None:
                 yield self.path(world)
 
     def open(self, world: int) -> int | None:
         """The position of an edge that leaves this world and is still to be taken."""
+        return next(self.all_open(world), None)
+
+    def all_open(self, world: int) -> Iterator[int]:
+        """The positions of all of them."""
         left = self.left
-        return next((at for at, goal in enumerate(self.goals[world]) if goal >= 0 and left[goal]), None)
+        for at, goals in enumerate(self.goals[world]):
+            for goal in goals:
+                if left[goal]:
+                    yield at
+                    break
 
-    def path(self, start: int) -> list[Token]:
+    def path(self, start: int) -> list[Tokens]:
         """A path by way of this world, as long as there is something to take."""
-        tokens: list[Token] = []
-        world = self.take(self.graph.way(start), tokens, 0)
-        assert len(tokens) < LONGEST, "a world further away needs longer paths"
-        while len(tokens) < LONGEST and (ahead := self.ahead(world)):
-            if len(tokens) + len(ahead) > LONGEST:
+        path: list[Tokens] = []
+        world = self.take(self.graph.way(start), path, 0)
+        assert len(path) < LONGEST, "a world further away needs longer paths"
+        while len(path) < LONGEST and (ahead := self.ahead(world)):
+            if len(path) + len(ahead) > LONGEST:
                 break
-            world = self.take(ahead, tokens, world)
-        return tokens
+            world = self.take(ahead, path, world)
+        return path
 
-    def take(self, way: Way, tokens: list[Token], world: int) -> int:
+    def take(self, way: Way, path: list[Tokens], world: int) -> int:
         """Goes a way; gives where it leads."""
         for at, position in way:
             assert at == world, "a way hangs together"
-            if (goal := self.goals[world][position]) >= 0:
+            for goal in self.goals[world][position]:
                 self.left[goal] = 0
-            token, world = self.graph.edges[world][position]
-            tokens.append(token)
+            tokens, world = self.graph.edges[world][position]
+            path.append(tokens)
         return world
 
     def ahead(self, world: int) -> Way:
         """The nearest edge that is still to be taken, with the way there; of those here, one after which there is another."""
         if (here := self.open(world)) is not None:
-            for at, goal in enumerate(self.goals[world]):
-                if goal >= 0 and self.left[goal] and self.open(self.graph.edges[world][at][1]) is not None:
+            for at in self.all_open(world):
+                if self.open(self.graph.edges[world][at][1]) is not None:
                     return [(world, at)]
             return [(world, here)]
         ways: list[tuple[Way, int]] = [([], world)]

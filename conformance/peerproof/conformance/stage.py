@@ -113,7 +113,8 @@ class Stage:
 
     def settle(self, message: Message, took: int | None) -> Asking:
         """Its sender is told what became of a message: how many microseconds it took, or None if it did not arrive."""
-        self.open_ended.remove(message)
+        if message in self.open_ended:
+            self.open_ended.remove(message)
         actor = self.actors[message.sender]
         outcome = "did not arrive" if took is None else f"arrived after {took} µs"
         what = f"{self.kind(message)} to {self.named(message.to)} {outcome}"

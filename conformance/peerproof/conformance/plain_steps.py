@@ -1,0 +1,79 @@
+"""
+What happens to one node, how it is configured and what it draws, as plain data.
+
+Vectors, tables and the local steps that they are made of show these in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
+
+from peerproof.spec.core import Asked, Expired, Pick, Received, Sent, Specification, Step
+
+
+def canonical(plain: Any) -> str:
+    """Plain data as text, equal for equal data."""
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+class Event(NamedTuple):
+    """
+    What happens to a node: `send` with sender and bytes, `call` with a command, `timer` with a timer, `restart`.
+
+    Over connections also `sent` with receiver, bytes and microseconds, or None if the message did not arrive.
+    """
+
+    kind: str
+    plain: Any
+
+    @property
+    def text(self) -> str:
+        """The same as text: equal for equal events."""
+        return canonical([self.kind, self.plain])
+
+
+def plain_event(spec: Specification, event: Any) -> Event:
+    """An event of the specification as plain data."""
+    match event:
+        case Received(_, sender, message):
+            return Event("send", [sender, spec.MESSAGE.encode(message).hex()])
+        case Sent(_, to, message, took):
+            return Event("sent", [to, spec.MESSAGE.encode(message).hex(), took])
+        case Asked(_, command):
+            return Event("call", spec.COMMAND.plain(command))
+        case Expired(_, timer):
+            return Event("timer", spec.TIMER.plain(timer))
+    raise TypeError(f"{event!r} is no event")
+
+
+def open_picks(
+    step: Callable[[Pick], Step[Any, Any]], picks: Iterable[tuple[str, tuple[Any, ...]]]
+) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """The answers to questions with more than one option; the others are not asked of anybody outside."""
+    answers, asked = iter(picks), []
+
+    def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # the answers are known
+        site, answer = next(answers)
+        assert site == why, "the same step asks the same questions"
+        if len(among) > 1:
+            asked.append((why, answer))
+        return answer
+
+    step(pick)
+    return tuple(asked)
+
+
+def first_drawn(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
+    """A pick for where it does not matter what is drawn."""
+    return tuple(sorted(among)[:some])
+
+
+def configured(spec: Specification, config: Any) -> dict[str, Any]:
+    """A configuration as vectors have it: only what is not the default."""
+    form = spec.CONFIG
+    shown: dict[str, Any] = form.plain(config)
+    needed = {name: getattr(config, name) for name in form.forms if name not in form.optional}
+    usual = form.plain(form.kind(**needed))
+    return {name: value for name, value in shown.items() if name in needed or value != usual[name]}
