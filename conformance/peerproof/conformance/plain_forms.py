@@ -59,7 +59,7 @@ def receiver_misfits(protocol: str, receiver: Mapping[str, Any]) -> Iterator[Mis
 def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
     try:
         reader(plain)
-    except (MalformedMessage, ValueError) as error:
+    except (MalformedMessage, NotEnabled, ValueError) as error:
         yield Misfit(where, getattr(error, "detail", str(error)))
 
 
@@ -118,7 +118,7 @@ def _rejecting(spec: Any, vector: Mapping[str, Any]) -> Iterator[Misfit]:
 def _step(spec: Any, step: Mapping[str, Any]) -> Iterator[Misfit]:
     match step:
         case {"send": {"message": message}}:
-            yield from _fits(("send", "message"), spec.MESSAGE.value, message)
+            yield from _fits(("send", "message"), lambda plain: spec.MESSAGE.encode(spec.MESSAGE.value(plain)), message)
         case {"call": call}:
             yield from _fits(("call",), spec.COMMAND.value, {"type": call["op"], **call.get("args", {})})
         case {"observe": {"query": query}} if query not in spec.QUERIES:

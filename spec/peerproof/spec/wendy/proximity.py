@@ -96,8 +96,10 @@ def refreshed(state: State, address: NodeId, took: int) -> State:
             state = scored(state, state.known.get(node.id, node), took)
         elif state.scores.get(node.id) != took:
             state = replace(state, scores=state.scores.put({node.id: took}))
-            if any(member.id == node.id for member in state.neighborhood_set):
-                state = replace(state, neighborhood_set=in_neighborhood_set(state, node))
+            others = tuple([member for member in state.neighborhood_set if member.id != node.id])
+            if len(others) < len(state.neighborhood_set):
+                without = replace(state, neighborhood_set=others)
+                state = replace(state, neighborhood_set=in_neighborhood_set(without, node))  # [WA-22]
     return state
 
 
