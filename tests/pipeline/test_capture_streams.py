@@ -23,17 +23,23 @@ from peerproof.spec.scuttlebutt import MESSAGE, Delta, DigestEntry, DigestReques
 FLOW = bytes(12)
 
 
-def sized(data: bytearray) -> tuple[list[bytes], int]:
+class Sized:
     """Messages with a byte of length in front; 255 begins none."""
-    messages, at = [], 0
-    while at < len(data):
-        if data[at] == 255:
-            raise MalformedMessage("bad_length", at, "255 begins no message")
-        if at + 1 + data[at] > len(data):
-            break
-        messages.append(bytes(data[at + 1 : at + 1 + data[at]]))
-        at += 1 + data[at]
-    return messages, at
+
+    def read(self, unread: bytearray) -> tuple[list[bytes], int]:
+        """See `Framing`."""
+        messages, at = [], 0
+        while at < len(unread):
+            if unread[at] == 255:
+                raise MalformedMessage("bad_length", at, "255 begins no message")
+            if at + 1 + unread[at] > len(unread):
+                break
+            messages.append(bytes(unread[at + 1 : at + 1 + unread[at]]))
+            at += 1 + unread[at]
+        return messages, at
+
+    def tear(self) -> None:
+        """Behind a gap another message begins."""
 
 
 def frame(number: int = 1) -> Frame:
@@ -48,7 +54,7 @@ class Captured:
         self.refused: list[Refusal] = []
         self.messages: list[bytes] = []
         self.count = 0
-        self.streams = Streams(sized, self.refused.append)
+        self.streams = Streams(Sized, self.refused.append)
 
     def add(self, number: int, data: bytes = b"", *, syn: bool = False, ends: bool = False, flow: bytes = FLOW) -> None:
         """One segment."""
@@ -262,7 +268,7 @@ def test_other_ports_are_left_out_and_counted_if_ports_are_given() -> None:
 def test_messages_in_tcp_are_read_by_the_framing() -> None:
     """Each has the time and place of the packet that it ends in."""
     refused: list[Refusal] = []
-    traffic = Traffic(scuttlebutt, (), refused.append, sized)
+    traffic = Traffic(scuttlebutt, (), refused.append, Sized)
     stream = bytes([len(REQUEST)]) + REQUEST + b"\x01\x09" + bytes([len(EMPTY)]) + EMPTY
 
     found = seen(

@@ -25,6 +25,7 @@ class Seen(NamedTuple):
     peer: NodeId  #: to whom, or from whom
     message: Any
     size: int  #: bytes on the wire
+    at: int | None = None  #: microseconds, when the last of it was seen; None if messages are in the order of being sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +50,16 @@ class Monitor(Protocol):
 
     def see(self, seen: Seen) -> Iterable[Breach]:
         """The next message. Memory must stay bounded, however many there are."""
+        ...
+
+
+class Senders(Protocol):
+    """
+    Says who has sent a message, where that does not follow from its connection, which may come from any port.
+
+    A protocol brings one as `Senders()` in its module `senders`; without it, the connection says who.
+    """
+
+    def sender(self, message: Any, source: NodeId, target: NodeId) -> NodeId:
+        """Who has sent a message that came from `source` to `target`. Messages are asked about in their order."""
         ...

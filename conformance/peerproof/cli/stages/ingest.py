@@ -148,6 +148,7 @@ def _text(result: Ingested, reading: Reading) -> str:
     lines = [f"{counts['records']:,} {whats[0]} in = {events:,} {whats[1]} + {aside}"]
     if counts.get("segments"):
         lines[0] += f"; a TCP stream counts by its messages, in {counts['segments']:,} packets"
+        lines += [f"{counts['acknowledgements']:,} acknowledgements"] if "acknowledgements" in counts else []
     parts = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("left out: ")]
     if parts:
         lines.append(f"left out: {', '.join(parts)}")

@@ -51,7 +51,7 @@ def _happenings(line: Mapping[str, Any], *, diverges: bool) -> Iterator[Arrow | 
             yield Arrow(plain_text(line["peer"]), node, f"{number} {shortened(args)}")
         case "send":
             yield Arrow(node, plain_text(line["peer"]), f"{number} {shortened(args)}")
-        case "sent":
+        case "sent" if isinstance(args, dict):
             outcome = "not arrived" if args["took"] is None else f"arrived after {args['took']} us"
             yield Note(node, f"{number} {outcome}: {shortened(args['message'])} to {plain_text(line['peer'])}")
         case "start":

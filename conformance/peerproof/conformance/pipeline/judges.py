@@ -263,7 +263,7 @@ class MonitorJudge:
             if size is None:
                 size = len(self._specification.MESSAGE.encode(message))
             self.judged += 1
-            seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size)
+            seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size, int(rows.times[at]))
             if breaches := list(self._see(seen)):
                 return at + 1, [_breached(Ref(rows, at), breach) for breach in breaches]
         return end, []

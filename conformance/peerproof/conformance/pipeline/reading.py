@@ -19,6 +19,7 @@ from peerproof.conformance.pipeline.batches import Output, Unit
 from peerproof.conformance.pipeline.capture import NoCapture, frames
 from peerproof.conformance.pipeline.chunks import WINDOW, Chunker
 from peerproof.conformance.pipeline.collector import no_collector
+from peerproof.conformance.pipeline.connections import connections_of
 from peerproof.conformance.pipeline.events import Event
 from peerproof.conformance.pipeline.foreign_lines import UNNUMBERED, ForeignLines
 from peerproof.conformance.pipeline.mapping import load
@@ -154,7 +155,8 @@ def _explained(line: Line, data: bytes) -> Refusal:
 def _read_capture(task: Task, source: Source, chunker: Chunker, refused: _Refused) -> Counter[str]:
     specification = cast("Specification", import_module(f"peerproof.spec.{task['protocol']}"))
     run, impl, file = column_text(task["run"]), column_text(task["impl"]), column_text(task["file"])
-    traffic = Traffic(specification, task["ports"], refused, getattr(specification, "FRAMING", None))
+    connections = connections_of(specification)
+    traffic = Traffic(specification, task["ports"], refused, connections.framing if connections else None)
     events = Messages(chunker, run, specification.NAME, impl, file)
     try:
         messages = traffic.messages(frames(source, refused))
@@ -166,6 +168,8 @@ def _read_capture(task: Task, source: Source, chunker: Chunker, refused: _Refuse
     damaged = refused.count - traffic.refused - traffic.pieces  # what the file itself made unreadable
     counts = Counter({f"left out: {what}": count for what, count in traffic.left_out.items()})
     counts.update(messages=events.count, left_out=left_out, segments=traffic.segments)
+    if connections:
+        counts["acknowledgements"] = connections.acknowledgements
     counts["records"] = traffic.packets - traffic.segments + traffic.framed + traffic.pieces + damaged
     return counts
 

@@ -2,8 +2,8 @@
 TCP streams of a capture: segments in, messages out, each direction of each connection for itself.
 
 Segments are put in order by their numbers, whatever came twice, late or in other pieces. Where a message ends, the protocol
-says (`Framing`). What was not captured is a gap: it is waited for until so much has come behind it that it will not come any
-more; then the message that it tore is set aside, and the reading goes on behind it.
+says (`Framing`, of which each direction has its own). What was not captured is a gap: it is waited for until so much has come
+behind it that it will not come any more; then the message that it tore is set aside, and the reading goes on behind it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 from peerproof.conformance.pipeline.capture import Frame
 from peerproof.conformance.pipeline.packets import Segment
 from peerproof.conformance.pipeline.quarantine import RAW, Refusal, SetAside
 from peerproof.spec.errors import MalformedMessage
 
-#: Given the bytes of a stream that are not yet a message: the messages at their beginning, each as its codec decodes it, and
-#: how many bytes these took. Raises MalformedMessage if no message can begin so.
-Framing: TypeAlias = Callable[[bytearray], tuple[list[bytes], int]]
+
+class Framing(Protocol):
+    """Where the messages of one direction of one connection end."""
+
+    def read(self, unread: bytearray) -> tuple[list[bytes], int]:
+        """
+        The messages at the beginning of what is not read, each as its codec decodes it, and how many bytes are read by that.
+
+        What was not read comes again, with more behind it. Raises MalformedMessage if no message can begin so.
+        """
+        ...
+
+    def tear(self) -> None:
+        """Bytes are missing: what comes next is from somewhere behind them."""
+        ...
+
 
 #: Bytes behind a gap, after which it is given up; more than a receiver's window in a local network.
 MAX_WAITING: Final = 2**20
@@ -37,6 +50,7 @@ _HALF: Final = 2**31
 
 @dataclass(slots=True)
 class _Stream:
+    framing: Framing
     first: int  #: the number of the first byte
     at: int = 0  #: so many bytes were read
     waiting: dict[int, bytes] = field(default_factory=dict)  #: what lies behind a gap, by where it begins
@@ -79,7 +93,8 @@ class _Stream:
 class Streams:
     """All streams of a capture."""
 
-    def __init__(self, framing: Framing, set_aside: SetAside) -> None:
+    def __init__(self, framing: Callable[[], Framing], set_aside: SetAside) -> None:
+        """`framing` makes one for each direction of each connection."""
         self._framing = framing
         self._set_aside = set_aside
         self._streams: dict[bytes, _Stream] = {}
@@ -117,7 +132,7 @@ class Streams:
         if len(self._streams) == MAX_STREAMS:
             oldest = self._streams.pop(next(iter(self._streams)))
             self._leave_unfinished(oldest, "unfinished_frame", "more connections than are kept")
-        stream = self._streams[flow] = _Stream(expected)
+        stream = self._streams[flow] = _Stream(self._framing(), expected)
         return stream
 
     def _arrived(self, stream: _Stream, number: int, data: bytes, frame: Frame) -> Iterator[bytes]:
@@ -142,7 +157,7 @@ class Streams:
             stream.begun = frame
         stream.unframed += data
         try:
-            messages, taken = self._framing(stream.unframed)
+            messages, taken = stream.framing.read(stream.unframed)
         except MalformedMessage as error:
             stream.close()
             self._leave_unfinished(stream, "not_a_message", f"{error.reason}: {error.detail}")
@@ -161,6 +176,7 @@ class Streams:
         detail = f"{begin - stream.at} bytes of the stream were not captured"
         self._leave_unfinished(stream, "stream_gap", detail, even_if_empty=True)
         stream.at = begin
+        stream.framing.tear()
         yield from self._arrived(stream, stream.expected, data, frame)
 
     def _end(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:

@@ -3,16 +3,19 @@ From the frames of a capture to messages of a protocol: who sent which bytes to 
 
 Each packet is one of four: a message (UDP), a segment that may end messages (TCP), set aside, or left out, because the ports
 that were asked for are not its own. Only what was asked for to be left out is left out, and it is counted.
+
+Who has sent a message, its packet says by its address, unless the protocol says otherwise (`spec.observed.Senders`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from peerproof.conformance.pipeline.capture import Frame
+from peerproof.conformance.pipeline.naming import brought
 from peerproof.conformance.pipeline.packets import (
     MAX_FLOWS,
     UDP,
@@ -27,8 +30,10 @@ from peerproof.conformance.pipeline.packets import (
 )
 from peerproof.conformance.pipeline.quarantine import RAW, Refusal, SetAside
 from peerproof.conformance.pipeline.streams import Framing, Streams
-from peerproof.spec.core import Specification
+from peerproof.conformance.pipeline.tables import column_text
+from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.observed import Senders
 
 
 class Message(NamedTuple):
@@ -46,9 +51,13 @@ class Traffic:
     """Reads the messages of one capture."""
 
     def __init__(
-        self, specification: Specification, ports: Iterable[int], set_aside: SetAside, framing: Framing | None = None
+        self,
+        specification: Specification,
+        ports: Iterable[int],
+        set_aside: SetAside,
+        framing: Callable[[], Framing] | None = None,
     ) -> None:
-        """Without `ports`, all traffic; without `framing`, no TCP."""
+        """Without `ports`, all traffic; without `framing`, which makes one for each direction of a connection, no TCP."""
         self.packets = 0
         self.refused = 0  #: packets that were set aside
         self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
@@ -60,7 +69,9 @@ class Traffic:
         self._protocol = specification.NAME
         self._ports = frozenset(ports)
         self._set_aside = set_aside
-        self._framing = framing
+        self._is_udp = specification.TRANSPORT == "udp"
+        senders: Callable[[], Senders] | None = brought(specification, "senders", "Senders")
+        self._senders = senders() if senders else None
         self._streams = Streams(framing, self._piece) if framing else None
         self._flows: dict[bytes, Flow | None] = {}
 
@@ -81,6 +92,8 @@ class Traffic:
             flow = flows.get(key) or self._flow(key)
             if flow is None:
                 self.left_out["UDP" if transport == UDP else "TCP"] += 1
+            elif transport == UDP and not self._is_udp:
+                self._refuse(frame, "other_protocol", f"UDP, which {self._protocol} does not use, {_between(flow)}")
             elif transport == UDP:
                 payload = data[start + UDP_HEADER : end]
                 try:
@@ -120,13 +133,16 @@ class Traffic:
 
     def _decoded(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
         try:
-            name = self._names[type(self._decode(data))]
+            message = self._decode(data)
         except MalformedMessage as error:
             detail = _no_message(flow, data, error)
             self._piece(Refusal(frame.offset, frame.number, "not_a_message", detail, data[:RAW]))
-        else:
-            self.framed += 1
-            yield Message(frame.t_us, flow.source, flow.target, name, data, frame.offset)
+            return
+        self.framed += 1
+        source = flow.source
+        if self._senders:
+            source = column_text(self._senders.sender(message, NodeId(source), NodeId(flow.target)))
+        yield Message(frame.t_us, source, flow.target, self._names[type(message)], data, frame.offset)
 
     def _not_ours(self, frame: Frame, error: BadPacket | OtherProtocol) -> None:
         if isinstance(error, BadPacket):

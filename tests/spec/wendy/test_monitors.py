@@ -1,0 +1,279 @@
+"""Rules for messages alone: what nodes really say keeps to them, and each of them is broken by something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.spec.wendy.nodes import h, peer, peers, place
+
+from peerproof.reference import campaign
+from peerproof.reference.campaign import Campaign
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.core import NodeId
+from peerproof.spec.observed import Seen
+from peerproof.spec.trace import Line, parse
+from peerproof.spec.wendy import (
+    CONFIG,
+    MESSAGE,
+    Application,
+    Config,
+    Entry,
+    Header,
+    Heartbeat,
+    LeafSet,
+    Mask,
+    Message,
+    NodeAnnouncement,
+    NodeExit,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    StateData,
+    StateRequest,
+    Tables,
+    Versions,
+    dealings,
+    monitors,
+)
+from peerproof.spec.wendy.monitors import RULES, monitor
+from peerproof.spec.wendy.senders import STATIONS, WAYS, Senders
+
+HERE, THERE = place("40"), place("70")
+SECOND = 1_000_000
+SOME = Versions(3, 2, 5)
+WHOLE = Tables((), LeafSet(), ())
+LEAVES = Tables(leaf_set=LeafSet())
+
+
+def header(digits: str = "40", versions: Versions = SOME, **more: Any) -> Header:
+    return Header(peer(digits), **({"key": h(digits), "versions": versions} | more))
+
+
+def said(message: Message, at: float | None = 0, to: str = "70") -> Seen:
+    """The node with id 40 says this to another, at this second."""
+    return Seen(True, place(to), message, len(MESSAGE.encode(message)), None if at is None else int(at * SECOND))
+
+
+def got(message: Message, at: float | None = 0, of: str = "70") -> Seen:
+    return Seen(False, place(of), message, len(MESSAGE.encode(message)), None if at is None else int(at * SECOND))
+
+
+def broken(*seen: Seen, **config: Any) -> list[str]:
+    """The names of the rules that a node breaks."""
+    watch = monitor(HERE, Config(h("40"), **config))
+    return [breach.rule.name for each in seen for breach in watch.see(each)]
+
+
+def beat(*versions: int) -> Heartbeat:
+    return Heartbeat(header(versions=Versions(*versions)))
+
+
+def data(tables: Tables = WHOLE, *, destination: bool = False, **more: Any) -> StateData:
+    return StateData(header(**more), tables, destination)
+
+
+def listing(left: str = "", right: str = "", cells: tuple[Entry, ...] = (), near: str = "") -> NodeRace:
+    return NodeRace(header(), Tables(cells, LeafSet(peers(left), peers(right)), peers(near)))
+
+
+def announcement(versions: Versions = SOME, tables: Tables = WHOLE, of: str = "40") -> NodeAnnouncement:
+    return NodeAnnouncement(header(of, versions), tables)
+
+
+def routed(hop: int, value: bytes = b"x", of: str = "20") -> Application:
+    return Application(header(of, hop=hop), 16, value)
+
+
+#: The life of a joiner, from its beginning to its announcement.
+BEGUN = said(NodeJoin(header(versions=Versions())))
+MARKED = got(StateData(header("70"), WHOLE, destination=True), 1)
+LIFE = [BEGUN, MARKED]
+ANNOUNCED = said(announcement(), 21)
+WARNED = got(NodeRace(header("70", Versions(4, 4, 6)), WHOLE), 22)
+
+#: Something long before, so that questions cannot be older than what was seen.
+BEFORE = got(Heartbeat(header("70")), -60)
+ASKED = got(StateRequest(header("70"), Mask(leaf_set=True)))
+JOINING = NodeJoin(header("20", hop=0))
+OUTDATED = got(announcement(Versions(3, 1, 5), of="70"), 1)
+KNOWN = said(beat(*SOME))
+
+BREACHES = {
+    "OneSender": [said(beat(1, 2, 3)), said(Heartbeat(replace(header(), sender=peer("40")._replace(region="b"))))],
+    "OwnKey": [said(Heartbeat(header(key=h("41"))))],
+    "ToOthers": [said(beat(1, 2, 3), to="40")],
+    "VersionsGrow": [said(beat(3, 2, 5)), said(beat(3, 1, 5), 11)],
+    "VersionsNameTables": [said(listing(right="42")), said(listing(right="43"))],
+    "SelfFree": [said(listing(near="40"))],
+    "RightCell": [said(listing(cells=(Entry(0, 8, peer("70")),)))],
+    "LeavesInOrder": [said(listing(right="43 42"))],
+    "NobodyTwice": [said(listing(near="42 42"))],
+    "MarkWithLeafSet": [said(data(Tables(), destination=True))],
+    "DataIsAsked": [BEFORE, ASKED, said(data())],
+    "JoinAnswered": [KNOWN, got(JOINING, 1, "20"), got(Heartbeat(header("20")), 22, "20")],
+    "HopsCounted": [got(routed(0)), said(routed(2))],
+    "RepairOfOne": [said(NodeRepair(header(), Mask(neighborhood_set=True, leaf_set=False, routing_table=True)))],
+    "AnnouncedInTime": [*LIFE, said(announcement(), 20)],
+    "AnnouncesTables": [*LIFE, said(announcement(tables=LEAVES), 21)],
+    "VersionsWereTold": [*LIFE, said(announcement(Versions(3, 3, 5)), 21)],
+    "AnnouncedAgain": [*LIFE, ANNOUNCED, said(announcement(), 22)],
+    "RaceOfNewer": [BEFORE, got(announcement(of="70")), said(NodeRace(header(), WHOLE))],
+    "RaceIsTold": [KNOWN, OUTDATED, got(Heartbeat(header("70")), 22)],
+    "QuietAfterLeaving": [said(NodeExit(header())), said(beat(*SOME), 11)],
+}
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_a_rule_is_broken(name: str) -> None:
+    assert broken(*BREACHES[name]) == [name]
+
+
+def test_each_rule_is_broken_by_something() -> None:
+    assert set(BREACHES) == {rule.name for rule in RULES}
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        pytest.param([said(beat(3, 2, 5)), said(beat(3, 1, 5), 9)], id="messages that overtake each other"),
+        pytest.param([said(beat(3, 2, 5)), BEGUN, said(beat(0, 1, 0), 11)], id="a restart"),
+        pytest.param([said(beat(3, 2, 5)), said(NodeExit(header())), BEGUN, said(beat(0, 1, 0), 11)], id="a return"),
+        pytest.param([ASKED, said(data(LEAVES))], id="an answer"),
+        pytest.param([said(data(LEAVES), 60)], id="an answer to what was asked before the capture began"),
+        pytest.param([got(Heartbeat(header("70"))), said(data(LEAVES), 9)], id="the same, shortly after that"),
+        pytest.param([got(JOINING, of="20"), said(data(Tables((), None, ())), to="20")], id="a contact"),
+        pytest.param([got(JOINING, of="20"), said(data(destination=True), to="20")], id="a contact that is the destination"),
+        pytest.param(
+            [
+                got(NodeJoin(header("20", hop=1))),
+                said(data(Tables(())), to="20"),
+                said(data(LEAVES, destination=True), 12, to="20"),
+            ],
+            id="a join that could not be sent on",
+        ),
+        pytest.param([*LIFE, ANNOUNCED, WARNED, said(announcement(), 23)], id="an announcement after a warning"),
+        pytest.param([*LIFE, said(announcement(Versions()), 21)], id="versions that were forgotten"),
+        pytest.param(
+            [KNOWN, OUTDATED, said(NodeRace(header(), WHOLE), 2), got(Heartbeat(header("70")), 22)], id="a warning of a race"
+        ),
+        pytest.param(
+            [KNOWN, OUTDATED, got(NodeJoin(header("70", Versions())), 12), got(Heartbeat(header("70", Versions())), 22)],
+            id="who is not warned and has started again",
+        ),
+        pytest.param([got(routed(0)), said(routed(1)), said(routed(1), to="80")], id="a message that takes another way"),
+        pytest.param([said(routed(3))], id="a message that came before the capture began"),
+        pytest.param([said(Application(header(key=h("77")), 16, None))], id="a message with a key"),
+        pytest.param([said(NodeRepair(header(key=h("41")), Mask(leaf_set=True)))], id="a repair of the leaf set"),
+        pytest.param([said(NodeExit(header())), said(NodeExit(header()), to="80")], id="an exit"),
+    ],
+)
+def test_this_breaks_no_rule(seen: list[Seen]) -> None:
+    assert broken(*seen) == []
+
+
+def test_what_applications_change_breaks_no_rule() -> None:
+    assert broken(got(routed(0)), said(routed(5, b"y")), is_consulted=True) == []
+
+
+def test_without_times_messages_are_in_the_order_of_being_sent() -> None:
+    """As the effects of a step are."""
+    assert broken(said(beat(3, 2, 5), None), said(beat(3, 1, 5), None)) == ["VersionsGrow"]
+    assert broken(said(NodeExit(header()), None), said(beat(*SOME), None)) == ["QuietAfterLeaving"]
+
+
+def test_versions_that_went_back_are_told_once() -> None:
+    assert broken(said(beat(9, 9, 9)), said(beat(5, 5, 5), 11), said(beat(6, 6, 6), 30)) == ["VersionsGrow"]
+
+
+def lines(**plan: Any) -> list[Line]:
+    """The trace of a ring."""
+    written: list[str] = []
+    campaign.run(Campaign(PROTOCOLS["wendy"], {}, 7, 50, "m", 6, **plan), written.append)
+    return [parse(line) for line in written]
+
+
+CHURN: dict[str, Any] = {"apart": 2, "crashes": ((2, 25), (0, 30)), "restarts": ((2, 32), (0, 40))}
+
+
+def arrivals(trace: list[Line]) -> Iterator[tuple[str, str, Message, int]]:
+    """What a capture of the whole ring has: each message, from whom to whom, when it arrives."""
+    for line in trace:
+        if line.kind == "recv":
+            yield line.peer or "", line.node, MESSAGE.value(line.args), line.t_us
+
+
+@pytest.mark.parametrize("plan", [{}, CHURN, {"partition": (20, 25)}], ids=["all at once", "churn", "partition"])
+def test_what_nodes_say_breaks_no_rule(plan: dict[str, Any]) -> None:
+    """Neither where all of it is seen as it arrives, nor where each node says in its order what it has sent."""
+    trace = lines(**plan)
+    on_wire: dict[str, monitors.WendyMonitor] = {}
+    count = 0
+    for source, target, message, at in arrivals(trace):
+        for node, seen in (
+            (source, Seen(True, NodeId(target), message, 0, at)),
+            (target, Seen(False, NodeId(source), message, 0, at)),
+        ):
+            watch = on_wire.setdefault(node, monitor(NodeId(node), Config(h("0"))))
+            assert list(watch.see(seen)) == []
+            count += 1
+    assert count > 500
+
+    inside: dict[str, monitors.WendyMonitor] = {}
+    for line in trace:
+        if line.kind == "start":
+            inside[line.node] = monitor(NodeId(line.node), CONFIG.value(line.args))
+        messages = [Seen(False, NodeId(line.peer or ""), MESSAGE.value(line.args), 0)] if line.kind == "recv" else []
+        sends = [effect["send"] for effect in line.effects if "send" in effect]
+        messages += [Seen(True, NodeId(send["to"]), MESSAGE.value(send["message"]), 0) for send in sends]
+        for seen in messages:
+            assert list(inside[line.node].see(seen)) == []
+
+
+def test_who_has_sent_a_message_is_told_by_messages() -> None:
+    """Whatever the port that it comes from; also who passes on what another has made."""
+    senders = Senders()
+    found = [
+        (source, senders.sender(message, NodeId(f"{source.rpartition(':')[0]}:55555"), NodeId(target)))
+        for source, target, message, _ in arrivals(lines(**CHURN))
+    ]
+
+    assert {source for source, _ in found} == {f"n{number}:1" for number in range(7)}
+    assert [said for _, said in found] == [source for source, _ in found]
+
+
+def test_who_passes_on_what_was_not_seen_to_come_is_known_by_its_host() -> None:
+    assert Senders().sender(routed(2), NodeId("10.0.0.9:50000"), HERE) == "10.0.0.9"
+    assert Senders().sender(routed(2), NodeId("[::1]:50000"), HERE) == "::1"
+
+
+def test_a_host_that_is_a_number_counts_as_it_is_said_and_a_name_as_it_is_seen() -> None:
+    node = peer("20")._replace(local_ip="10.0.0.2", global_ip="192.0.2.2", port=7)
+
+    def sender(local: str, source: str) -> str:
+        message = Heartbeat(header(sender := "20", key=h(sender)))
+        message = replace(message, header=replace(message.header, sender=node._replace(local_ip=local)))
+        return Senders().sender(message, NodeId(source), HERE)
+
+    assert sender("10.0.0.2", "172.16.0.1:50000") == "10.0.0.2:7"
+    assert sender("10.0.0.2", "192.0.2.2:50000") == "192.0.2.2:7"
+    assert sender("name", "172.16.0.1:50000") == "172.16.0.1:7"
+    assert sender("0.0.0.0", "[::1]:50000") == "[::1]:7"  # what a node may say that listens everywhere
+
+
+def test_memory_is_bounded() -> None:
+    watch, senders = monitor(HERE, Config(h("40"))), Senders()
+    for number in range(dealings.PEERS + 10):
+        of = f"{number:04x}8"
+        for message in (NodeJoin(header(of)), routed(0, b"", of), StateRequest(header(of), Mask()), data()):
+            list(watch.see(got(message, number, of)))
+            senders.sender(message, place(of), HERE)
+    for hop in range(STATIONS + 10):
+        senders.sender(routed(hop), place("20"), place(f"{hop:02x}8"))
+
+    assert len(watch._parcels) == monitors.PARCELS
+    assert len(watch._dealings._by_id) == len(watch._dealings._by_place) == dealings.PEERS
+    assert len(senders._ways) == WAYS
+    assert max(map(len, senders._ways.values())) == STATIONS
