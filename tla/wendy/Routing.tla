@@ -29,13 +29,6 @@ at == Last(path)
 
 Others(n) == ring \ {n}
 
-IsFull(side) == Len(side) = LeafSide
-
-\* A node of a skewed ring sees all others on one side, and perhaps not all of them. [WA-05]
-IsSkewed(ids) ==
-    \E n \in ids : LET ls == LeafSet(n, ids \ {n}) IN
-        (IsFull(ls[1]) \/ IsFull(ls[2])) /\ (ls[1] = <<>> \/ ls[2] = <<>>)
-
 \* The leaf sets that a node may have.
 LeafSets(n) == {LeafSet(n, Others(n))}
 

@@ -80,6 +80,13 @@ LeafSet(owner, ids) ==
 
 Leaves(ls) == Range(ls[1]) \cup Range(ls[2])
 
+IsFull(side) == Len(side) = LeafSide
+
+\* A node of a skewed ring sees all others on one side, and perhaps not all of them. [WX-07]
+IsSkewed(ids) ==
+    \E n \in ids : LET ls == LeafSet(n, ids \ {n}) IN
+        (IsFull(ls[1]) \/ IsFull(ls[2])) /\ (ls[1] = <<>> \/ ls[2] = <<>>)
+
 -----------------------------------------------------------------------------
 \* Routing: where a message goes from a node with these tables; the node itself says that it is there.
 

@@ -4,7 +4,8 @@ What models there are: the question each asks, with which constants, and what mu
 `manifest.json` lists the models of all protocols. Most are for TLC, and many of these for the explorer of the Python
 specification as well; those whose `by` is "explorer" ask what happens in the end of graphs that are too large for TLC to say.
 The constants are in `PROTOCOL/constants.json`, by configuration, with the size of the state graph that they make; whoever
-else explores the same graph reads the same file. TLC's `.cfg` files are made from the two.
+else explores the same graph reads the same file. Where a module has constants of its own, `defaults` of a configuration
+says under which name they are. TLC's `.cfg` files are made from the two.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def configurations(protocol: str) -> dict[str, Configuration]:
                 protocol,
                 name,
                 entry["about"],
-                {**data["constants"], **entry["constants"]},
+                {**data[entry.get("defaults", "constants")], **entry["constants"]},
                 entry.get("expected", {}),
                 _vectors(path, name, entry),
             )

@@ -1,0 +1,327 @@
+------------------------------- MODULE MCWendy -------------------------------
+(***************************************************************************)
+(* What is asked of Wendy by the model checker.                            *)
+(*                                                                         *)
+(* Invariants speak of a state, and of what the messages under way would    *)
+(* make of it. Models that must fail find their question at the end, or a   *)
+(* definition of Wendy replaced by one from here.                          *)
+(***************************************************************************)
+EXTENDS Wendy
+
+Tables3 == [1..3 -> 0..MaxVersion]
+
+IsOptional(table, Is(_)) == table = <<>> \/ (Len(table) = 1 /\ Is(table[1]))
+
+IsCells(cells) == \A cell \in cells : cell[1] \in 0..(Digits - 1) /\ cell[2] \in 0..(2^DigitBits - 1) /\ cell[3] \in Node
+
+IsSides(sides) == Len(sides) = 2 /\ Leaves(sides) \subseteq Node
+
+IsSequence(seq) == Range(seq) \subseteq Node
+
+IsBody(kind, body) ==
+    CASE kind \in {"join", "exit", "heartbeat", "application"} -> body = <<>>
+      [] kind \in {"state", "race", "announce"} ->
+             /\ Len(body) = IF kind = "state" THEN 4 ELSE 3
+             /\ IsOptional(body[1], IsCells)
+             /\ IsOptional(body[2], IsSides)
+             /\ IsOptional(body[3], IsSequence)
+             /\ kind # "state" => \A table \in 1..3 : body[table] # <<>>
+             /\ kind = "state" => body[4] \in BOOLEAN /\ (body[4] => body[2] # <<>>)
+      [] kind = "repair" ->
+             /\ Len(body) = 5
+             /\ Cardinality({table \in 1..3 : body[table]}) = 1
+             /\ Len(body[4]) = IF body[1] THEN 1 ELSE 0
+             /\ Len(body[5]) = Len(body[4])
+
+\* [WI-01]
+TypeOK ==
+    /\ \A n \in Node :
+        LET known == Known(Local(n)) IN
+        /\ stage[n] \in {"alone", "joining", "waiting", "joined", "left"}
+        /\ IsCells(rt[n])
+        /\ IsSides(ls[n])
+        /\ IsSequence(ns[n])
+        /\ versions[n] \in Tables3
+        /\ DOMAIN scores[n] \subseteq known
+        /\ InTable(rt[n]) \cup Range(ns[n]) \subseteq DOMAIN scores[n]
+        /\ known \subseteq DOMAIN scores[n] \cup measured[n]
+        /\ DOMAIN cache[n] \subseteq Node \ {n}
+        /\ measured[n] \subseteq Node \ {n}
+        /\ measured[n] \cap DOMAIN scores[n] = {}
+        /\ DOMAIN stored[n] \subseteq known \cup measured[n]
+        /\ \A m \in DOMAIN stored[n] : stored[n][m] \in Tables3
+        /\ departed[n] \subseteq Node \ {n}
+        /\ departed[n] \cap (known \cup measured[n]) = {}
+        /\ \A repair \in repairs[n] :
+            /\ 0 <= repair[1] /\ repair[1] <= repair[3] /\ repair[3] < Digits
+            /\ repair[2] \in 0..(2^DigitBits - 1)
+            /\ repair[4] \subseteq Node \ {n}
+            /\ \A cell \in rt[n] : cell[1] # repair[1] \/ cell[2] # repair[2]
+            /\ \A other \in repairs[n] : other[1] = repair[1] /\ other[2] = repair[2] => other = repair
+        /\ announcing[n] \subseteq Node \ {n}
+        /\ warned[n] => announcing[n] # {}
+        /\ contact[n] # <<>> => stage[n] \in {"joining", "left"} /\ Len(contact[n]) = 1 /\ contact[n][1] \in Node \ {n}
+        /\ todo[n] \subseteq Commands(n)
+    /\ restarts \in 0..MaxRestarts
+    /\ \A m \in net :
+        /\ {m[1], m[2], m[4]} \subseteq Node
+        /\ m[1] # m[2]
+        /\ m[5] \in Id
+        /\ m[6] \in Tables3
+        /\ m[7] \in 0..Cardinality(Node)
+        /\ m[1] # m[4] => m[3] \in {"join", "application"}
+        /\ IsBody(m[3], m[8])
+
+\* [WI-02]
+SelfFree == \A n \in Node : n \notin Known(Local(n))
+
+IsAscending(seq, measure) == \A i, j \in DOMAIN seq : i < j => measure[seq[i]] < measure[seq[j]]
+
+IsNotDescending(seq, measure) == \A i, j \in DOMAIN seq : i < j => seq[i] # seq[j] /\ measure[seq[i]] <= measure[seq[j]]
+
+\* [WI-03]
+Bounded ==
+    \A n \in Node :
+        /\ \A side \in 1..2 : Len(ls[n][side]) <= LeafSide
+        /\ Len(ns[n]) <= Neighborhood
+        /\ IsAscending(ls[n][1], [m \in Node |-> Clockwise(m, n)])
+        /\ IsAscending(ls[n][2], [m \in Node |-> Clockwise(n, m)])
+        /\ ~TwoSided => \A m \in Leaves(ls[n]) : m \in Range(ls[n][2]) <=> IsGreater(n, m)
+
+\* [WI-04]
+RightCell ==
+    \A n \in Node : \A cell \in rt[n] :
+        /\ cell = Cell(n, cell[3])
+        /\ \A other \in rt[n] : other[1] = cell[1] /\ other[2] = cell[2] => other = cell
+
+\* Somebody is gone, or was.
+IsGone(n) == ~up[n] \/ stage[n] = "left"
+
+NobodyGone == restarts = MaxRestarts /\ \A n \in Node : ~IsGone(n) /\ departed[n] = {}
+
+\* [WI-06]
+BestNeighbours ==
+    \A n \in Node :
+        /\ IsNotDescending(ns[n], scores[n])
+        /\ NobodyGone => \A m \in DOMAIN scores[n] \ Range(ns[n]) :
+            Len(ns[n]) = Neighborhood /\ scores[n][m] >= scores[n][Last(ns[n])]
+
+\* [WI-07]
+StoredVersionsReal ==
+    restarts = MaxRestarts => \A n \in Node : \A m \in DOMAIN stored[n] : \A table \in 1..3 : stored[n][m][table] <= versions[m][table]
+
+-----------------------------------------------------------------------------
+\* Steps
+
+IsRemoval(n) == ~(departed'[n] \subseteq departed[n])
+
+\* Whoever was in the leaf set or has been inserted, and is one of the nearest, is there. [WI-05]
+KeepsNearest ==
+    \A n \in Node : restarts' = restarts /\ ~IsRemoval(n) =>
+        LET ids == Leaves(ls[n]) \cup Leaves(ls'[n])
+            arrived == {m[2] : m \in net \ net'}
+        IN  /\ Leaves(ls'[n]) = Leaves(LeafSet(n, ids))
+            /\ n \in arrived => \A m \in net \ net' :
+                m[2] = n /\ m[3] = "state" /\ stage[n] # "left" /\ up[n] /\ m[8][LS] # <<>> =>
+                    Leaves(ls'[n]) = Leaves(LeafSet(n, ids \cup ((Leaves(m[8][LS][1]) \cup {m[4]}) \ (departed[n] \cup {n}))))
+
+NearestLeaves == [][KeepsNearest]_vars
+
+\* [WI-08]
+Members(n) == <<InTable(rt[n]), Leaves(ls[n]), Range(ns[n])>>
+
+NewMembers(n) == <<InTable(rt'[n]), Leaves(ls'[n]), Range(ns'[n])>>
+
+NeverGoesBack ==
+    restarts' = restarts => \A n \in Node : \A table \in 1..3 :
+        /\ versions'[n][table] >= versions[n][table]
+        /\ NewMembers(n)[table] # Members(n)[table] => versions'[n][table] > versions[n][table]
+
+VersionsGrow == [][NeverGoesBack]_vars
+
+\* Who announces itself has waited, or done so before. [WI-12]
+AnnouncesAfterWait ==
+    \A m \in net' \ net : m[3] = "announce" => stage[m[1]] \in {"waiting", "joined"} /\ stage'[m[1]] = "joined"
+
+AnnouncedInTime == [][AnnouncesAfterWait]_vars
+
+-----------------------------------------------------------------------------
+\* At rest
+
+AtRest ==
+    /\ \A m \in net : m[3] = "heartbeat"
+    /\ \A n \in Node : up[n] =>
+        /\ stage[n] \notin {"joining", "waiting"}
+        /\ measured[n] = {} /\ repairs[n] = {} /\ announcing[n] = {} /\ contact[n] = <<>> /\ ~warned[n]
+
+\* Who is in the ring: all that run and know somebody, or have joined.
+Ring == {n \in Node : Runs(n) /\ (stage[n] = "joined" \/ Known(Local(n)) # {})}
+
+FullLeafSets(ring) == \A n \in ring : Leaves(ls[n]) = Leaves(LeafSet(n, ring \ {n}))
+
+\* [WI-09]
+QuietNeighbours == AtRest /\ NobodyGone => FullLeafSets(Ring)
+
+Owns(n, key) == Closest(key, Leaves(ls[n]) \cup {n}) = n
+
+Owners(ring, key) == {n \in ring : Owns(n, key)}
+
+\* [WI-10, WX-07]
+QuietOneOwner == AtRest /\ NobodyGone /\ Ring # {} /\ ~IsSkewed(Ring) => \A key \in Id : Owners(Ring, key) = {Closest(key, Ring)}
+
+-----------------------------------------------------------------------------
+\* Messages: what they would make of their receivers now
+
+Arriving == {m \in net : Runs(m[2])}
+
+After(m) == Received(Local(m[2]), m)
+
+\* [WI-11]
+JoinAnswered ==
+    \A m \in Arriving : m[3] = "join" =>
+        LET after == After(m)
+            answers == {draft \in after.sent : draft.kind = "state"}
+            isLast == after.passed = {}
+        IN  /\ after.sent = answers
+            /\ Cardinality(answers) = 1
+            /\ \A answer \in answers :
+                /\ answer.to = m[4]
+                /\ answer.body[RT] = <<rt[m[2]]>>
+                /\ answer.body[LS] = IF isLast THEN <<ls[m[2]]>> ELSE <<>>
+                /\ answer.body[NS] = IF m[1] = m[4] THEN <<ns[m[2]]>> ELSE <<>>
+                /\ answer.body[4] = isLast
+            /\ [after EXCEPT !.sent = {}, !.passed = {}] = Local(m[2])
+
+\* [WI-13]
+OnlyFreshAccepted ==
+    \A m \in Arriving : m[3] = "announce" /\ m[4] \notin Known(Local(m[2])) /\ m[4] \in Known(After(m)) =>
+        \A table \in 1..3 : versions[m[2]][table] <= m[6][table]
+
+-----------------------------------------------------------------------------
+\* In the end
+
+FairSpec == Init /\ [][Next]_vars /\ WF_vars(Next)
+
+WillHaveJoined(n) == \E other \in Node : <<"join", other>> \in Commands(n)
+
+\* [WL-01]
+AllJoined == <>[](net = {} /\ \A n \in Node : todo[n] = {} /\ (WillHaveJoined(n) => stage[n] = "joined"))
+
+\* Somebody who is asked has a candidate.
+IsReplaceable(n, row, column) ==
+    /\ Runs(n)
+    /\ \E repair \in repairs[n] :
+        /\ repair[1] = row /\ repair[2] = column
+        /\ \E helper \in repair[4] : Runs(helper) /\ \E cell \in rt[helper] :
+            cell[1] = row /\ cell[2] = column /\ Runs(cell[3]) /\ cell[3] \notin departed[n]
+
+IsOccupied(n, row, column) == \E cell \in rt[n] : cell[1] = row /\ cell[2] = column
+
+\* [WL-02]
+Refilled ==
+    \A n \in Node : \A row \in 0..(Digits - 1) : \A column \in 0..(2^DigitBits - 1) :
+        IsReplaceable(n, row, column) ~> IsOccupied(n, row, column)
+
+-----------------------------------------------------------------------------
+\* What must be possible, put as what never happens: each of these must fail.
+
+NeverKind(kind) == \A m \in net : m[3] # kind
+
+NeverWarned == NeverKind("race")
+
+NeverRepaired == NeverKind("repair")
+
+NeverForwarded == \A m \in net : m[3] = "join" => m[1] = m[4]
+
+\* A join that did not arrive never ends where it came from.
+NeverLateDestination == \A m \in net : m[3] = "state" /\ m[8][4] => m[8][RT] # <<>>
+
+NeverMeasured == \A n \in Node : measured[n] = {}
+
+NeverSecondRow == \A n \in Node : \A repair \in repairs[n] : repair[3] = repair[1]
+
+\* A repair that has all its answers waits for a score.
+NeverAwaitsScore == \A n \in Node : \A repair \in repairs[n] : repair[4] # {}
+
+\* Nobody is warned while announcements are still under way.
+NeverWaits == \A n \in Node : ~warned[n]
+
+\* Nobody who was thought to have gone comes back.
+NeverBack == \A m \in Arriving : m[3] = "announce" => m[4] \notin departed[m[2]]
+
+\* Nobody makes room for somebody who is closer in proximity.
+NeverReplaced ==
+    \A m \in Arriving : \A cell \in rt[m[2]] : IsGone(cell[3]) \/ cell \in After(m).rt
+
+NeverCrowded == \A n \in Node : Range(ns[n]) = Known(Local(n))
+
+\* Nobody knows anybody but does not have it among its leaves.
+NeverBeyondLeaves == \A n \in Node : Known(Local(n)) = Leaves(ls[n])
+
+-----------------------------------------------------------------------------
+\* What one would expect, and is false; and by what it would be mended
+
+Joined == {n \in Node : Runs(n) /\ stage[n] = "joined"}
+
+\* [WX-01]
+AtMostOneOwner == \A key \in Id : Cardinality(Owners(Joined, key)) <= 1
+
+\* [WX-02]
+OwnerIsClosest == \A key \in Id : Owners(Joined, key) \subseteq {Closest(key, Joined)}
+
+\* [mends WX-01 and WX-02]
+QuietOwners == AtRest /\ NobodyGone => AtMostOneOwner /\ OwnerIsClosest
+
+\* Whoever delivers is the closest of those that have joined and itself. [WX-03]
+DeliversAt(n, key) == NextHop(n, rt[n], ls[n], key) = n
+
+JoinersDeliverTheirs ==
+    \A n \in Node : Runs(n) /\ stage[n] \in {"joining", "waiting"} =>
+        \A command \in todo[n] : command[1] = "route" /\ DeliversAt(n, command[2]) => n = Closest(command[2], Joined \cup {n})
+
+\* Who is joining has to wait. [mends WX-03]
+HasJoined(state, command) ==
+    CASE command[1] = "join" -> state.stage \in {"alone", "joining"} /\ state.contact = <<>> /\ command[2] # state.id
+      [] command[1] = "route" -> state.stage = "joined"
+      [] OTHER -> state.stage # "left"
+
+AllowedDeliverTheirs ==
+    \A n \in Node : Runs(n) => \A command \in todo[n] :
+        command[1] = "route" /\ HasJoined(Local(n), command) /\ DeliversAt(n, command[2]) /\ AtRest => n = Closest(command[2], Joined)
+
+\* Announcements are believed without a look at the versions. [WX-04]
+NoConflict(state, m) == FALSE
+
+\* The versions in a state message are of later than its tables. [WX-04]
+LateVersions ==
+    \E m \in net :
+        /\ m[3] = "state"
+        /\ m[6] # versions[m[1]]
+        /\ net' = (net \ {m}) \cup {[m EXCEPT ![6] = versions[m[1]]]}
+        /\ UNCHANGED <<local, up, todo, restarts>>
+
+LateNext == Next \/ LateVersions
+
+\* Who has gone, and has been taken out, is not put in again by what others say. [WX-09]
+GoneStaysAway ==
+    \A m \in Arriving : \A n \in Node : IsGone(n) /\ n \notin Known(Local(m[2])) => n \notin Known(After(m))
+
+\* [WX-09]
+Forgotten(state, id) == state
+
+\* Nobody has anybody in its tables who has gone.
+AllNoticed == \A n \in Node : Runs(n) => \A m \in Known(Local(n)) : Runs(m)
+
+\* [WX-10, WX-12]
+RepairedLeafSets == AtRest /\ AllNoticed => FullLeafSets(Ring)
+
+\* [WX-11]
+EveryKeyOwned == \A key \in Id : Joined # {} => Closest(key, Joined) \in Owners(Joined, key)
+
+\* [mends WX-11]
+EveryKeyOwnedAtRest == AtRest /\ AllNoticed => EveryKeyOwned
+
+\* Nobody's versions rise above what each node makes of them that is met once. [WX-13]
+VersionsCease == \A n \in Node : versions[n][RT] < Cardinality(Node)
+
+=============================================================================
