@@ -49,7 +49,8 @@ LEAVES = Tables(leaf_set=LeafSet())
 
 
 def header(digits: str = "40", versions: Versions = SOME, **more: Any) -> Header:
-    return Header(peer(digits), **({"key": h(digits), "versions": versions} | more))
+    fields: dict[str, Any] = {"key": h(digits), "versions": versions, **more}
+    return Header(peer(digits), **fields)
 
 
 def said(message: Message, at: float | None = 0, to: str = "70") -> Seen:

@@ -82,7 +82,7 @@ class ScuttlebuttMonitor:
 
     def see(self, seen: Seen) -> Iterator[Breach]:
         """The next message."""
-        _, peer, message, size = seen
+        peer, message, size = seen.peer, seen.message, seen.size
         other = self._with.setdefault(peer, Correspondent())
         if seen.sent and size > self._limit:
             yield Breach(LIMIT, {"at most": self._limit}, size)

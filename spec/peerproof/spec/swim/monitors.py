@@ -101,7 +101,7 @@ class SwimMonitor:
 
     def see(self, seen: Seen) -> Iterator[Breach]:
         """The next message."""
-        _, peer, message, size = seen
+        peer, message, size = seen.peer, seen.message, seen.size
         other = self._with.setdefault(peer, Correspondent())
         if not seen.sent:
             self._received(other, message)
