@@ -121,8 +121,8 @@ def picture(model: Model, without: Collection[str]) -> str:
 
 def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable[str], without: Collection[str]) -> str:
     """A run of the specification in the world of a configuration, of which some constants may be others."""
-    variants = import_module(f"peerproof.spec.{configuration.protocol}.variants").VARIANTS
-    system = System(variants[frozenset()]({**configuration.constants, **others}))
+    model = import_module(f"peerproof.spec.{configuration.protocol}.world").Model
+    system = System(model({**configuration.constants, **others}))
     path = tuple(walked(system, (step.strip() for step in steps)))
     return "\n".join(fenced(drawn(system, path, without).mermaid(), 0))
 
