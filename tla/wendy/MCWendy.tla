@@ -60,7 +60,7 @@ TypeOK ==
             /\ \A other \in repairs[n] : other[1] = repair[1] /\ other[2] = repair[2] => other = repair
         /\ announcing[n] \subseteq Node \ {n}
         /\ warned[n] => announcing[n] # {}
-        /\ contact[n] # <<>> => stage[n] \in {"joining", "left"} /\ Len(contact[n]) = 1 /\ contact[n][1] \in Node \ {n}
+        /\ contact[n] # <<>> => stage[n] # "alone" /\ Len(contact[n]) = 1 /\ contact[n][1] \in Node \ {n}
         /\ todo[n] \subseteq Commands(n)
     /\ restarts \in 0..MaxRestarts
     /\ \A m \in net :
@@ -148,7 +148,11 @@ AnnouncedInTime == [][AnnouncesAfterWait]_vars
 -----------------------------------------------------------------------------
 \* At rest
 
+\* Two who join at each other's clusters are no ring before they have. [WL-01]
+NobodyWillJoin == \A n \in Node : \A command \in todo[n] : command[1] # "join"
+
 AtRest ==
+    /\ NobodyWillJoin
     /\ \A m \in net : m[3] = "heartbeat"
     /\ \A n \in Node : up[n] =>
         /\ stage[n] \notin {"joining", "waiting"}
