@@ -33,7 +33,8 @@ def simulated(nodes: int = 3, rounds: int = 20, seed: str = "v", protocol: str =
     """The lines of a cluster, in the order of its time."""
     lines: list[str] = []
     config = plan.pop("config", {})
-    campaign.run(Campaign(PROTOCOLS[protocol], config, nodes, rounds, seed, 3, Faults(loss=0.05), **plan), lines.append)
+    faults = Faults(loss=0 if PROTOCOLS[protocol].is_connected else 0.05)
+    campaign.run(Campaign(PROTOCOLS[protocol], config, nodes, rounds, seed, 3, faults, **plan), lines.append)
     return [parse(line) for line in lines]
 
 

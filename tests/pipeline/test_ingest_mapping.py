@@ -197,7 +197,7 @@ def test_bytes_are_read_in_every_encoding(encoding: str, data: bytes) -> None:
         ("missing: false", "missing: perhaps", "m.yaml:15:28: expected one of true, false, found 'perhaps'"),
         ("is: put", "equals: put", "m.yaml:19:28: unknown field 'equals'; expected one of field, is, in, matches, missing"),
         ("is: put", "is: put, in: [x]", "m.yaml:19:9: expected exactly one of is, in, matches, missing; found is and in"),
-        ("kind: send", "kind: sent", "m.yaml:20:9: expected one of start, recv, send, timer, api, state, found 'sent'"),
+        ("kind: send", "kind: snd", "m.yaml:20:9: expected one of start, recv, send, sent, timer, api, state, found 'snd'"),
         ("  peer: {field: from}\n", "", "m.yaml:13:3: an event of kind recv needs a field 'peer'"),
         ("encoding: hex", "encoding: octal", "m.yaml:18:38: expected one of hex, base64, base64url, found 'octal'"),
         ("  bytes:", "  args: {}\n  bytes:", "m.yaml:18:3: an event of kind recv has no args"),

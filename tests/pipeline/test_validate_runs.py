@@ -126,7 +126,8 @@ def test_after_a_restart_the_cluster_is_not_held_to_its_properties(tmp_path: Pat
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_simulations_of_every_protocol_are_accepted(protocol: str, tmp_path: Path) -> None:
     """In SWIM an object's members are packed in their order, which the table must keep."""
-    grid = "nodes: 4\nrounds: 15\nloss: [0, 0.1]\nupdates: 3\n"
+    loss = "crash: [null, 2@9]" if PROTOCOLS[protocol].is_connected else "loss: [0, 0.1]"
+    grid = f"nodes: 4\nrounds: 15\n{loss}\nupdates: 3\n"
     with Engine(Settings(master="none")) as engine:
         run_stage(engine, tmp_path, simulation(protocol, read(grid), 2, "v"))
 

@@ -12,7 +12,8 @@ where grid.yaml holds, say
   delay: [1-10, 50-200]           # milliseconds, from the least to the most
   partition: [null, 10-30]        # cut in two halves from one round to another
   crash: [null, 2@10]             # node 2 in round 10; also restart; several: 2@10 1@20
-  updates: 5                      # pairs that each node sets
+  updates: 5                      # pairs that each node sets, messages that it routes
+  apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
   config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
 
 Run number i has the configuration number i modulo their number, and the seed SEED-i with six digits: the same arguments

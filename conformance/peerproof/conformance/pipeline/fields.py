@@ -160,6 +160,13 @@ def number_time(get: Getter, unit: str, name: str) -> Getter:
     return get_time
 
 
+def duration(field: str | Sequence[str], unit: str) -> Getter:
+    """Microseconds, from a number in this unit; None if the field is not there, or null."""
+    get = lookup(field)
+    get_number = number_time(get, unit, shown(field))
+    return lambda line: None if get(line) in (NOTHING, None) else get_number(line)
+
+
 def text_time(get: Getter, form: str, name: str) -> Getter:
     """Microseconds since 1970, from a date and time in ISO 8601 or as `strptime` reads it; without a zone it is UTC."""
 

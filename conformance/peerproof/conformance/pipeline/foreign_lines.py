@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from peerproof.conformance.pipeline.events import Event, json_text, message_type
-from peerproof.conformance.pipeline.mapping import EventRule, LogMapping
+from peerproof.conformance.pipeline.mapping import MESSAGES, EventRule, LogMapping
 from peerproof.conformance.pipeline.quarantine import Unreadable
 from peerproof.conformance.pipeline.tables import column_text
 from peerproof.spec.errors import MalformedMessage
@@ -77,6 +77,8 @@ class ForeignLines:
         """Type, bytes and plain data of what happened."""
         codec = self._mapping.specification.MESSAGE
         try:
+            if rule.kind == "sent":
+                return self._sent(rule, line)
             if rule.octets:
                 payload = rule.octets(line)
                 return codec.form.names[type(codec.decode(payload))], payload, None
@@ -87,9 +89,16 @@ class ForeignLines:
                 plain = form.plain(form.value(plain))
             return message_type(rule.kind, plain), None, json_text(plain)
         except MalformedMessage as error:
-            if rule.octets or (rule.message and rule.kind in ("recv", "send")):
+            if rule.octets or rule.kind in MESSAGES:
                 raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None
             raise Unreadable("bad_field", f"no {rule.kind} of {self._protocol}: {error.detail}") from None
+
+    def _sent(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
+        """What became of a message."""
+        codec = self._mapping.specification.MESSAGE
+        message = codec.decode(rule.octets(line)) if rule.octets else codec.value(rule.message(line) if rule.message else None)
+        args = {"took": rule.took(line) if rule.took else None, "message": codec.plain(message)}
+        return message_type(rule.kind, args), None, json_text(args)
 
     def _form(self, kind: str) -> Any:
         specification = self._mapping.specification

@@ -8,7 +8,8 @@ A parameter grid: every combination of the values that it lists is a configurati
     partition: [null, 10-30]        # cut in two halves from one round to another
     crash: [null, 2@10]             # node 2 in round 10; several with spaces between: 2@10 1@20
     restart: 2@30
-    updates: 5                      # pairs that each node sets
+    updates: 5                      # pairs that each node sets, messages that it routes
+    apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
     config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
 
 A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
@@ -40,6 +41,7 @@ DEFAULTS: Final[Mapping[str, Plain]] = {
     "nodes": 5,
     "rounds": 50,
     "updates": 5,
+    "apart": 0,
     "loss": 0.0,
     "duplication": 0.0,
     "reordering": 0.0,
@@ -93,6 +95,7 @@ def campaign(protocol: Protocol, point: Point, seed: str) -> Campaign:
         partition=None if point["partition"] is None else _span(point["partition"]),
         crashes=_moments(point["crash"]),
         restarts=_moments(point["restart"]),
+        apart=point["apart"],
     )
 
 
@@ -125,10 +128,10 @@ def _checked(point: Point) -> Point:
         raise BadGrid(str(error)) from None
 
 
-def _count(name: str) -> Callable[[Plain], int]:
+def _count(name: str, least: int = 1) -> Callable[[Plain], int]:
     def read_count(value: Plain) -> int:
-        if type(value) is not int or value < 1:
-            raise ValueError(f"{name}: expected a number, at least 1, found {value!r}")
+        if type(value) is not int or value < least:
+            raise ValueError(f"{name}: expected a number, at least {least}, found {value!r}")
         return value
 
     return read_count
@@ -166,6 +169,7 @@ _READ: Final[Mapping[str, Callable[[Plain], Plain]]] = {
     "nodes": _count("nodes"),
     "rounds": _count("rounds"),
     "updates": _count("updates"),
+    "apart": _count("apart", 0),
     "loss": _chance("loss"),
     "duplication": _chance("duplication"),
     "reordering": _chance("reordering"),

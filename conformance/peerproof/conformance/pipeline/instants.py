@@ -12,31 +12,33 @@ are promised for runs without. Single nodes and steps are.
 Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
 with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
 known any more, and after its last event: its log may end earlier than the node did.
+
+Over connections more is known: a node stays after its last event, because whoever sends to it then learns that it is not there.
+From then on somebody is missing, and so it is when a node's state is not known any more; what such a protocol promises of a
+cluster it promises as long as nobody has gone.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
+from peerproof.conformance.pipeline.connections import TCP
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
+from peerproof.conformance.pipeline.order import ConnectedOrder, Mail, Order
 from peerproof.conformance.pipeline.rows import Ref, Rows, read_rows
-from peerproof.conformance.pipeline.steps import Address, NodeSteps, Stepped, messages_of
+from peerproof.conformance.pipeline.steps import ANYBODY, Address, NodeSteps, Stepped, messages_of
 from peerproof.spec.core import NodeId, Send
 from peerproof.spec.properties import Cluster, InFlight, Property
 
 #: Rows of all nodes of a run that are in memory, about.
 HELD: Final = 4096
 
-#: Messages of which it is remembered that they were sent, of each sender to each receiver.
-SENT: Final = 2**12
-
-#: Messages that properties see under way; older ones that never arrived are given up.
+#: Messages that properties see under way; older ones that never arrived are given up. Over connections they all do, or fail.
 MOST_UNDER_WAY: Final = 64
+MOST_CONNECTED: Final = 2**16
 
 NEVER_SENT: Final = "NeverSent"
 
@@ -74,18 +76,29 @@ class RunCheck:
         self._instants = 0
         self._states: dict[NodeId, Any] = {}
         self._is_over = False  #: what holds of the cluster is not looked at any more
-        self._under_way: Final = UnderWay()
+        self._note = ""  #: why that is, where the protocol promises nothing more
+        self._is_connected: Final = self._specification.TRANSPORT == TCP
+        self._under_way: Final = UnderWay(MOST_CONNECTED if self._is_connected else MOST_UNDER_WAY)
         self._mail: Final = Mail()
+        self._arrived: Final = Mail()
 
     def run(self) -> None:
         """Look at all instants."""
         size = max(16, HELD // len(self._places))
         specification, messages = self._specification, messages_of(self._specification)
         nodes = [NodeSteps(specification, events(p, size), messages, leaves=p.until is not None) for p in self._places]
-        for index in Order(nodes, self._mail, self._unsent):
-            self._step(nodes[index])
-            if nodes[index].head is None:
-                self._states.pop(nodes[index].name, None)
+        order = (
+            ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
+            if self._is_connected
+            else Order(nodes, self._mail, self._unsent)
+        )
+        for index in order:
+            node = nodes[index]
+            self._step(node)
+            if self._is_connected and node.is_lost:
+                self._over(f"the last event of {node.name} after which its state is known")
+            elif node.head is None and not self._is_connected:
+                self._states.pop(node.name, None)
         for place, node in zip(self._places, nodes, strict=True):
             if node.is_lost:
                 self._remark = self._remark or f"the state of {place.node} is not known to its end, so it is left out from there"
@@ -97,7 +110,7 @@ class RunCheck:
         found = self.findings
         verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
         events = sum(place.events for place in self._places)
-        remark = self._remark or None
+        remark = self._remark or self._note or None
         return Verdict(
             self._run_id,
             self._protocol,
@@ -122,11 +135,15 @@ class RunCheck:
         self._instants += 1
         for effect in stepped.effects:
             if isinstance(effect, Send):
-                address = Address(node.name, effect.to, hash(effect.message))
-                self._mail.sent(address)
-                self._under_way.add(address, effect.message)
+                address = Address(ANYBODY if self._is_connected else node.name, effect.to, hash(effect.message))
+                self._mail.sent(address, is_news=self._is_connected)
+                self._under_way.add(address, InFlight(node.name, effect.to, effect.message))
         if stepped.received is not None:
             self._under_way.remove(stepped.received)
+            if self._is_connected:
+                self._arrived.sent(stepped.received, is_news=True)
+        if stepped.failed is not None:
+            self._gone(stepped, stepped.failed)
         self._look(stepped)
 
     def _look(self, stepped: Stepped) -> None:
@@ -154,22 +171,34 @@ class RunCheck:
             self._is_over = True
             self._remark = f"what holds of the cluster was looked at up to {why}"
 
-    def _unsent(self, node: NodeSteps, sender: NodeId, *, is_told: bool) -> None:
-        """A node is to receive what was not sent before; `is_told` if the sender's log is there and whole."""
+    def _gone(self, stepped: Stepped, to: NodeId) -> None:
+        """A message has not arrived: its sender takes whoever it was for for gone."""
+        if not self._is_over:
+            self._is_over = True
+            event = stepped.ref.event
+            where = f"event {event.seq} of {event.node}, by which {to} has gone"
+            self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
+
+    def _unsent(self, node: NodeSteps, other: NodeId, *, is_told: bool) -> None:
+        """See `order`. `is_told` if the log of the other one, who has sent it, is there and whole."""
         ref = node.head
         assert ref is not None
-        where = f"event {ref.event.seq} of {node.name}, which receives from {sender} what no log says was sent"
+        if node.confirmed is not None:
+            self._over(f"event {ref.event.seq} of {node.name}: {other} has received what its log does not say")
+            return
+        where = f"event {ref.event.seq} of {node.name}, which receives from {other} what no log says was sent"
         self._over(f"{where}: what it brings may come from anywhere")
         if is_told and NEVER_SENT not in self._told:
             self._told.add(NEVER_SENT)
-            message = f"{node.name} receives from {sender} what is not in the log of {sender}: it ends early, or is of another"
+            message = f"{node.name} receives from {other} what is not in the log of {other}: it ends early, or is of another"
             self.findings.add(Finding("log", NEVER_SENT, message, ref))
 
 
 class UnderWay:
     """What was sent last and has not been received."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
         self._messages: dict[Address, InFlight] = {}
         self._listed: tuple[InFlight, ...] | None = ()
 
@@ -180,11 +209,11 @@ class UnderWay:
             self._listed = tuple(self._messages.values())
         return self._listed
 
-    def add(self, address: Address, message: Any) -> None:
+    def add(self, address: Address, message: InFlight) -> None:
         """It was sent, perhaps again."""
         self._messages.pop(address, None)
-        self._messages[address] = InFlight(address.sender, address.to, message)
-        if len(self._messages) > MOST_UNDER_WAY:
+        self._messages[address] = message
+        if len(self._messages) > self._most:
             del self._messages[next(iter(self._messages))]
         self._listed = None
 
@@ -192,93 +221,6 @@ class UnderWay:
         """It was received."""
         if self._messages.pop(address, None):
             self._listed = None
-
-
-class Mail:
-    """Which messages were sent. It forgets the oldest, and then knows that it does not know."""
-
-    def __init__(self) -> None:
-        self._sent: dict[tuple[NodeId, NodeId], tuple[set[int], deque[int]]] = {}
-
-    def sent(self, address: Address) -> None:
-        """A message was sent."""
-        known, order = self._sent.setdefault(address[:2], (set(), deque()))
-        if address.key not in known:
-            known.add(address.key)
-            order.append(address.key)
-            if len(order) > SENT:
-                known.discard(order.popleft())
-
-    def was_sent(self, address: Address) -> bool:
-        """Whether it was, and is not forgotten."""
-        return address.key in self._sent.get(address[:2], _NONE)[0]
-
-    def forgets(self, address: Address) -> bool:
-        """Whether messages between these two are forgotten."""
-        return len(self._sent.get(address[:2], _NONE)[1]) >= SENT
-
-
-_NONE: Final[tuple[set[int], deque[int]]] = set(), deque()
-
-
-class Unsent(Protocol):
-    """Is told that a node is to receive what was not sent before."""
-
-    def __call__(self, node: NodeSteps, sender: NodeId, *, is_told: bool) -> None:
-        """See `RunCheck`."""
-        ...
-
-
-class Order:
-    """The numbers of nodes, in an order in which they may have taken their steps."""
-
-    def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, unsent: Unsent) -> None:
-        self._nodes: Final = nodes
-        self._mail: Final = mail
-        self._unsent: Final = unsent
-        self._numbers: dict[NodeId, int] = {}
-        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
-        self._waiting: dict[int, list[int]] = {}  #: sender -> those who wait for a message of it
-
-    def __iter__(self) -> Iterator[int]:
-        self._numbers = {node.name: number for number, node in enumerate(self._nodes)}
-        for number in range(len(self._nodes)):
-            self._put(number)
-        while self._ready or self._waiting:
-            if not self._ready:
-                self._break_the_circle()
-            _, number = heappop(self._ready)
-            yield number
-            self._put(number)
-            for other in self._waiting.pop(number, ()):
-                self._put(other)
-
-    def _put(self, number: int) -> None:
-        """What this node does next is ready, or waits for a message to be sent."""
-        node = self._nodes[number]
-        if node.head is None:
-            return
-        message = node.message
-        if message is not None and not self._mail.was_sent(message):
-            sender = self._numbers.get(message.sender)
-            if sender is not None and sender != number and self._nodes[sender].head is not None:
-                self._waiting.setdefault(sender, []).append(number)
-                return
-            is_told = sender is not None and not self._nodes[sender].is_lost and not self._mail.forgets(message)
-            self._unsent(node, message.sender, is_told=is_told)
-        heappush(self._ready, (node.now, number))
-
-    def _break_the_circle(self) -> None:
-        """Each waits for another: something is wrong with their logs. The earliest goes on."""
-        waiting = [(self._nodes[number].now, number, sender) for sender, numbers in self._waiting.items() for number in numbers]
-        now, number, sender = min(waiting)
-        self._waiting[sender].remove(number)
-        if not self._waiting[sender]:
-            del self._waiting[sender]
-        node = self._nodes[number]
-        assert node.message is not None
-        self._unsent(node, node.message.sender, is_told=not self._mail.forgets(node.message))
-        heappush(self._ready, (now, number))
 
 
 def events(place: Place, size: int) -> Iterator[Ref]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Final, Protocol
 
+from peerproof.conformance.pipeline.connections import TCP
 from peerproof.conformance.pipeline.events import Event, line_of
 from peerproof.conformance.pipeline.findings import Finding
 from peerproof.conformance.pipeline.naming import brought, named
@@ -139,6 +140,7 @@ class RelationJudge:
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
         self._sees_sends = False  #: the log has messages that were sent; before the first one, nobody can say
+        self._sees_outcomes = specification.TRANSPORT != TCP  #: and what became of them, where the node learns that
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`. What is found is about an event before, whose step is over."""
@@ -168,6 +170,7 @@ class RelationJudge:
             self.lose(f"event {event.seq} sends a message, and nothing has happened")
             return Finding("rejected", "Messages", self.remark, ref, actual=event.msg_type)
         found = self._explained()
+        self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
         if not (self.is_lost and event.kind != "start"):
             self._held, self._sends = ref, []
         return found
@@ -215,6 +218,9 @@ class RelationJudge:
             self.lose(f"event {event.seq} was explained by none of the states that were looked at, but there are {judgement.why}")
             message = f"{what}: {self.remark}"
             return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._seen(event))
+        if not self._sees_outcomes:
+            self.lose(f"event {event.seq} was explained by nothing, but the log does not say what became of messages (kind sent)")
+            return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._seen(event))
         why = f": {judgement.why}" if judgement.why else ""
         self.lose(f"nothing is judged from the divergence at event {event.seq} to the next start")
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))

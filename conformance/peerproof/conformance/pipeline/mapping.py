@@ -30,12 +30,15 @@ from peerproof.conformance.yaml_subset import Document, Path, VectorError, parse
 from peerproof.reference.protocols import PROTOCOLS
 from peerproof.spec.core import Specification
 
-KINDS: Final = ("start", "recv", "send", "timer", "api", "state")
+KINDS: Final = ("start", "recv", "send", "sent", "timer", "api", "state")
+
+#: Those of a message.
+MESSAGES: Final = ("recv", "send", "sent")
 ORDERS: Final = ("time", "file")
 FORMAT: Final = 1
 
 _TOP: Final = ("format", "protocol", "impl", "run", "node", "names", "time", "seq", "order", "ignore", "events")
-_EVENT: Final = ("when", "kind", "peer", "bytes", "message", "args", "refused", "state")
+_EVENT: Final = ("when", "kind", "peer", "bytes", "message", "took", "args", "refused", "state")
 _FIELD: Final = ("field", "values", "default", "named")
 _TESTS: Final = ("is", "in", "matches", "missing")
 
@@ -51,6 +54,7 @@ class EventRule:
     message: Getter | None  #: its plain data, or that of what happened
     refused: Getter | None
     state: Getter | None
+    took: Getter | None  #: how long a message that was sent took to be confirmed, in microseconds; None if it was not
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ class _Loader:
         kind = data["kind"]
         if kind not in KINDS:
             raise self.wrong((*path, "kind"), KINDS, kind)
-        if kind in ("recv", "send"):
+        if kind in MESSAGES:
             self.needs(path, data, kind, (("peer",), ("bytes", "message")))
             self.excludes(path, data, kind, ("args",))
         else:
@@ -118,7 +122,9 @@ class _Loader:
             self.excludes(path, data, kind, ("peer", "bytes", "message"))
         if kind != "api":
             self.excludes(path, data, kind, ("refused",))
-        what = "message" if kind in ("recv", "send") else "args"
+        if kind != "sent":
+            self.excludes(path, data, kind, ("took",))
+        what = "message" if kind in MESSAGES else "args"
         return EventRule(
             when=self.conditions((*path, "when")) if "when" in data else (),
             kind=kind,
@@ -127,7 +133,14 @@ class _Loader:
             message=self.template((*path, what)) if what in data else None,
             refused=self.text((*path, "refused")) if "refused" in data else None,
             state=self.text((*path, "state")) if "state" in data else None,
+            took=self.took((*path, "took")) if "took" in data else None,
         )
+
+    def took(self, path: Path) -> Getter:
+        data = self.members(path, ("field", "unit"), ("field", "unit"))
+        if data["unit"] not in fields.UNITS:
+            raise self.wrong((*path, "unit"), list(fields.UNITS), data["unit"])
+        return fields.duration(self.field(path), data["unit"])
 
     def conditions(self, path: Path) -> tuple[Condition, ...]:
         if isinstance(self.at(path), list):

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from peerproof.conformance.pipeline.connections import TCP
+from peerproof.conformance.pipeline.naming import brought
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.conformance.pipeline.tables import text_of
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Specification, Step
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.jsontext import remembering
+from peerproof.spec.observed import Senders
 from peerproof.spec.properties import Taken
 from peerproof.spec.trace import LINE, Script, WrongAnswer, sent_of
 
 _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
+
+
+#: Who has sent a message over a connection, which says nothing of that.
+ANYBODY: Final = NodeId("")
+
+#: A `sent` event as it is mostly written.
+_SENT: Final = re.compile(r'\{"took":(null|\d{1,15}),"message":(\{.*\})\}').fullmatch
 
 
 class Address(NamedTuple):
@@ -35,6 +46,7 @@ class Stepped(NamedTuple):
     effects: tuple[Any, ...]
     taken: Taken | None  #: None for a start
     received: Address | None
+    failed: NodeId | None = None  #: to whom a message has not arrived
 
 
 #: The message in a JSON text, and its hash. Raises MalformedMessage.
@@ -52,19 +64,26 @@ def messages_of(specification: Specification) -> Messages:
 
 
 class NodeSteps:
-    """One node. `head` is its next event, `message` what it receives then; None if there is none."""
+    """
+    One node. `head` is its next event; `message` what it receives then, which `maker` has made; `confirmed` what of its own has
+    arrived by then. None if there is none.
+    """
 
     def __init__(self, specification: Specification, events: Iterator[Ref], messages: Messages, *, leaves: bool) -> None:
         """`leaves`: what it knows after these events is not known."""
         self.head: Ref | None = None
         self.now = 0  #: microseconds on the node's clock, at the next event
         self.message: Address | None = None
+        self.maker = ANYBODY
+        self.confirmed: Address | None = None
         self.is_lost = False
         self.name = NodeId("")
         self._specification: Final = specification
         self._events: Final = events
         self._leaves: Final = leaves
         self._message: Final = messages
+        self._is_connected: Final = specification.TRANSPORT == TCP
+        self._senders: Callable[[], Senders] | None = brought(specification, "senders", "Senders")
         self._event: Any = None
         self._state: Any = None
         self._advance()
@@ -77,12 +96,13 @@ class NodeSteps:
         try:
             step, taken = self._stepped(ref, event)
         except (MalformedMessage, WrongAnswer, NotEnabled, ValueError):
-            self.is_lost, self.head, self.message = True, None, None
+            self.is_lost, self.head, self.message, self.confirmed = True, None, None, None
             return None
+        failed = event.to if isinstance(event, Sent) and event.took is None else None
         self._state = step.state
         self._advance()
         of_step = Taken(before, event, step.state, step.effects) if taken else None
-        return Stepped(self.name, ref, step.state, step.effects, of_step, received)
+        return Stepped(self.name, ref, step.state, step.effects, of_step, received, failed)
 
     def _stepped(self, ref: Ref, event: Any) -> Any:
         if event is None:
@@ -99,7 +119,7 @@ class NodeSteps:
         return step, True
 
     def _advance(self) -> None:
-        self.head, self._event, self.message = next(self._events, None), None, None
+        self.head, self._event, self.message, self.confirmed = next(self._events, None), None, None, None
         if self.head is None:
             self.is_lost = self._leaves
             return
@@ -112,15 +132,30 @@ class NodeSteps:
             if kind == "recv":
                 message, key = self._message(rows.texts("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
-                self.message = Address(self._event.sender, self.name, key)
+                self.maker = self._made_by(self._event)
+                self.message = Address(ANYBODY if self._is_connected else self.maker, self.name, key)
             elif kind == "sent":
-                self._event = sent_of(specification, now, NodeId(rows.peers[at] or ""), _json(self.head, "args"))
+                self._sent(now, NodeId(rows.peers[at] or ""), rows.texts("args")[at] or "null")
             elif kind == "timer":
                 self._event = Expired(now, specification.TIMER.value(_json(self.head, "args")))
             elif kind == "api":
                 self._event = Asked(now, specification.COMMAND.value(_json(self.head, "args")))
         except MalformedMessage:
             self.is_lost, self.head = True, None
+
+    def _sent(self, now: Instant, to: NodeId, args: str) -> None:
+        """The next event is what has become of a message. Raises MalformedMessage."""
+        if found := _SENT(args):
+            message, key = self._message(found[2])
+            self._event = Sent(now, to, message, None if found[1] == "null" else int(found[1]))
+        else:
+            self._event = sent_of(self._specification, now, to, json.loads(args))
+            key = hash(self._event.message)
+        if self._event.took is not None:
+            self.confirmed = Address(ANYBODY, to, key)
+
+    def _made_by(self, event: Received[Any]) -> NodeId:
+        return self._senders().sender(event.message, event.sender, self.name) if self._senders else event.sender
 
 
 def _json(ref: Ref, name: str) -> Any:

@@ -127,10 +127,20 @@ def _is_delivery(effect: object) -> bool:
 
 def is_quiet(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
-    return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
-        state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs or state.is_warned
-        for state in cluster.nodes.values()
+    return (
+        all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight)
+        and not any(
+            state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs or state.is_warned
+            for state in cluster.nodes.values()
+        )
+        and is_one_ring(cluster)
     )
+
+
+def is_one_ring(cluster: Cluster) -> bool:
+    """Whether nobody has started that has not asked to join yet: who knows nobody, and is known to nobody, is of no ring."""
+    alone = {state.id for state in cluster.nodes.values() if state.stage is Stage.ALONE and not state.known}
+    return len(cluster.nodes) == 1 or not alone - {node for state in cluster.nodes.values() for node in state.known}
 
 
 def neighbours_known(cluster: Cluster) -> bool:
