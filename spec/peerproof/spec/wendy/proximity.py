@@ -33,25 +33,24 @@ def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
     return () if where is None else (Send(where, message),)
 
 
-def encountered(state: State, node: Node, *, is_leaf: bool) -> Next:
+def encountered(state: State, node: Node, *, is_leaf: bool) -> State:
     """
     A node has been seen in a message. [W-51…W-56, W-66, WA-69]
 
     `is_leaf` if it is tried in the leaf set before its score is known [WA-20]. With a score that is known, or cached, it is tried
-    in all tables [WA-21, WA-48]; otherwise one request is sent, and the rest follows when that has arrived.
+    in all tables [WA-21, WA-48]; otherwise it is to be measured, and the rest follows when that is done.
     """
     if is_passed_over(state, node):
-        return Step(state)
+        return state
     score = state.scores.get(node.id)
     score = state.cache.get(node.id) if score is None else score
     if score is not None:
-        return Step(scored(state, state.known.get(node.id, node), score))
+        return scored(state, state.known.get(node.id, node), score)
     if is_leaf:
         state = inserted(state, node, _LEAF_SET)
     if node.id in state.measured or len(state.measured) >= MOST_MEASURED:
-        return Step(state)  # [WA-54]
-    state = replace(state, measured=state.measured.put({node.id: node}))
-    return Step(state, send(state, node, Heartbeat(header(state))))
+        return state  # [WA-54]
+    return replace(state, measured=state.measured.put({node.id: node}))
 
 
 def is_passed_over(state: State, node: Node) -> bool:
@@ -69,17 +68,19 @@ def told(state: State, sender: Node, tables: Tables) -> Next:
     """
     A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-29, WA-34]
 
-    What a node says of itself replaces what is known of it; what it says of others does not. [WA-68]
+    What a node says of itself replaces what is known of it; what it says of others does not. [WA-68] Whoever is to be measured is
+    sent one request, when all have been seen. [W-52, WA-42]
     """
-    effects: tuple[Effect, ...] = ()
     if not is_passed_over(state, sender):
         state = readdressed(state, sender)
         if state.measured.get(sender.id, sender) != sender:
             state = replace(state, measured=state.measured.without((sender.id,)))  # at the wrong address
-    leaves = {node.id for side in tables.leaf_set or () for node in side}
+    leaves, before = {node.id for side in tables.leaf_set or () for node in side}, state.measured
     for node in (sender, *nodes_of(tables).values()):
-        state, sent = encountered(state, node, is_leaf=node is sender or node.id in leaves)
-        effects += sent
+        state = encountered(state, node, is_leaf=node is sender or node.id in leaves)
+    effects: tuple[Effect, ...] = ()
+    for node in (node for node in state.measured.values() if node.id not in before):
+        effects += send(state, node, Heartbeat(header(state)))
     return Step(state, effects)
 
 
