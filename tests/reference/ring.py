@@ -1,0 +1,134 @@
+"""Wendy nodes on real sockets of the loopback, all in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from random import Random
+from typing import Any, Self, cast
+
+from peerproof.reference.connected import Connected
+from peerproof.reference.driver import seeded
+from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.realtime import Listener
+from peerproof.reference.tcp import TcpNode
+from peerproof.reference.udp import bound, named
+from peerproof.reference.wendy import digest, is_member
+from peerproof.spec import wendy
+from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.wendy import Config, Delivered, Id, Join, JoinFailed, Route, State, id_of_text
+from peerproof.spec.wendy.ids import REAL
+
+from .conftest import PATIENCE
+
+#: Milliseconds: half of what a joiner waits, from one heartbeat to the next, and what a connection may take: so much because all
+#: nodes share one processor, where a node that is only busy is not to be taken for dead. Who is dead refuses at once.
+WAIT = Duration(100)
+HEARTBEAT = Duration(4_000)
+PATIENT = Duration(20_000)
+
+CONNECTED = cast("Connected", PROTOCOLS["wendy"].connected())
+
+
+class Member:
+    """A node of the ring, and what was delivered to it."""
+
+    def __init__(self, ring: Ring, number: int, **config: Any) -> None:
+        opened = bound(NodeId("127.0.0.1:0"), socket.SOCK_STREAM)
+        self.addr = named(opened.getsockname())
+        self.id = id_of_text(digest(f"member {number}"))
+        self.delivered: list[Any] = []
+        self._ring = ring
+        self.node = TcpNode(
+            wendy,
+            self.addr,
+            opened,
+            seeded(str(number)),
+            connected=CONNECTED,
+            timeout=PATIENT,
+            listener=Listener(told=self._told),
+        )
+        self.node.driver.start(Config(self.id, network_timeout=WAIT, heartbeat=HEARTBEAT, **config))
+
+    @property
+    def state(self) -> State:
+        """What it knows."""
+        state: State = self.node.driver.state
+        return state
+
+    def _told(self, notice: Any) -> None:
+        assert not isinstance(notice, JoinFailed)
+        if isinstance(notice, Delivered):
+            self.delivered.append(notice.message)
+
+
+class Ring:
+    """A ring; `async with` it."""
+
+    def __init__(self) -> None:
+        self.members: list[Member] = []
+        self.random = Random("ring")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for member in self.members:
+            member.node.close()
+        await asyncio.sleep(0)
+
+    async def add(self, count: int) -> None:
+        """So many nodes join at once, by members that are there."""
+        old = list(self.members)
+        new = [Member(self, len(old) + number) for number in range(count)]
+        for member in new:
+            await member.node.listen()
+            if old:
+                member.node.ask(Join(self.random.choice(old).addr))
+        self.members += new
+        await eventually(lambda: all(is_member(member.state) for member in new), "joined")
+
+    def kill(self, count: int) -> None:
+        """So many nodes are gone without a word."""
+        for member in self.random.sample(self.members, count):
+            self.members.remove(member)
+            member.node.close()
+
+    def at_rest(self) -> bool:
+        """Whether everybody knows those next to it, and nobody who is gone."""
+        ids = sorted(member.id for member in self.members)
+        for member in self.members:
+            at = ids.index(member.id)
+            beside = {ids[at - 1], ids[(at + 1) % len(ids)]}
+            leaves = {node.id for side in member.state.leaf_set for node in side}
+            if not beside <= leaves | {member.id} or not set(member.state.known) <= set(ids):
+                return False
+        return True
+
+    def owner(self, key: Id) -> Member:
+        """The node that is closest to a key."""
+        return min(self.members, key=lambda member: REAL.rank(member.id, key))
+
+    async def route(self, count: int) -> None:
+        """So many random keys, each from a random node; each is delivered once, at the closest node."""
+        for member in self.members:
+            member.delivered.clear()
+        keys = {Id(self.random.getrandbits(128)): bytes([number % 256]) for number in range(count)}
+        for key, value in keys.items():
+            self.random.choice(self.members).node.ask(Route(key, value))
+        await eventually(lambda: sum(len(member.delivered) for member in self.members) >= count, "delivered")
+        for member in self.members:
+            for message in member.delivered:
+                assert self.owner(message.header.key) is member
+                assert keys.pop(message.header.key) == message.value
+        assert keys == {}
+
+
+async def eventually(fact: Callable[[], bool], what: str) -> None:
+    """Waits until something is so, for a bounded time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 2 * PATIENCE
+    while not fact():
+        assert loop.time() < deadline, f"not {what} in {2 * PATIENCE} s"
+        await asyncio.sleep(0.02)
