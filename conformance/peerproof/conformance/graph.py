@@ -74,7 +74,7 @@ class Worlds:
     def __init__(self, exploration: Exploration) -> None:
         system, model = exploration.system, exploration.system.model
         self._worlds = exploration.depths
-        self._places, self._names = len(system.places), model.node_variables
+        self._places, self._names = model.names, model.node_variables
         self._interned: list[list[Value]] = [[] for _ in self._names]
         self._numbers: list[dict[Value, int]] = [{} for _ in self._names]  #: variable -> value of one node -> its number
         self._rows: list[dict[int, tuple[Value, tuple[int, ...]]]] = [{} for _ in self._names]  #: by identity
@@ -102,7 +102,7 @@ class Worlds:
             known = self._restarts[restarts] = graph_digest.key(graph_digest.RESTARTS, restarts)
         numbers: list[int] = []
         total = known + net.key
-        for row in zip(range(self._places), *rows, strict=True):
+        for row in zip(range(len(self._places)), *rows, strict=True):
             part = self._nodes.get(row) or self._node(row)
             numbers += part.numbers
             total += part.key
@@ -124,11 +124,12 @@ class Worlds:
         """A variable's values for each node, as numbers."""
         known = self._rows[name]
         if id(value) not in known:
-            if not isinstance(value, tuple) or len(value) != self._places:
-                raise ValueError(f"{self._names[name]} has no value for each of {self._places} nodes")
+            values = dict(value.rows if isinstance(value, Function) else enumerate(value, 1) if isinstance(value, tuple) else ())
+            if tuple(values) != self._places:
+                raise ValueError(f"{self._names[name]} has no value for each of the nodes {self._places}")
             if len(known) >= _MOST_KEPT:
                 known.clear()
-            known[id(value)] = value, tuple(self._number(name, each) for each in value)
+            known[id(value)] = value, tuple(self._number(name, each) for each in values.values())
         return known[id(value)][1]
 
     def _node(self, row: tuple[int, ...]) -> _Part:

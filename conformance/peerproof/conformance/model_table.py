@@ -92,7 +92,7 @@ class Table:
 
 def tokens_of(tokens: Tokens) -> Sequence[int]:
     """The tokens of an edge in a path: one, or over connections those of receiver and sender."""
-    return tokens if isinstance(tokens, list) else (tokens,)
+    return (tokens,) if isinstance(tokens, int) else tokens
 
 
 def table_of(plain: Mapping[str, Any]) -> Table:

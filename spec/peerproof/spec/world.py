@@ -47,7 +47,8 @@ class Model(Protocol):
     """What a protocol brings so that its world can be explored; `peerproof.spec.scuttlebutt.world` has one."""
 
     spec: Specification
-    nodes: tuple[tuple[NodeId, Any], ...]  #: each node with its first state
+    names: tuple[int, ...]  #: the nodes in the TLA+ module, ascending
+    nodes: tuple[tuple[NodeId, Any], ...]  #: each node with its first state, in the same order
     faults: Faults
     node_variables: tuple[str, ...]  #: the variables of the TLA+ module that hold a value for each node
 

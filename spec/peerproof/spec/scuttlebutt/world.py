@@ -38,6 +38,7 @@ class Model:
             restarts=constants["MaxRestarts"],
             restarting=frozenset(_addr(node) for node in constants["Restarting"]),
         )
+        self.names: tuple[int, ...] = tuple(constants["Node"])
         seeds = tuple(_addr(node) for node in constants["Seeds"])
         payloads = {n: constants["RoomyPayload" if n in constants["Roomy"] else "MaxPayload"] for n in constants["Node"]}
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple(

@@ -111,12 +111,13 @@ class Model:
         self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
         self.active = frozenset(uuid_of(node) for node in constants["Active"])
         self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
-        self._first, *_ = self._names = tuple(constants["Node"])
+        self.names: tuple[int, ...] = tuple(constants["Node"])
+        self._first = self.names[0]
         self._config = {"ae_size": constants["AeSize"], "emit_incarnation": constants["EmitIncarnation"]}
-        todo = {n: frozenset((kind, other) for who, kind, other in constants["Todo"] if who == n) for n in self._names}
+        todo = {n: frozenset((kind, other) for who, kind, other in constants["Todo"] if who == n) for n in self.names}
         acquainted = constants["Start"] == "acquainted"
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple(
-            (_addr(n), replace(self._started(n, 0, acquainted=acquainted), todo=todo[n])) for n in self._names
+            (_addr(n), replace(self._started(n, 0, acquainted=acquainted), todo=todo[n])) for n in self.names
         )
 
     def offers(self, state: Lived) -> Iterator[tuple[str, Any]]:
@@ -187,7 +188,7 @@ class Model:
         state = initial(_addr(node), Config(uuid_of(node), counter, seeds, **self._config)).state
         if acquainted:
             known = Row("", 0, Status.NORMAL, Incarnation(0, 0))
-            state = replace(state, rows=Table({uuid_of(n): replace(known, host=HOST, port=n) for n in self._names if n != node}))
+            state = replace(state, rows=Table({uuid_of(n): replace(known, host=HOST, port=n) for n in self.names if n != node}))
         # The seeds, and so the rows of a node that has just restarted, are not those of an acquainted one.
         return Lived(*(getattr(state, field.name) for field in fields(State)))
 

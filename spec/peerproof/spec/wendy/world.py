@@ -107,7 +107,7 @@ class Model:
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.most: int = constants["MaxVersion"]
         self.spec: Specification = Bounded(self.most)
-        self.names: tuple[int, ...] = tuple(constants["Node"])
+        self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))
         self.faults = Faults(
             in_flight=constants["MaxNet"],
             restarts=constants["MaxRestarts"],
