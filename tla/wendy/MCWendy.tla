@@ -184,16 +184,15 @@ After(m) == Received(Local(m[2]), m)
 JoinAnswered ==
     \A m \in Arriving : m[3] = "join" =>
         LET after == After(m)
-            answers == {draft \in after.sent : draft.kind = "state"}
-            isLast == after.passed = {}
-        IN  /\ after.sent = answers
-            /\ Cardinality(answers) = 1
+            answers == {answer \in Messages(after) : answer[3] = "state"}
+            passed == Messages(after) \ answers
+        IN  /\ Cardinality(answers) = 1
+            /\ Cardinality(passed) <= 1
+            /\ \A other \in passed : other[2] # m[4] /\ [other EXCEPT ![1] = m[1], ![2] = m[2], ![7] = @ - 1] = m
             /\ \A answer \in answers :
-                /\ answer.to = m[4]
-                /\ answer.body[RT] = <<rt[m[2]]>>
-                /\ answer.body[LS] = IF isLast THEN <<ls[m[2]]>> ELSE <<>>
-                /\ answer.body[NS] = IF m[1] = m[4] THEN <<ns[m[2]]>> ELSE <<>>
-                /\ answer.body[4] = isLast
+                /\ answer[2] = m[4]
+                /\ answer[8] = << <<rt[m[2]]>>, IF passed = {} THEN <<ls[m[2]]>> ELSE <<>>,
+                                  IF m[1] = m[4] THEN <<ns[m[2]]>> ELSE <<>>, passed = {}>>
             /\ [after EXCEPT !.sent = {}, !.passed = {}] = Local(m[2])
 
 \* [WI-13]

@@ -90,7 +90,7 @@ Extended(function, id, value) == (id :> value) @@ function
 Restricted(function, ids) == [id \in DOMAIN function \cap ids |-> function[id]]
 
 -----------------------------------------------------------------------------
-\* The state of one node, with what it has to send: `sent`.
+\* The state of one node, with what it sends on an event: `sent` in its own name, and `passed` on as it was.
 
 RT == 1
 LS == 2
@@ -102,9 +102,12 @@ InTable(cells) == {cell[3] : cell \in cells}
 
 Known(state) == InTable(state.rt) \cup Leaves(state.ls) \cup Range(state.ns)
 
-\* From the sender, in its own name; the versions are those after the event.
-Send(state, to, kind, body) ==
-    [state EXCEPT !.sent = @ \cup {[to |-> to, kind |-> kind, key |-> state.id, body |-> body]}]
+\* The versions are those of the receiver's tables, which only an announcement keeps; see Messages. [W-61, WA-40]
+SendWith(state, to, kind, key, body) ==
+    LET theirs == IF to \in DOMAIN state.stored THEN state.stored[to] ELSE <<0, 0, 0>>
+    IN  [state EXCEPT !.sent = @ \cup {<<state.id, to, kind, state.id, key, theirs, 0, body>>}]
+
+Send(state, to, kind, body) == SendWith(state, to, kind, state.id, body)
 
 RECURSIVE SendAll(_, _, _, _)
 SendAll(state, ids, kind, body) ==
@@ -225,7 +228,7 @@ Answered(state, id) ==
 \* The furthest that is left on a side. [W-30, WA-28]
 AskSide(state, before, side, id) ==
     IF id \notin Range(before.ls[side]) \/ state.ls[side] = <<>> THEN state
-    ELSE [state EXCEPT !.sent = @ \cup {[to |-> Last(state.ls[side]), kind |-> "repair", key |-> id, body |-> LeafSetWanted]}]
+    ELSE SendWith(state, Last(state.ls[side]), "repair", id, LeafSetWanted)
 
 \* Who is not let in again until it announces itself. [WA-30]
 Remembered(state, id) == [state EXCEPT !.departed = @ \cup {id}]
@@ -263,9 +266,6 @@ Announced(state) ==
 \* The next announcement, when it is due. [WA-67]
 Continued(state) ==
     IF state.warned /\ state.announcing = {} /\ state.stage = "joined" THEN Announced(state) ELSE state
-
-\* [WA-40]
-VersionsOf(state, id) == IF id \in DOMAIN state.stored THEN state.stored[id] ELSE <<0, 0, 0>>
 
 \* [W-64, WA-41]
 IsConflict(state, m) == \E table \in 1..3 : state.versions[table] > m[6][table]
@@ -397,12 +397,9 @@ Ended(state) ==
         ELSE [after EXCEPT !.scores = Restricted(@, Known(after)),
                            !.stored = Restricted(@, Known(after) \cup after.measured)]
 
-\* The versions that a message has: the own, or in an announcement the receiver's. [W-61, W-62]
-HeaderVersions(state, draft) == IF draft.kind = "announce" THEN VersionsOf(state, draft.to) ELSE state.versions
-
+\* The versions are those after the event. [W-62, WA-42]
 Messages(state) ==
-    {<<state.id, draft.to, draft.kind, state.id, draft.key, HeaderVersions(state, draft), 0, draft.body>> : draft \in state.sent}
-        \cup state.passed
+    {[m EXCEPT ![6] = IF m[3] = "announce" THEN @ ELSE state.versions] : m \in state.sent} \cup state.passed
 
 IsBounded(state) == \A table \in 1..3 : state.versions[table] <= MaxVersion
 
@@ -431,12 +428,10 @@ Become(states, m) ==
 
 Runs(n) == up[n] /\ stage[n] # "left"
 
-FirstCache(n) == IF Acquainted THEN [m \in Node \ {n} |-> Took[<<n, m>>]] ELSE <<>>
-
-\* A node as it starts.
+\* A node as it starts: it has met nobody yet. [W-08]
 Fresh(n) ==
     [id |-> n, stage |-> "alone", rt |-> {}, ls |-> << <<>>, <<>> >>, ns |-> <<>>, versions |-> <<0, 0, 0>>, scores |-> <<>>,
-     cache |-> FirstCache(n), measured |-> {}, stored |-> <<>>, departed |-> {}, repairs |-> {}, announcing |-> {},
+     cache |-> <<>>, measured |-> {}, stored |-> <<>>, departed |-> {}, repairs |-> {}, announcing |-> {},
      warned |-> FALSE, contact |-> <<>>, sent |-> {}, passed |-> {}]
 
 RECURSIVE Inserted(_, _)
@@ -448,10 +443,12 @@ Settled(n) ==
     LET others == Founders \ {n}
     IN  Ended(Inserted([Fresh(n) EXCEPT !.stage = "joined"], Sorted(others, [m \in others |-> m])))
 
-First0(n) == IF Start = "stable" /\ n \in Founders THEN Settled(n) ELSE Fresh(n)
+FirstCache(n) == IF Acquainted THEN [m \in Node \ {n} |-> Took[<<n, m>>]] ELSE <<>>
+
+AtFirst(n) == [(IF Start = "stable" /\ n \in Founders THEN Settled(n) ELSE Fresh(n)) EXCEPT !.cache = FirstCache(n)]
 
 Init ==
-    LET state == [n \in Node |-> First0(n)] IN
+    LET state == [n \in Node |-> AtFirst(n)] IN
     /\ stage = [n \in Node |-> state[n].stage]
     /\ rt = [n \in Node |-> state[n].rt]
     /\ ls = [n \in Node |-> state[n].ls]
