@@ -46,15 +46,14 @@ def on_join(state: State, contact: NodeId) -> Next:
     return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
 
 
-def on_join_sent(state: State, *, failed: bool) -> Next:
+def on_join_sent(state: State, to: NodeId, *, failed: bool) -> Next:
     """The contact has the join, or cannot be reached; then the application may try another one. [WA-59]"""
-    contact = state.contact
-    if contact is None:
+    if to != state.contact:
         return Step(state)
     state = replace(state, contact=None)
     if not failed or state.stage is not Stage.JOINING:
         return Step(state)
-    return Step(replace(state, stage=Stage.ALONE), (Notify(JoinFailed(contact)),))
+    return Step(replace(state, stage=Stage.ALONE), (Notify(JoinFailed(to)),))
 
 
 def on_node_join(state: State, join: NodeJoin) -> Next:

@@ -209,7 +209,7 @@ def on_outcome(state: State, to: NodeId, message: Message, *, failed: bool) -> N
     """What follows for the message itself from its having arrived or not. [WA-33, WA-59, WA-67]"""
     match message:
         case NodeJoin() if message.header.sender.id == state.id:
-            return on_join_sent(state, failed=failed)
+            return on_join_sent(state, to, failed=failed)
         case NodeJoin() if failed:
             return on_join_failed(state, message)
         case Application() if failed:
