@@ -7,11 +7,13 @@ node has all others on one side of itself and more than there is room for [WX-07
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from peerproof.spec.core import Asked, Expired, Received, Send, Sent
 from peerproof.spec.properties import Cluster, Property, Taken
-from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.joining import is_newer
 from peerproof.spec.wendy.messages import (
     Announce,
@@ -165,25 +167,32 @@ def one_owner(cluster: Cluster) -> bool:
     """At rest, a key between two nodes is claimed by exactly one node, the closest. Looked at are the keys where that changes."""
     if not is_quiet(cluster):
         return True
-    states = {state.id: state for state in cluster.nodes.values()}
-    return all(
-        [node for node, state in states.items() if owns(state, key)]
-        == [min(states, key=lambda node: next(iter(states.values())).config.ring.rank(node, key))]
-        for key in borders(states)
-    )
+    states = cluster.nodes.values()
+    ring = next(iter(states)).config.ring
+    return is_owned_once(ring, tuple((state.id, tuple(node.id for side in state.leaf_set for node in side)) for state in states))
 
 
-def owns(state: State, key: Id) -> bool:
-    """Whether a node is, as far as it knows, the closest to a key."""
-    return closest(state, key, tuple(node for side in state.leaf_set for node in side)) is None
+@lru_cache(maxsize=16)
+def is_owned_once(ring: Ring, leaves: tuple[tuple[Id, tuple[Id, ...]], ...]) -> bool:
+    """
+    Whether every key has exactly one node that knows of no closer one, and that is the closest; given each node's leaves.
+
+    A ring at rest is asked about again and again, while its leaf sets stay as they are.
+    """
+    ids = [node for node, _ in leaves]
+    for key in borders(ring, ids):
+        rank = {node: ring.rank(node, key) for node in {*ids, *(leaf for _, known in leaves for leaf in known)}}
+        owners = [node for node, known in leaves if all(rank[node] < rank[leaf] for leaf in known)]
+        if owners != [min(ids, key=rank.__getitem__)]:
+            return False
+    return True
 
 
-def borders(states: dict[Id, State]) -> list[Id]:
+def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
     """Each id, and the keys half way between two that follow each other."""
-    ids = sorted(states)
+    ids = sorted(nodes)
     keys = []
     for one, other in zip(ids, [*ids[1:], *ids[:1]], strict=True):
-        ring = states[one].config.ring
         half = ring.clockwise(one, other) // 2 if len(ids) > 1 else ring.size // 2
         keys += [one, *(Id((one + half + more) % ring.size) for more in (0, 1))]
     return keys
