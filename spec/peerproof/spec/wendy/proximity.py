@@ -60,7 +60,8 @@ def is_passed_over(state: State, node: Node) -> bool:
 
 def scored(state: State, node: Node, score: int) -> State:
     """The node after another, with this score, was tried in all tables. [W-18, W-34, W-53, W-56]"""
-    state = replace(state, scores=state.scores.put({node.id: score}))
+    if state.scores.get(node.id) != score:
+        state = replace(state, scores=state.scores.put({node.id: score}))
     return inserted(state, node)
 
 
