@@ -36,7 +36,7 @@ SEVERITIES: Final = ("rejected", "undetermined", "log")
 POINTS: Final = 400
 
 #: The metrics with a curve over rounds.
-BY_ROUND: Final = ("messages_sent", "bytes_sent")
+BY_ROUND: Final = ("messages_sent", "bytes_sent", "delivered", "misdelivered")
 
 Row = Mapping[str, Any]
 
@@ -164,7 +164,7 @@ def _quarantine(found: Gathered) -> None:
 
 
 def _curves(found: Gathered) -> None:
-    """The mean over nodes by round; where there are many rounds, over some together."""
+    """The mean over nodes, or messages, by round; where there are many rounds, over some together."""
     last = max(
         (batch.column("round").drop_null().to_numpy().max(initial=0) for batch in _read(found.batches, METRICS, ["round"])),
         default=0,

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from peerproof.conformance.pipeline import spreading
 from peerproof.conformance.pipeline.batches import Batch, Output, Plan, Success, Unit, successes
 from peerproof.conformance.pipeline.execution import Engine, Executed
-from peerproof.conformance.pipeline.node_figures import LIVES, ROWS, SIGHTINGS, SLOTS, Pass, node_figures
+from peerproof.conformance.pipeline.node_figures import MEMBERS, ROWS, SIGHTINGS, SLOTS, Pass, node_figures
 from peerproof.conformance.pipeline.rows import read
 from peerproof.conformance.pipeline.summaries import summarise
 from peerproof.conformance.pipeline.tables import METRICS, RUNS, SUMMARIES, TRACES
@@ -54,6 +54,15 @@ ABOUT: Final[Mapping[str, str]] = {
     "detection_last": "from the last event of a crashed node until all others took it for down",
     "false_positives": "how often others took a node for down that was up",
     "false_suspicions": "how often others suspected a node that was up",
+    "route_hops": "from how many nodes a message went to another until it was delivered",
+    "delivered": "the part of the messages that were routed which were delivered; those of the last moments have little time",
+    "misdelivered": "the part of the deliveries at a node that was not the closest to the key of those who had joined",
+    "join_time": "from when a node asked to join until it announced itself, two network timeouts included",
+    "join_messages": "messages that a joiner sent and received for joining",
+    "join_bytes": "their bytes on the wire",
+    "routing_table": "nodes in a node's routing table, as it was last sent",
+    "leaf_set": "nodes in a node's leaf set, as it was last sent",
+    "neighborhood_set": "nodes in a node's neighborhood set, as it was last sent",
 }
 
 
@@ -161,8 +170,8 @@ def measure_together(folder: Path, unit: Unit, output: Output) -> None:
     files = [file for name in unit.task["files"] if (file := folder / SIGHTINGS.name / name).exists()]
     low, high = unit.task["slots"]
     slot, block, run = pc.field("slot"), pc.field("block"), pc.field("run_id")
-    groups = _where(files, (slot >= low) & (slot < high) & (block != LIVES))
-    lives = _where(files, (block == LIVES) & run.isin(pc.unique(groups.column("run_id"))))
+    groups = _where(files, (slot >= low) & (slot < high) & (block > MEMBERS))
+    lives = _where(files, (block <= MEMBERS) & run.isin(pc.unique(groups.column("run_id"))))
     rows = pa.concat_tables([groups, lives])
     rows = rows.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in spreading.ORDER]))
     for figures in spreading.together(rows.to_batches(max_chunksize=ROWS)):

@@ -15,7 +15,20 @@ from zlib import crc32
 import msgspec
 
 from peerproof.conformance.pipeline.events import Event, events
-from peerproof.conformance.pipeline.measures import Judged, Made, Observer, Reached, Seen, observer
+from peerproof.conformance.pipeline.measures import (
+    Delivered,
+    Judged,
+    Made,
+    Measured,
+    Membership,
+    Observer,
+    Reached,
+    Report,
+    Routed,
+    Seen,
+    Unreached,
+    observer,
+)
 from peerproof.conformance.pipeline.tables import METRICS, Column, Table, Type
 from peerproof.reference.protocols import PROTOCOLS
 from peerproof.spec.core import Specification
@@ -30,8 +43,10 @@ SLOTS: Final = 2**32
 ROWS: Final = 4096
 
 #: What stands in `block` instead of a number of levels. Sorted by it, what is known of the nodes comes first.
-LIVES: Final = -2
-JUDGEMENTS: Final = -1
+LIVES: Final = -4
+MEMBERS: Final = -3
+JUDGEMENTS: Final = -2
+ROUTES: Final = -1
 
 _MICROSECONDS: Final = 1000
 
@@ -43,17 +58,19 @@ SIGHTINGS: Final = Table(
         Column("run_id", Type.TEXT, "the run"),
         Column("protocol", Type.TEXT, "its protocol"),
         Column("slot", Type.WHOLE, "by which groups of rows that belong together are spread"),
-        Column("block", Type.WHOLE, "which levels; or lives, or judgements"),
-        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life"),
+        Column("block", Type.WHOLE, "which levels; or lives, members, judgements, or routes"),
+        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life; a member; a message"),
         Column("t_us", Type.WHOLE, "microseconds on the node's clock; of a life, its beginning"),
         Column("what", Type.TEXT, "made, reached; the judgement; shared or own, for the clock of a life"),
         Column("node", Type.TEXT, "who has seen it"),
-        Column("low", Type.WHOLE, "the first level; of a life, microseconds of its end", nullable=True),
+        Column("low", Type.WHOLE, "the first level; of a life, microseconds of its end; of a member, a count", nullable=True),
         Column("high", Type.WHOLE, "the last level; of a life, microseconds from round to round", nullable=True),
-        Column("via", Type.TEXT, "the peer that told it", nullable=True),
+        Column("via", Type.TEXT, "the peer that told it; the key of a message", nullable=True),
     ),
 )
 MADE, REACHED = "made", "reached"
+MEMBER, NO_MEMBER, UNREACHED = "member", "no member", "unreached"
+ROUTED, DELIVERED = "routed", "delivered"
 SHARED, OWN = "shared", "own"  #: one clock for all nodes of a run, or one for each
 
 #: A metric that this module yields, and its unit.
@@ -63,6 +80,13 @@ UNITS: Final = {
     "messages_received": "messages",
     "bytes_received": "bytes",
     "unreadable": "events",
+    "route_hops": "hops",
+    "join_time": "ms",
+    "join_messages": "messages",
+    "join_bytes": "bytes",
+    "routing_table": "nodes",
+    "leaf_set": "nodes",
+    "neighborhood_set": "nodes",
 }
 
 Write = Callable[[Table, Any], object]
@@ -154,6 +178,7 @@ class _Node:
         self._knows_sent, self._knows_received = False, False
         self._unreadable = 0
         self._begun: int | None = None
+        self._changes = 0  #: of membership
         self._last = 0
 
     def add(self, event: Event) -> None:
@@ -166,10 +191,12 @@ class _Node:
             self._end_round()
             self._round = number
         self._last = event.t_us
+        size = 0
         if event.kind == "recv":
             self._knows_received = True
             self._received += 1
-            self._received_bytes += self._size_of(event)
+            size = self._size_of(event)
+            self._received_bytes += size
         elif event.kind == "send":
             self._knows_sent = True
             self._sent += 1
@@ -177,7 +204,7 @@ class _Node:
         if event.effects is not None:
             self._knows_sent = self._knows_received = True
             try:
-                self._effects(event, event.effects)
+                self._effects(event, event.effects, size)
             except (KeyError, TypeError, ValueError, AttributeError):  # a log may hold anything
                 self._unreadable += 1
 
@@ -196,7 +223,7 @@ class _Node:
         except (KeyError, TypeError, ValueError):
             self._unreadable += 1
 
-    def _effects(self, event: Event, effects: str) -> None:
+    def _effects(self, event: Event, effects: str, received_bytes: int) -> None:
         sent: list[Any] = []
         notices: list[Any] = []
         for effect in _decode(effects) if effects != "[]" else ():
@@ -205,14 +232,16 @@ class _Node:
             elif "notify" in effect:
                 notices.append(effect["notify"])
         self._sent += len(sent)
-        self._sent_bytes += sum(map(self._size, sent))
+        sent_bytes = sum(map(self._size, sent))
+        self._sent_bytes += sent_bytes
         if self._observer:
             args = _decode(event.args or "null")
-            seen = Seen(event.kind, event.peer, args, tuple(sent), tuple(notices), event.refused is not None)
-            for report in self._observer.seen(seen):
+            is_refused = event.refused is not None
+            about = event.kind, event.peer, args, tuple(sent), tuple(notices), is_refused, event.t_us
+            for report in self._observer.seen(Seen(*about, received_bytes, sent_bytes)):
                 self._report(report, event.t_us)
 
-    def _report(self, report: Made | Reached | Judged, t_us: int) -> None:
+    def _report(self, report: Report, t_us: int) -> None:
         if self._begun is None:  # the log begins in the middle of a life: what this node has known before, nobody can say
             return
         match report:
@@ -227,6 +256,18 @@ class _Node:
                     self._sight(t_us, block, subject, REACHED, first, min(high, (block + 1) * LEVELS), via)
             case Judged(subject, status):
                 self._sight(t_us, JUDGEMENTS, subject, status)
+            case Measured(metric, value):
+                self._figure(metric, value, self._round)
+            case Membership(is_member):
+                assert self._observer
+                self._changes += 1
+                self._sight(t_us, MEMBERS, self._observer.name, MEMBER if is_member else NO_MEMBER, self._changes)
+            case Unreached(address):
+                self._sight(t_us, MEMBERS, address, UNREACHED)
+            case Routed(message, key):
+                self._sight(t_us, ROUTES, message, ROUTED, via=key)
+            case Delivered(message, key):
+                self._sight(t_us, ROUTES, message, DELIVERED, via=key)
 
     def _sight(
         self,
@@ -245,6 +286,8 @@ class _Node:
         """What a life was: its end is the last event of it. A node that judges others is judged by them."""
         if self._begun is None or self._observer is None:
             return
+        for report in self._observer.ended():
+            self._report(report, self._last)
         self._sight(self._begun, LIVES, self._observer.name, self._clock, self._last, self._period)
         if self._observer.detects:
             self._sight(self._begun, JUDGEMENTS, self._observer.name, self._clock)

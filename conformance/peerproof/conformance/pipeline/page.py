@@ -211,7 +211,7 @@ def _figures(found: Gathered) -> Iterator[str]:
         title = f"{metric} of {protocol} by configuration, in {unit}: least to most, p50 to p90, p99"
         yield f"<figure>{figures.ranges(named, unit, f'figure-{number}', title)}</figure>"
         if points := found.curves.get((protocol, metric)):
-            title = f"{metric} of {protocol} by round, mean of all nodes"
+            title = f"{metric} of {protocol} by round, mean of all nodes and messages"
             drawn = figures.curve(points, unit, f"curve-{number}", title)
             yield f"<figure>{drawn}<figcaption>{_text(title)}</figcaption></figure>"
         heads = ("configuration", "count", "total", "least", "mean", *PERCENTILES, "most")

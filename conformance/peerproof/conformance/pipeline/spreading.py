@@ -17,10 +17,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from peerproof.conformance.pipeline import routes
 from peerproof.conformance.pipeline.measures import DOWN, SUSPECTED
-from peerproof.conformance.pipeline.node_figures import JUDGEMENTS, LIVES, MADE, OWN, ROWS, SHARED, SIGHTINGS
+from peerproof.conformance.pipeline.node_figures import (
+    JUDGEMENTS,
+    LIVES,
+    MADE,
+    MEMBERS,
+    OWN,
+    ROUTES,
+    ROWS,
+    SHARED,
+    SIGHTINGS,
+)
+from peerproof.conformance.pipeline.routes import Members
+from peerproof.conformance.pipeline.sightings import Figure, Life, Sighting
 from peerproof.conformance.pipeline.tables import METRICS
 
 #: Rounds without an event that make a crash.
@@ -40,34 +53,10 @@ UNITS: Final = {
     "detection_last": "ms",
     "false_positives": "times",
     "false_suspicions": "times",
+    **routes.UNITS,
 }
 
 _MILLISECOND: Final = 1000.0
-
-
-class Sighting(NamedTuple):
-    """A row of `sightings`, column by column."""
-
-    run_id: str
-    protocol: str
-    slot: int
-    block: int
-    subject: str
-    t_us: int
-    what: str
-    node: str
-    low: int | None
-    high: int | None
-    via: str | None
-
-
-class Life(NamedTuple):
-    """From a node's start to its last event."""
-
-    node: str
-    begun: int
-    end: int
-    period: int | None
 
 
 class Nodes:
@@ -76,12 +65,14 @@ class Nodes:
     def __init__(self, rows: Iterable[Sighting]) -> None:
         self.lives: dict[str, list[Life]] = defaultdict(list)
         self.shared_clock = True
+        self.members = Members((), {})
         for row in rows:
             self.lives[row.node].append(Life(row.node, row.t_us, row.low or 0, row.high))
             self.shared_clock &= row.what == SHARED
         for lives in self.lives.values():
             lives.sort()
         self.end: Final = max((life.end for lives in self.lives.values() for life in lives), default=0)
+        self.periods: Final = {node: lives[0].period for node, lives in self.lives.items() if lives[0].period}
         self.lasting: Final = sorted(node for node, lives in self.lives.items() if not self.crashed(lives[-1]))
 
     def crashed(self, life: Life) -> bool:
@@ -96,15 +87,6 @@ class Nodes:
         return t_us // lives[0].period if lives and lives[0].period else None
 
 
-class Figure(NamedTuple):
-    """What becomes a row of `metrics`."""
-
-    metric: str
-    round: int | None
-    node: str
-    value: float
-
-
 def together(batches: Iterable[Any]) -> Iterator[Any]:
     """From batches of `sightings`, sorted by `ORDER`, to those of `metrics`."""
     waiting: list[tuple[Any, ...]] = []
@@ -114,15 +96,26 @@ def together(batches: Iterable[Any]) -> Iterator[Any]:
             if block == LIVES:
                 nodes = Nodes(of_block)
                 continue
+            if block == MEMBERS:
+                nodes.members = Members(of_block, nodes.lives)
+                continue
             for _, group in groupby(of_block, key=itemgetter(4)):
                 rows = list(group)
-                for metric, number, node, value in judged(rows, nodes) if block == JUDGEMENTS else spread(rows, nodes):
+                for metric, number, node, value in _figures(block, rows, nodes):
                     waiting.append((run, rows[0].protocol, metric, number, node, float(value), UNITS[metric]))
                 if len(waiting) >= ROWS:
                     yield METRICS.batch(waiting)
                     waiting = []
     if waiting:
         yield METRICS.batch(waiting)
+
+
+def _figures(block: int, rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
+    if block == JUDGEMENTS:
+        return judged(rows, nodes)
+    if block == ROUTES:
+        return routes.routed(rows, nodes.members, nodes.periods, shared_clock=nodes.shared_clock)
+    return spread(rows, nodes)
 
 
 def _rows(batches: Iterable[Any]) -> Iterator[Sighting]:

@@ -7,11 +7,20 @@ in their order, as plain data; what it reports is put together with what other n
 - `Made`: this node has made news, such as a version of its own data. News of a node has levels, from 1 without gaps.
 - `Reached`: this node has learnt somebody's news up to a level, from a peer.
 - `Judged`: this node now takes somebody for up, suspected, down or left.
+
+Of an overlay, in which messages find their way by keys:
+
+- `Membership`: this node now is, or is not, one of those to whom keys belong.
+- `Routed`, `Delivered`: a message was given to this node to be routed, or has come to its destination here. Whether that is the
+  right one, the module's function `closest(key, names)` says: which of the members a key belongs to.
+- `Unreached`: a message to somebody's address did not arrive.
+
+And `Measured` is a figure of this node alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
@@ -28,12 +37,15 @@ LEFT: Final = "left"
 class Seen(NamedTuple):
     """One event of a node, as plain data."""
 
-    kind: str  #: start, recv, timer or api
+    kind: str  #: start, recv, sent, timer or api
     peer: str | None
     args: Any
     sent: tuple[Any, ...]  #: messages
     notices: tuple[Any, ...]
     refused: bool
+    t_us: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
 
 
 class Made(NamedTuple):
@@ -58,7 +70,40 @@ class Judged(NamedTuple):
     status: str
 
 
-Report: TypeAlias = Made | Reached | Judged
+class Membership(NamedTuple):
+    """Whether keys can belong to this node, from now on."""
+
+    is_member: bool
+
+
+class Routed(NamedTuple):
+    """A message was given to this node, to be routed."""
+
+    message: str  #: what makes it out
+    key: str
+
+
+class Delivered(NamedTuple):
+    """A message has come to its destination, which is this node."""
+
+    message: str
+    key: str
+
+
+class Unreached(NamedTuple):
+    """A message to this address did not arrive."""
+
+    address: str
+
+
+class Measured(NamedTuple):
+    """A figure of this node alone."""
+
+    metric: str
+    value: float
+
+
+Report: TypeAlias = Made | Reached | Judged | Membership | Routed | Delivered | Unreached | Measured
 
 
 class Observer(Protocol):
@@ -82,6 +127,10 @@ class Observer(Protocol):
         """What an event shows."""
         ...
 
+    def ended(self) -> Iterator[Report]:
+        """What is left to be said when there are no more events of this life."""
+        ...
+
 
 def named(plain: Any) -> str:
     """A node's name in plain form as a text column holds it. Raises MalformedMessage, a ValueError."""
@@ -90,8 +139,16 @@ def named(plain: Any) -> str:
 
 def observer(protocol: str, node: str) -> Observer | None:
     """An observer for a node; None if nothing but messages and bytes is measured of its protocol."""
-    module = f"{__name__}.{protocol}"
-    if not protocol.isidentifier() or find_spec(module) is None:
-        return None
-    made: Observer = import_module(module).Observer(node)
-    return made
+    module = _module(protocol)
+    return module.Observer(node) if module else None
+
+
+def closest_of(protocol: str) -> Callable[[str, Iterable[str]], str | None]:
+    """Says which of these names a key belongs to, of a protocol that routes."""
+    closest: Callable[[str, Iterable[str]], str | None] = _module(protocol).closest
+    return closest
+
+
+def _module(protocol: str) -> Any:
+    name = f"{__name__}.{protocol}"
+    return import_module(name) if protocol.isidentifier() and find_spec(name) else None

@@ -39,3 +39,7 @@ class Observer:
             if version > known:
                 self._known[peer] = version
                 yield Reached(peer, known + 1, version, event.peer)
+
+    def ended(self) -> Iterator[Report]:
+        """Nothing."""
+        yield from ()

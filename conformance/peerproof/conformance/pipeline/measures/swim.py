@@ -48,6 +48,10 @@ class Observer:
                 self._statuses[uuid] = status
                 yield Judged(uuid, status)
 
+    def ended(self) -> Iterator[Report]:
+        """Nothing."""
+        yield from ()
+
 
 def _incarnations(message: Any) -> Iterator[tuple[str, int]]:
     """Every node that a message names with an incarnation, and how often it was restarted. [S-16, S-18, S-22]"""
