@@ -9,7 +9,7 @@ are too many to keep; their number and digest stand in the table, and whoever wa
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib import import_module
 from typing import Any, Final
@@ -121,7 +121,7 @@ def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
         yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
 
 
-def fingerprint(paths: Iterable[list[Tokens]]) -> dict[str, Any]:
+def fingerprint(paths: Iterable[Sequence[Tokens]]) -> dict[str, Any]:
     """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
     count, edges, hashed = 0, 0, sha256()
     for path in paths:

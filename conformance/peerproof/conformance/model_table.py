@@ -30,7 +30,7 @@ KINDS: Final = ("step", "refusal", "path")
 Body: TypeAlias = dict[str, Any]
 
 
-Tokens: TypeAlias = int | list[int]
+Tokens: TypeAlias = int | Sequence[int]
 
 
 class Row(NamedTuple):

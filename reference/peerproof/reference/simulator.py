@@ -41,7 +41,7 @@ class Place:
 
     def send(self, to: NodeId, message: Any) -> None:
         """Into the simulated network."""
-        self._simulation.carry(self, InFlight(self._id, to, message))
+        self._simulation.carry(InFlight(self._id, to, message))
 
     def notify(self, notice: Any) -> None:
         """To the simulation's observer of notices."""
@@ -161,10 +161,10 @@ class Simulation:
         """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
         return Cluster(self.states(), list(self._under_way()))
 
-    def carry(self, origin: Place, message: InFlight) -> None:
+    def carry(self, message: InFlight) -> None:
         """Take a message from a node; the network decides when it arrives, how often, and whether."""
         if self._connections:
-            micros = self.network.trip(message.sender, message.to)
+            origin, micros = self._places[message.sender], self.network.trip(message.sender, message.to)
             if micros is None:
                 self._push(Instant(self.now + self._connections.timeout), Outcome(origin, message, None))
             else:
