@@ -23,6 +23,9 @@ from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Property
 from peerproof.spec.wire import Plain
 
+#: Rounds after which a node has joined.
+JOINING: Final = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
@@ -208,7 +211,9 @@ def _schedule(campaign: Campaign, simulation: Simulation, overlay: Overlay | Non
         begin = number * campaign.apart * period if campaign.apart else int(random() * period)
         simulation.at(Instant(begin), partial(start, number))
         for update in range(campaign.updates):
-            moment = half * bool(overlay) + int(random() * half)  # a ring is asked when it has come about
+            moment = int(random() * half)
+            if overlay:  # a ring is asked when it has come about, and each node when it had the time to join
+                moment = max(half + moment, begin + JOINING * period)
             act = partial(_assign, campaign, simulation, figures, node, update)
             simulation.at(Instant(max(begin, moment)), act)
     for number, moment in campaign.crashes:
