@@ -192,9 +192,8 @@ def measured(size: int, keys: int, seed: str, way: Callable[[Ring], None]) -> tu
     print(f"  of each node, in the mean: {each}{cells:.1f} cells, {neighbors:.1f} neighbors")
     found = ring.route(keys)
     spread = ", ".join(f"{hops}: {share:.1%}" for hops, share in found.shares.items())
-    print(
-        f"  {keys:,} keys: {found.mean:.3f} hops in the mean, bound log16(N)+1 = {bound(size):.3f}, ratio {found.mean / bound(size):.2f}"
-    )
+    most = bound(size)
+    print(f"  {keys:,} keys: {found.mean:.3f} hops in the mean, bound log16(N)+1 = {most:.3f}, ratio {found.mean / most:.2f}")
     print(f"  hops {spread}; at the wrong node: {found.wrong}", flush=True)
     return ring, found
 
