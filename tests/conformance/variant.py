@@ -28,7 +28,7 @@ class Variant(Harness):
     #: The name of the protocol.
     protocol: ClassVar[str]
 
-    #: `module.function` of the specification, and what stands there while this variant does something.
+    #: `module.function` or `module.Class.method` of the specification, and what stands there while this variant does something.
     instead: ClassVar[Mapping[str, Any]] = {}
 
     #: Queries with other answers.
@@ -71,8 +71,10 @@ class Variant(Harness):
         """What a function gives with this variant's functions in their places."""
         with ExitStack() as stack:
             for name, other in self.instead.items():
-                module, _, attribute = name.partition(".")
-                place = import_module(f"peerproof.spec.{self.protocol}.{module}")
+                module, *within, attribute = name.split(".")
+                place: Any = import_module(f"peerproof.spec.{self.protocol}.{module}")
+                for part in within:
+                    place = getattr(place, part)
                 stack.enter_context(mock.patch.object(place, attribute, other))
             return function(*arguments)
 
