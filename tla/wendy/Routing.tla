@@ -84,7 +84,7 @@ Delivered == <>done
 Hops(Good(_, _)) == \A i \in 1..(Len(path) - 1) : Good(path[i], path[i + 1])
 
 \* [WX-06]
-EachHopCloser == Hops(LAMBDA from, to : Distance(to, key) < Distance(from, key))
+EachHopCloser == Hops(LAMBDA from, to : IsCloser(key, to, from))
 
 \* [mends WX-06, WA-13]
 EachHopProgress ==
