@@ -70,3 +70,19 @@ def test_a_misspelt_option_is_a_usage_error(capsys: pytest.CaptureFixture[str], 
 
     assert ended.value.code == 2
     assert "expected" in capsys.readouterr().err
+
+
+def test_a_ring_of_wendy_is_simulated_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "ring.jsonl"
+    options = ["--nodes", "6", "--rounds", "30", "--apart", "3", "--updates", "4", "--check", "10"]
+
+    assert main(["simulate", "wendy", *options, "--trace", str(trace), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert (figures["joined"], figures["routed"], figures["delivered"], figures["wrong"]) == (5, 24, 24, 0)
+    assert main(["check-trace", str(trace)]) == 0
+    capsys.readouterr()
+
+    assert main(["simulate", "wendy", "--loss", "0.1"]) == 2
+    assert "over connections, where nothing is lost" in capsys.readouterr().err
+    assert main(["simulate", "wendy", "--apart", "-1"]) == 2
+    assert "0 rounds apart or more" in capsys.readouterr().err
