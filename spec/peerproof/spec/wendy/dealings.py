@@ -21,6 +21,7 @@ from peerproof.spec.wendy.joining import WAIT as WAIT_TIMEOUTS
 from peerproof.spec.wendy.joining import is_newer
 from peerproof.spec.wendy.messages import (
     NO_VERSIONS,
+    Application,
     Header,
     Mask,
     Node,
@@ -88,6 +89,7 @@ class Dealings:
         self._timeout: Final = config.network_timeout * _MICROSECONDS
         self._by_id: dict[Any, deque[Due]] = {}  #: by the asker
         self._by_place: dict[Any, deque[Due]] = {}  #: by where it may be sent to
+        self._spoken: dict[Any, Versions] = {}  #: the last versions of their own tables that others have said
         self._told: Final[dict[NodeId, Versions]] = {}  #: the largest versions that came from an address
         self._most_told = NO_VERSIONS  #: and from anybody
         self._announced: Final[dict[NodeId, int]] = {}  #: how often, to each address
@@ -106,7 +108,7 @@ class Dealings:
     def renewed(self) -> Dealings:
         """The node may have started again; it may still answer what it was asked."""
         new = Dealings(self._config)
-        new._by_id, new._by_place = self._by_id, self._by_place
+        new._by_id, new._by_place, new._spoken = self._by_id, self._by_place, self._spoken
         for owed in new._by_id.values():
             for due in owed:
                 due.rule = None
@@ -120,6 +122,7 @@ class Dealings:
         if not isinstance(message, NodeJoin):
             yield from self._missed(seen, message.header)
         if isinstance(message, NodeJoin):
+            self._joins(message.header)
             self._owe(seen, Due(_of_join(message), seen.at, JOIN if is_admitted else None, is_join=True))
         elif isinstance(message, (StateRequest, NodeRepair)):
             self._owe(seen, Due(message.mask, seen.at, None))
@@ -156,9 +159,18 @@ class Dealings:
                 owed.append(due)
                 _remember(open_, key, owed)
 
+    def _joins(self, header: Header) -> None:
+        """Somebody asks to join, perhaps because it has started again; then nothing that was due before is missed."""
+        _remember(self._spoken, header.sender.id, header.versions)
+        for due in self._by_id.get(header.sender.id, ()):
+            due.rule = None
+
     def _missed(self, seen: Seen, header: Header) -> Iterator[Breach]:
         """What a peer is still owed that has just spoken."""
-        is_young = max(header.versions) <= 1 and not isinstance(seen.message, NodeAnnouncement)
+        is_young = False
+        if not isinstance(seen.message, (Application, NodeAnnouncement)):
+            is_young = max(header.versions) <= 1 and is_newer(self._spoken.get(header.sender.id, NO_VERSIONS), header.versions)
+            _remember(self._spoken, header.sender.id, header.versions)
         for due in self._by_id.get(header.sender.id, ()):
             if due.rule is None or due.is_answered or seen.at is None or due.at is None:
                 continue

@@ -1,0 +1,196 @@
+"""
+Rings of Wendy and captures of their traffic: simulated ones, and four real nodes on loopback, with their traces.
+
+The capture of real nodes is that of a packet socket where the machine allows one; else connections are made up from what the
+nodes say to have received, as they are for simulated nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.pipeline.clusters import simulated
+from tests.pipeline.recorded import PATIENCE, Process, sniffing, until
+
+from peerproof.spec.trace import Line
+from peerproof.spec.wendy import MESSAGE, Message
+from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
+
+#: Where a simulated node n0 is, n1, and so on; all listen at port 1.
+NETWORK = "10.0.0."
+
+#: Bytes of a segment, as on an Ethernet.
+SEGMENT = 1448
+
+SYN, FIN, ACK = 2, 1, 16
+
+
+class Arrival(NamedTuple):
+    """A message that arrives over a connection of its own."""
+
+    time: float
+    source: str  #: address of the node that sends it, which is not that of its connection
+    target: str
+    payload: bytes
+    is_confirmed: bool = True
+
+    @property
+    def message(self) -> Message:
+        """What it says."""
+        message: Message = MESSAGE.decode(self.payload)
+        return message
+
+    def saying(self, message: Message) -> Arrival:
+        """The same with another message."""
+        return self._replace(payload=MESSAGE.encode(message))
+
+
+def arrivals(trace: Iterable[Line]) -> list[Arrival]:
+    """What arrives in a simulated ring, in its order."""
+    return [
+        Arrival(line.t_us / 1e6, located(line.peer or ""), located(line.node), MESSAGE.encode(MESSAGE.value(line.args)))
+        for line in trace
+        if line.kind == "recv"
+    ]
+
+
+def located(node: str) -> str:
+    """The address of a simulated node, which says of itself only a host's name."""
+    return f"{NETWORK}{int(node[1:].partition(':')[0]) + 1}:1"
+
+
+def ring(**plan: Any) -> list[Arrival]:
+    """What arrives in a simulated ring of seven nodes."""
+    return arrivals(simulated(7, 60, "r", "wendy", config={"heartbeat": 30_000}, **plan))
+
+
+def frames(connections: Sequence[Arrival]) -> Iterator[tuple[float, bytes]]:
+    """The packets of these connections, each from another port; the last of a message has its time."""
+    for number, arrival in enumerate(connections):
+        client = arrival.source.rpartition(":")[0], 20_000 + number % 40_000
+        server = arrival.target.rpartition(":")[0], int(arrival.target.rpartition(":")[2])
+        at = arrival.time
+        yield at, segment(client, server, 99, SYN)
+        yield at, segment(server, client, 499, SYN | ACK)
+        sent = arrival.payload
+        for begin in range(0, len(sent), SEGMENT):
+            yield at, segment(client, server, 100 + begin, ACK, sent[begin : begin + SEGMENT])
+        if arrival.is_confirmed:
+            yield at, segment(server, client, 500, ACK, ACKNOWLEDGEMENT)
+        yield at, segment(server, client, 500 + len(ACKNOWLEDGEMENT) * arrival.is_confirmed, FIN | ACK)
+        yield at, segment(client, server, 100 + len(sent), FIN | ACK)
+
+
+def segment(source: tuple[str, int], target: tuple[str, int], number: int, flags: int, data: bytes = b"") -> bytes:
+    """A frame of Ethernet, IPv4 and TCP."""
+    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], number, 0, 0x50, flags, 2**15, 0, 0) + data
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0)
+    return bytes(12) + b"\x08\x00" + head + socket.inet_aton(source[0]) + socket.inet_aton(target[0]) + tcp
+
+
+def write_frames(path: Path, packets: Iterable[tuple[float, bytes]]) -> Path:
+    """A pcap file."""
+    with path.open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 2**18, 1))
+        for time, data in packets:
+            microseconds = round(time * 1e6)
+            file.write(struct.pack("<IIII", *divmod(microseconds, 1_000_000), len(data), len(data)) + data)
+    return path
+
+
+@dataclass(frozen=True)
+class RingRecording:
+    """Traces of four nodes, line by line, and packets of their traffic."""
+
+    traces: tuple[tuple[str, ...], ...]
+    packets: tuple[tuple[float, bytes], ...]
+    ports: tuple[int, ...]
+    is_captured: bool  #: by a packet socket
+
+
+#: Milliseconds.
+TIMEOUT, HEARTBEAT = 1000, 1500
+
+
+def record_ring(folder: Path) -> RingRecording:
+    """A ring comes about, messages are routed, and one node says that it leaves."""
+    files = [folder / f"node{number}.jsonl" for number in range(4)]
+    with sniffing() as captured, ExitStack() as stack:
+        first = ""
+        nodes: list[tuple[Process, list[dict[str, Any]]]] = []
+        for file in files:
+            process, told, address = _node(stack, file, first)
+            first = first or address
+            nodes.append((process, told))
+        until(lambda: all({"joined": True} in told for _, told in nodes[1:]), "all have joined")
+        for number, (process, _) in enumerate(nodes):
+            _type(process, *(f"route {digit}{number}{'0' * 30} hello" for digit in "0123456789abcdef"))
+        until(lambda: sum("delivered" in line for _, told in nodes for line in told) == 16 * len(nodes), "all is delivered")
+        _type(nodes[3][0], "leave")
+        until(lambda: all("node_exited" in line for _, told in nodes[:3] for line in told[-1:]), "one has left")
+        for process, _ in nodes:
+            process.terminate()
+        for process, _ in nodes:
+            assert process.wait(PATIENCE) == 0
+    traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
+    ports = tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
+    packets = tuple(frames(_received(traces)) if captured is None else (f for f in captured if _is_of(f[1], ports)))
+    return RingRecording(traces, packets, ports, captured is not None)
+
+
+def _node(stack: ExitStack, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
+    """A running node, what it tells from now on, and its address."""
+    command = [sys.executable, "-m", "peerproof.cli.main", "node", "wendy", "--bind", "127.0.0.1:0", "--json", "--run", "ring"]
+    command += ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), "--trace", str(file)]
+    command += ["--join", contact] if contact else []
+    process = stack.enter_context(
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    )
+    stack.callback(process.kill)
+    assert process.stdout is not None
+    said = process.stdout.readline()
+    assert said, process.communicate()[1]
+    told: list[dict[str, Any]] = []
+    lines = process.stdout
+    threading.Thread(target=lambda: told.extend(map(json.loads, lines)), daemon=True).start()
+    return process, told, json.loads(said)["node"]
+
+
+def _type(process: Process, *lines: str) -> None:
+    assert process.stdin is not None
+    process.stdin.write("".join(f"{line}\n" for line in lines))
+    process.stdin.flush()
+
+
+def _is_of(frame: bytes, ports: Sequence[int]) -> bool:
+    """Whether this is a packet of TCP, of one of these ports."""
+    is_tcp = frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_TCP
+    begin = 14 + (frame[14] & 15) * 4 if is_tcp else 0
+    return is_tcp and any(port in ports for port in struct.unpack(">HH", frame[begin : begin + 4]))
+
+
+def _received(traces: Sequence[Sequence[str]]) -> list[Arrival]:
+    """What the nodes have received. Their clocks are their own; a join shows by how much they differ from that of the first."""
+    found: list[Arrival] = []
+    came = [line for line in map(json.loads, traces[0]) if line["kind"] == "recv" and line["args"]["type"] == "node_join"]
+    for lines in traces:
+        parsed = [json.loads(line) for line in lines]
+        own = parsed[0]["args"]["id"]
+        asked = next((line["t_us"] for line in parsed if line["kind"] == "api" and line["args"]["type"] == "join"), None)
+        at = next((line["t_us"] for line in came if line["args"]["header"]["sender"]["id"] == own), None)
+        ahead = 0 if asked is None or at is None else at - asked
+        for line in parsed:
+            if line["kind"] == "recv":
+                payload = MESSAGE.encode(MESSAGE.value(line["args"]))
+                found.append(Arrival((line["t_us"] + ahead) / 1e6, line["peer"], line["node"], payload))
+    return sorted(found)
