@@ -22,7 +22,7 @@ from peerproof.conformance.clauses import load
 from peerproof.conformance.counterexamples import is_asked, replayed, stored, system_of
 from peerproof.conformance.coverage import in_order
 from peerproof.conformance.message_graph import happened
-from peerproof.conformance.plain_steps import configured, open_picks
+from peerproof.conformance.plain_steps import configured, open_picks, order
 from peerproof.conformance.vector_text import document
 from peerproof.spec.core import Asked, Expired, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.explore import Edge
@@ -260,8 +260,11 @@ class _Script:
     def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
         """Those to different receivers have no order that anybody could see."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
-        order = "unordered" if len({send.to for send in sends}) == len(sends) > 1 else "ordered"
-        return {order: [{"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends]}
+        return {
+            order(self.spec, [send.to for send in sends]): [
+                {"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends
+            ]
+        }
 
 
 def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:

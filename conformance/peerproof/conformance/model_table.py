@@ -17,7 +17,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from importlib import import_module
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from peerproof.conformance.plain_steps import order
+from peerproof.spec.core import Specification
 
 LAYER: Final = "model"
 FORMAT: Final = 1
@@ -73,6 +77,11 @@ class Table:
         for number, step in enumerate(self.steps):
             found.setdefault((step.state, step.event), []).append(number)
         return found
+
+    @cached_property
+    def spec(self) -> Specification:
+        """The specification of the protocol."""
+        return cast("Specification", import_module(f"peerproof.spec.{self.protocol}"))
 
     def steps_of(self, walk: int) -> list[int]:
         """What happens to the node under test of a walk."""
@@ -334,8 +343,7 @@ def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
     """
     place = table.states[row.state][0]
     sent = [table.messages[number] for number in row.sent]
-    order = "ordered" if len({receiver for _, receiver, _ in sent}) < max(len(sent), 2) else "unordered"
     messages = [{"to": _name(place, receiver), "bytes": digits} for _, receiver, digits in sent]
     state = {"state": table.states[row.after][1]} if with_state else {}
     told = {"events": {"multiset": [table.notices[number] for number in row.notices]}}
-    return {"messages": {order: messages}} | told | state
+    return {"messages": {order(table.spec, [receiver for _, receiver, _ in sent]): messages}} | told | state

@@ -48,6 +48,16 @@ def plain_event(spec: Specification, event: Any) -> Event:
     raise TypeError(f"{event!r} is no event")
 
 
+def order(spec: Specification, receivers: Collection[Any]) -> str:
+    """
+    How messages to these are expected: `ordered`, or `unordered` if nobody could see in which order they were sent.
+
+    That is so if each goes to another receiver, and if each goes over a connection of its own.
+    """
+    is_seen = spec.TRANSPORT == "udp" and len(set(receivers)) < len(receivers)
+    return "ordered" if is_seen or len(receivers) <= 1 else "unordered"
+
+
 def open_picks(
     step: Callable[[Pick], Step[Any, Any]], picks: Iterable[tuple[str, tuple[Any, ...]]]
 ) -> tuple[tuple[str, tuple[Any, ...]], ...]:

@@ -132,6 +132,6 @@ def on_repair_timeout(state: State, cell: Cell) -> Next:
     return advanced(replace(state, repairs=state.repairs.put({cell: repair})), cell)
 
 
-def on_question(state: State, question: StateRequest | NodeRepair) -> Next:
+def on_node_repair(state: State, question: StateRequest | NodeRepair) -> Next:
     """Somebody wants tables, and gets them, as they are. [W-19, W-30, W-36, WA-57]"""
     return Step(state, send(state, question.header.sender, StateData(header(state), shown(state, question.mask))))

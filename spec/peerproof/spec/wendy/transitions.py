@@ -55,7 +55,7 @@ from peerproof.spec.wendy.messages import (
     Timer,
 )
 from peerproof.spec.wendy.proximity import Next, everybody, header, refreshed, send, tidied
-from peerproof.spec.wendy.repair import all_advanced, answered, departed, on_node_exit, on_question, on_repair_timeout
+from peerproof.spec.wendy.repair import all_advanced, answered, departed, on_node_exit, on_node_repair, on_repair_timeout
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import CACHE_MS, Config, Stage, State, host_and_port
 
@@ -109,11 +109,11 @@ def on_message(state: State, message: Message) -> Next:
         case NodeExit():
             return on_node_exit(state, message)
         case Heartbeat():
-            return Step(state)  # that it was confirmed is the answer
+            return on_heartbeat(state)
         case StateData():
             return on_state_data(answered(state, message), message)
         case StateRequest() | NodeRepair():
-            return on_question(state, message)
+            return on_node_repair(state, message)
         case NodeRace():
             return on_node_race(state, message)
         case NodeAnnouncement():
@@ -128,7 +128,7 @@ def on_timer(state: State, timer: Timer) -> Next:
     """A timer has run out."""
     match timer:
         case FlushCache():
-            return Step(replace(state, cache=Table()), (SetTimer(FlushCache(), CACHE_MS),))  # [W-09, WA-19]
+            return on_flush_cache(state)
         case Announce():
             return on_announce(state)
         case HeartbeatDue():
@@ -146,8 +146,8 @@ def asked(state: State, command: Command) -> Next:
             return on_join(state, contact)
         case Leave():
             return on_leave(state)
-        case Route(key, value, purpose):
-            return routed(state, sendable(Application(header(state, key), purpose, value)))
+        case Route():
+            return on_route(state, command)
         case Forward(message):
             return routed(state, sendable(message), is_allowed=True)
         case _:
@@ -165,6 +165,21 @@ def sendable(message: Application) -> Application:
     if not LEAST_ROUTED <= message.purpose <= MOST_PURPOSE:
         raise NotEnabled("bad_value", f"an application's purpose is from {LEAST_ROUTED} to {MOST_PURPOSE}, not {message.purpose}")
     return message
+
+
+def on_heartbeat(state: State) -> Next:
+    """Somebody wants to know whether this node is there: that the message was confirmed is the answer. [WA-24]"""
+    return Step(state)
+
+
+def on_flush_cache(state: State) -> Next:
+    """The cache is an hour old. [W-09, WA-19]"""
+    return Step(replace(state, cache=Table()), (SetTimer(FlushCache(), CACHE_MS),))
+
+
+def on_route(state: State, route: Route) -> Next:
+    """The application has something for the node that is closest to a key. Raises NotEnabled. [W-37, WA-55]"""
+    return routed(state, sendable(Application(header(state, route.key), route.purpose, route.value)))
 
 
 def on_application(state: State, message: Application) -> Next:
