@@ -1,8 +1,8 @@
 """
 Rings of Wendy and captures of their traffic: simulated ones, and four real nodes on loopback, with their traces.
 
-The capture of real nodes is that of a packet socket where the machine allows one; else connections are made up from what the
-nodes say to have received, as they are for simulated nodes.
+The traffic of real nodes comes from a packet socket, where the machine allows one. It cannot be made up from what the nodes say
+to have received: their clocks are their own, and what overtakes what matters.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ class RingRecording:
     """Traces of four nodes, line by line, and packets of their traffic."""
 
     traces: tuple[tuple[str, ...], ...]
-    packets: tuple[tuple[float, bytes], ...]
+    packets: tuple[tuple[float, bytes], ...] | None  #: None where no packet socket is allowed
     ports: tuple[int, ...]
-    is_captured: bool  #: by a packet socket
 
 
 #: Milliseconds.
@@ -145,8 +144,8 @@ def record_ring(folder: Path) -> RingRecording:
             assert process.wait(PATIENCE) == 0
     traces = tuple(tuple(file.read_text("utf-8").splitlines()) for file in files)
     ports = tuple(int(json.loads(lines[0])["node"].rpartition(":")[2]) for lines in traces)
-    packets = tuple(frames(_received(traces)) if captured is None else (f for f in captured if _is_of(f[1], ports)))
-    return RingRecording(traces, packets, ports, captured is not None)
+    packets = None if captured is None else tuple(packet for packet in captured if _is_of(packet[1], ports))
+    return RingRecording(traces, packets, ports)
 
 
 def _node(stack: ExitStack, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
@@ -178,20 +177,3 @@ def _is_of(frame: bytes, ports: Sequence[int]) -> bool:
     is_tcp = frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_TCP
     begin = 14 + (frame[14] & 15) * 4 if is_tcp else 0
     return is_tcp and any(port in ports for port in struct.unpack(">HH", frame[begin : begin + 4]))
-
-
-def _received(traces: Sequence[Sequence[str]]) -> list[Arrival]:
-    """What the nodes have received. Their clocks are their own; a join shows by how much they differ from that of the first."""
-    found: list[Arrival] = []
-    came = [line for line in map(json.loads, traces[0]) if line["kind"] == "recv" and line["args"]["type"] == "node_join"]
-    for lines in traces:
-        parsed = [json.loads(line) for line in lines]
-        own = parsed[0]["args"]["id"]
-        asked = next((line["t_us"] for line in parsed if line["kind"] == "api" and line["args"]["type"] == "join"), None)
-        at = next((line["t_us"] for line in came if line["args"]["header"]["sender"]["id"] == own), None)
-        ahead = 0 if asked is None or at is None else at - asked
-        for line in parsed:
-            if line["kind"] == "recv":
-                payload = MESSAGE.encode(MESSAGE.value(line["args"]))
-                found.append(Arrival((line["t_us"] + ahead) / 1e6, line["peer"], line["node"], payload))
-    return sorted(found)

@@ -290,6 +290,9 @@ def test_traces_of_real_nodes_are_accepted(recording: RingRecording, tmp_path: P
 
 @pytest.mark.slow
 def test_the_capture_of_real_nodes_is_accepted(recording: RingRecording, tmp_path: Path) -> None:
+    if recording.packets is None:
+        pytest.skip("this machine allows no packet socket, so that there is no capture")
+
     violations, verdicts = judged(tmp_path, recording.packets, network_timeout=TIMEOUT)
 
     assert violations == []
