@@ -11,19 +11,16 @@ that it is what the declaration replaces and not a shortcut.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from functools import partial
-from statistics import median
-from time import process_time
 from typing import Any
 
 import construct  # type: ignore[import-untyped]  # it has no types
+from _ratios import ROUNDS, Comparison, show
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.scuttlebutt import MESSAGE, Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse
 
-ROUNDS = 9
 DATAGRAM = 1400
 
 _string = construct.Prefixed(construct.Byte, construct.GreedyBytes)
@@ -101,20 +98,6 @@ def full_delta(size: int) -> Delta:
     )
 
 
-def cpu(work: Callable[[], Any], times: int) -> float:
-    """Seconds of CPU for one call."""
-    start = process_time()
-    for _ in range(times):
-        work()
-    return (process_time() - start) / times
-
-
-def ratio(numerator: Callable[[], Any], denominator: Callable[[], Any], times: int) -> tuple[float, float]:
-    """How many times the denominator's CPU time the numerator takes, and the seconds of the denominator: medians."""
-    rounds = [(cpu(numerator, times), cpu(denominator, times)) for _ in range(ROUNDS)]
-    return median(top / bottom for top, bottom in rounds), median(bottom for _, bottom in rounds)
-
-
 def main() -> None:
     """Prints a line per comparison."""
     digest, delta = full_digest(DATAGRAM), full_delta(DATAGRAM)
@@ -128,21 +111,16 @@ def main() -> None:
     parse, declared, by_hand = (partial(partial, decode) for decode in (CONSTRUCT.parse, MESSAGE.decode, decode_by_hand))
     encoded = partial(MESSAGE.encode, digest)
     comparisons = [
-        # what, numerator, denominator, calls a round, target (at least or at most)
-        ("decode digest: construct / peerproof", parse(digest_bytes), declared(digest_bytes), 60, 5.0, None),
-        ("decode delta:  construct / peerproof", parse(delta_bytes), declared(delta_bytes), 60, 5.0, None),
-        ("encode digest: construct / peerproof", partial(CONSTRUCT.build, parsed), encoded, 60, 5.0, None),
-        ("decode digest: peerproof / by hand", declared(digest_bytes), by_hand(digest_bytes), 500, None, 3.0),
-        ("decode delta:  peerproof / by hand", declared(delta_bytes), by_hand(delta_bytes), 500, None, 3.0),
-        ("encode digest: peerproof / by hand", encoded, partial(encode_by_hand, digest), 500, None, 3.0),
-        ("decode 60 kB / decode 30 kB", declared(twice), declared(once), 20, None, 2.5),
+        Comparison("decode digest: construct / peerproof", parse(digest_bytes), declared(digest_bytes), 60, 5.0, None),
+        Comparison("decode delta:  construct / peerproof", parse(delta_bytes), declared(delta_bytes), 60, 5.0, None),
+        Comparison("encode digest: construct / peerproof", partial(CONSTRUCT.build, parsed), encoded, 60, 5.0, None),
+        Comparison("decode digest: peerproof / by hand", declared(digest_bytes), by_hand(digest_bytes), 500, None, 3.0),
+        Comparison("decode delta:  peerproof / by hand", declared(delta_bytes), by_hand(delta_bytes), 500, None, 3.0),
+        Comparison("encode digest: peerproof / by hand", encoded, partial(encode_by_hand, digest), 500, None, 3.0),
+        Comparison("decode 60 kB / decode 30 kB", declared(twice), declared(once), 20, None, 2.5),
     ]
     print(f"datagram: {len(digest_bytes)} bytes, {len(digest.entries)} entries; CPU time, median of {ROUNDS} rounds")
-    for what, numerator, denominator, times, least, most in comparisons:
-        found, seconds = ratio(numerator, denominator, times)
-        fine = (least is None or found >= least) and (most is None or found <= most)
-        target = f"at least {least}" if least is not None else f"at most {most}"
-        print(f"{what:38} {found:7.2f}  (target {target}; 1 = {seconds * 1e6:.1f} µs)  {'ok' if fine else 'MISSED'}")
+    show(*comparisons)
 
 
 if __name__ == "__main__":

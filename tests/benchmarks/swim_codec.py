@@ -12,13 +12,11 @@ there is little left to gain between the two.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from functools import partial
-from statistics import median
-from time import process_time
 from typing import Any
 
 import msgpack
+from _ratios import ROUNDS, Comparison, show
 from transit.reader import Reader  # type: ignore[import-untyped]  # it has no types
 from transit.writer import Writer  # type: ignore[import-untyped]
 
@@ -35,8 +33,6 @@ from peerproof.spec.swim import (
     Uuid,
     Vector,
 )
-
-ROUNDS = 9
 
 A, B, C, D = (
     Uuid(f"{digit * 8}-{digit * 4}-4{digit * 3}-{variant}{digit * 3}-{digit * 12}")
@@ -76,20 +72,6 @@ def written_by_other(value: Any) -> bytes:
     return out.getvalue()
 
 
-def cpu(work: Callable[[], Any], times: int) -> float:
-    """Seconds of CPU for one call."""
-    start = process_time()
-    for _ in range(times):
-        work()
-    return (process_time() - start) / times
-
-
-def ratio(numerator: Callable[[], Any], denominator: Callable[[], Any], times: int) -> tuple[float, float]:
-    """How many times the denominator's CPU time the numerator takes, and the seconds of the denominator: medians."""
-    rounds = [(cpu(numerator, times), cpu(denominator, times)) for _ in range(ROUNDS)]
-    return median(top / bottom for top, bottom in rounds), median(bottom for _, bottom in rounds)
-
-
 def hostile(size: int) -> bytes:
     """Arrays within arrays, each of which promises more than there is."""
     return (b"\xdc" + min(size, 0xFFFF).to_bytes(2)) * (size // 3)
@@ -105,10 +87,9 @@ def main() -> None:
     once, twice = full(400), full(800)
     once_data, twice_data = MESSAGE.encode(once), MESSAGE.encode(twice)
     ours, theirs = partial(MESSAGE.decode, data), partial(read_by_other, data)
-    comparisons: list[tuple[str, Callable[[], Any], Callable[[], Any], int, float | None, float | None]] = [
-        # what, numerator, denominator, calls a round, target (at least or at most)
-        ("decode W7: transit-python2 / peerproof", theirs, ours, 300, 10.0, None),
-        (
+    comparisons = [
+        Comparison("decode W7: transit-python2 / peerproof", theirs, ours, 300, 10.0, None),
+        Comparison(
             "encode W7: transit-python2 / peerproof",
             partial(written_by_other, value),
             partial(MESSAGE.encode, message),
@@ -116,19 +97,18 @@ def main() -> None:
             5.0,
             None,
         ),
-        ("decode W7: peerproof / msgpack alone", ours, partial(msgpack.unpackb, data, use_list=False), 300, None, None),
-        ("decode W7: peerproof / making the message", ours, sample, 300, None, None),
-        ("decode twice as much / once", partial(MESSAGE.decode, twice_data), partial(MESSAGE.decode, once_data), 10, None, 2.5),
-        ("encode twice as much / once", partial(MESSAGE.encode, twice), partial(MESSAGE.encode, once), 10, None, 2.5),
-        ("refuse twice as much / once", partial(refused, hostile(60_000)), partial(refused, hostile(30_000)), 300, None, 2.5),
+        Comparison("decode W7: peerproof / msgpack alone", ours, partial(msgpack.unpackb, data, use_list=False), 300, None, None),
+        Comparison("decode W7: peerproof / making the message", ours, sample, 300, None, None),
+        Comparison(
+            "decode twice as much / once", partial(MESSAGE.decode, twice_data), partial(MESSAGE.decode, once_data), 10, None, 2.5
+        ),
+        Comparison("encode twice as much / once", partial(MESSAGE.encode, twice), partial(MESSAGE.encode, once), 10, None, 2.5),
+        Comparison(
+            "refuse twice as much / once", partial(refused, hostile(60_000)), partial(refused, hostile(30_000)), 300, None, 2.5
+        ),
     ]
     print(f"datagram: {len(data)} bytes; CPU time, median of {ROUNDS} rounds")
-    for what, numerator, denominator, times, least, most in comparisons:
-        found, seconds = ratio(numerator, denominator, times)
-        fine = (least is None or found >= least) and (most is None or found <= most)
-        target = "no target" if least is most is None else f"target at least {least}" if least else f"target at most {most}"
-        judged = "" if least is most is None else "ok" if fine else "MISSED"
-        print(f"{what:42} {found:7.2f}  ({target}; 1 = {seconds * 1e6:.1f} µs)  {judged}".rstrip())
+    show(*comparisons)
 
 
 def refused(data: bytes) -> None:

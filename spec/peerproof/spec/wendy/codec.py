@@ -13,6 +13,7 @@ from binascii import Error as NoBase64
 from binascii import a2b_base64, b2a_base64, unhexlify
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -58,7 +59,7 @@ ENVELOPE: Final = ("Purpose", "Sender", "Key", "Value", "Credentials", "LSVersio
 NODE: Final = ("LocalIP", "GlobalIP", "Port", "Region", "ID")
 TABLES: Final = ("rt", "ls", "ns", "eol")
 MASK: Final = ("Mask", "Rows", "Cols")
-_NODE: Final = frozenset(NODE)
+_of_envelope, _of_node = itemgetter(*ENVELOPE), itemgetter(*NODE)
 _EMPTY_ROW: Final = [None] * COLUMNS
 
 #: Bits of a mask, in the order of `Mask`.
@@ -66,6 +67,7 @@ BITS: Final = (1, 2, 4)
 MOST_MASK: Final = 255
 
 _new: Final[Any] = tuple.__new__  # makes a named tuple in half the time that its class takes
+_number: Final[Any] = int.from_bytes  # an id, without a call of `Id`
 
 
 def encode(message: Message) -> bytes:
@@ -158,20 +160,23 @@ def decode(data: bytes) -> Message:
     """The message of these bytes. Raises MalformedMessage. [WA-63, WA-66]"""
     if len(data) > MOST_BYTES:
         raise MalformedMessage("too_large", MOST_BYTES, f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
-    members = _object(parsed(data), ENVELOPE, "a message", 1)
-    for name in ENVELOPE[:3]:
-        if members.get(name) is None:
+    raw = parsed(data)
+    purpose, sender, key, value, credentials, ls, rt, ns, hop = _members(raw, _of_envelope, ENVELOPE, "a message", 1)
+    for name, member in (("Purpose", purpose), ("Sender", sender), ("Key", key)):
+        if member is None:
             raise _bad("bad_value", f"a message has a member {name}")
-    purpose = _whole(members["Purpose"], MOST_PURPOSE, "Purpose")
-    ls, rt, ns = [_whole(members.get(name), MOST_VERSION, name) for name in ENVELOPE[5:8]]
+    purpose = _whole(purpose, MOST_PURPOSE, "Purpose")
+    ls = _whole(ls, MOST_VERSION, "LSVersion")
+    rt = _whole(rt, MOST_VERSION, "RTVersion")
+    ns = _whole(ns, MOST_VERSION, "NSVersion")
     header = Header(
-        _node(members["Sender"]),
-        _id(members["Key"]),
-        Versions(rt, ls, ns),
-        _octets(members.get("Credentials"), "Credentials", MOST_CREDENTIALS),
-        _whole(members.get("Hop"), MOST_HOPS, "Hop"),
+        _node(sender),
+        _id(key),
+        _new(Versions, (rt, ls, ns)),
+        _octets(credentials, "Credentials", MOST_CREDENTIALS),
+        _whole(hop, MOST_HOPS, "Hop"),
     )
-    value = _octets(members.get("Value"), "Value", MOST_VALUE)
+    value = _octets(value, "Value", MOST_VALUE)
     read = READERS.get(purpose)
     if read is None:
         return Application(header, purpose, value)
@@ -196,6 +201,19 @@ def _object(raw: Any, names: tuple[str, ...], what: str, depth: int) -> dict[str
     return raw
 
 
+def _members(raw: Any, of: Any, names: tuple[str, ...], what: str, depth: int) -> tuple[Any, ...]:
+    """The members of an object by their names; None for those that are not there."""
+    if type(raw) is dict and len(raw) == len(names):
+        try:
+            found: tuple[Any, ...] = of(raw)
+        except KeyError:
+            pass
+        else:
+            return found  # it has these and no others
+    raw = _object(raw, names, what, depth)
+    return tuple([raw.get(name) for name in names])
+
+
 def _brief(raw: Any) -> str:
     shown = ascii(raw) if isinstance(raw, (str, int, float)) else type(raw).__name__
     return shown if len(shown) <= 40 else shown[:39] + "…"  # noqa: PLR2004  # enough to recognise it
@@ -210,8 +228,8 @@ def _whole(raw: Any, most: int, name: str) -> int:
 
 
 def _octets(raw: Any, name: str, most: int) -> bytes | None:
-    if raw is None:
-        return None
+    if not raw and (raw is None or raw == ""):  # most of them
+        return None if raw is None else b""
     try:
         octets = a2b_base64(raw, strict_mode=True) if type(raw) is str else _no_octets()
     except (NoBase64, ValueError):  # the latter for what is not ASCII
@@ -228,24 +246,20 @@ def _no_octets() -> bytes:
 def _id(raw: Any) -> Id:
     try:
         if type(raw) is str and len(raw) == ID_DIGITS:
-            return Id(int.from_bytes(unhexlify(raw), "big"))
+            node: Id = _number(unhexlify(raw), "big")
+            return node
     except ValueError:
         pass
     raise _bad("bad_value", f"an id is written with {ID_DIGITS} hexadecimal digits, not {_brief(raw)}")
 
 
 def _node(raw: Any) -> Node:
-    if type(raw) is dict and raw.keys() != _NODE:
-        raw = dict.fromkeys(NODE) | _object(raw, NODE, "a node", 5)
-    if type(raw) is not dict:
-        raise _bad("bad_type", f"a node is an object, not {_brief(raw)}")
-    local_ip, global_ip, region = raw["LocalIP"], raw["GlobalIP"], raw["Region"]
-    port = raw["Port"]
+    local_ip, global_ip, port, region, own = _members(raw, _of_node, NODE, "a node", 5)
     if not (is_short(local_ip) and is_short(global_ip) and is_short(region)):
         local_ip, global_ip, region = [_text(text) for text in (local_ip, global_ip, region)]
     if type(port) is not int or not 0 <= port <= PORT_MAX:
         port = _whole(port, PORT_MAX, "Port")
-    node: Node = _new(Node, (_id(raw["ID"]), local_ip, global_ip, port, region))
+    node: Node = _new(Node, (_id(own), local_ip, global_ip, port, region))
     return node
 
 

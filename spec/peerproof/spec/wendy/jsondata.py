@@ -20,6 +20,9 @@ DEPTH_MAX: Final = 64
 HUGE: Final = 2**256
 _MOST_DIGITS: Final = 20
 
+#: In a text of so few characters no integer is so long that it matters how it is read.
+_SHORT: Final = 1024
+
 _IN_STRING: Final = re.compile(rb'["\\]')
 _STRUCTURAL: Final = re.compile(rb'["\[\]{}]')
 _BLANKS: Final = b" \t\n\r"
@@ -38,7 +41,14 @@ def _no_number(name: str) -> NoReturn:
 
 
 def parsed(data: bytes) -> Any:
-    """The value of a JSON text; integers too large for any field are `HUGE`. Raises MalformedMessage."""
+    """The value of a JSON text; integers too large for any field may be `HUGE`. Raises MalformedMessage."""
+    try:
+        text = str(data, "utf-8")
+        value, end = (_scan_short if len(text) <= _SHORT else _scan)(text, 0)
+        if text[end:] in ("", "\n"):
+            return value
+    except (ValueError, RecursionError, StopIteration):
+        pass  # what is wrong with it, or that there are blanks before it, is found out the slow way
     try:
         text = str(data, "utf-8")
         return _decoder.decode(text)
@@ -122,4 +132,6 @@ def end_of_value(data: bytes) -> int | None:
     return ValueEnd().find(data)
 
 
-_decoder: Final = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_no_number)
+_decoder: Final[Any] = json.JSONDecoder(parse_int=_integer, parse_float=_float, parse_constant=_no_number)
+_short_decoder: Final[Any] = json.JSONDecoder(parse_float=_float, parse_constant=_no_number)
+_scan, _scan_short = _decoder.scan_once, _short_decoder.scan_once  # the decoder's own work, without its care for blanks
