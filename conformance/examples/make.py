@@ -1,8 +1,8 @@
 """
 Makes the example traces again, byte for byte: python conformance/examples/make.py [FOLDER]
 
-Simulated clusters of three nodes, a file each. In the first two, nodes are the reference's. In the third, nodes answer a digest
-with the newest pairs first (BX-05 in spec/scuttlebutt.md), so that a delta that is cut leaves gaps: that must be found.
+Simulated clusters, a file each. In the first three, nodes are the reference's. In the last, nodes answer a digest with the newest
+pairs first (BX-05 in spec/scuttlebutt.md), so that a delta that is cut leaves gaps: that must be found.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ CAMPAIGNS: Final = {
         seed="swim",
         updates=1,
         crashes=((2, 6),),
+    ),
+    "wendy-crash.jsonl": Campaign(
+        PROTOCOLS["wendy"], {"heartbeat": 30_000}, nodes=4, rounds=18, seed="wendy", updates=4, apart=2, crashes=((2, 12),)
     ),
     "scuttlebutt-newest-first.jsonl": Campaign(_WRONG, {"max_payload": 48}, nodes=3, rounds=8, seed="newest-first"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from peerproof.conformance.pipeline.foreign_lines import UNNUMBERED, ForeignLine
 from peerproof.conformance.pipeline.mapping import load
 from peerproof.conformance.pipeline.quarantine import REASONS, Unreadable
 from peerproof.conformance.yaml_subset import VectorError
+from peerproof.spec import wendy
 from peerproof.spec.trace import Line, parse
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/ingest-logs.md").read_text(encoding="utf-8")
@@ -100,6 +102,80 @@ def test_commands_and_states_are_events() -> None:
     assert json.loads(command.args or "") == {"type": "update_local", "key": "x", "value": ""}
     assert (state.kind, state.state_hash) == ("state", "00ff")
     assert json.loads(state.args or "")["all"]["node"] == "alpha"
+
+
+SENT = """\
+format: 1
+protocol: wendy
+node: {field: node}
+time: {field: t, unit: ms}
+events:
+- when: {field: ev, is: failed}
+  kind: sent
+  peer: {field: to}
+  bytes: {field: raw, encoding: base64}
+- kind: sent
+  peer: {field: to}
+  took: {field: rtt, unit: ms}
+  message: {type: heartbeat, header: {field: header}}
+"""
+HEADER = {
+    "sender": {"id": "1" * 32, "local_ip": "h", "global_ip": "h", "port": 1, "region": ""},
+    "key": "1" * 32,
+    "versions": {"routing_table": "0", "leaf_set": "0", "neighborhood_set": "0"},
+    "credentials": None,
+    "hop": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "took"),
+    [({"rtt": 1.5}, 1500), ({"rtt": None}, None), ({}, None), ({"ev": "failed", "rtt": 3}, None)],
+    ids=["arrived", "null", "not there", "a line that says so"],
+)
+def test_what_became_of_a_message_is_an_event(part: dict[str, Any], took: int | None) -> None:
+    codec = wendy.MESSAGE
+    message = {"type": "heartbeat", "header": HEADER}
+    raw = b64encode(codec.encode(codec.value(message))).decode()
+
+    event = row({"node": "a:1", "t": 5, "to": "b:1", "header": HEADER, "raw": raw, **part}, SENT)
+
+    assert (event.kind, event.peer, event.msg_type, event.payload) == ("sent", "b:1", "heartbeat", None)
+    assert json.loads(event.args or "") == {"took": took, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("part", "reason", "detail"),
+    [
+        ({"rtt": "x"}, "bad_field", "'rtt': expected a number of ms, found 'x'"),
+        ({"header": 3}, "not_a_message", "header"),
+        ({"ev": "failed", "raw": "AA=="}, "not_a_message", "truncated"),
+    ],
+)
+def test_what_became_of_nothing_is_set_aside(part: dict[str, Any], reason: str, detail: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        made({"node": "a:1", "t": 5, "to": "b:1", "header": HEADER, "rtt": 1, **part}, SENT)
+
+    assert caught.value.reason == reason
+    assert detail in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("took: {field: rtt, unit: ms}", "took: {field: rtt, unit: h}", "m.yaml:12:28: expected one of s, ms, us, ns, found 'h'"),
+        (
+            "kind: sent\n  peer: {field: to}\n  took",
+            "kind: recv\n  peer: {field: to}\n  took",
+            "m.yaml:12:3: an event of kind recv has no took",
+        ),
+    ],
+)
+def test_a_mistake_in_what_became_of_a_message_is_told(before: str, after: str, message: str) -> None:
+    with pytest.raises(VectorError) as caught:
+        load(SENT.replace(before, after).encode(), "m.yaml")
+
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("part", [{"level": "debug"}, {"level": 7}, {"note": "heartbeat"}])

@@ -42,7 +42,7 @@ def test_examples_are_what_the_program_beside_them_makes(tmp_path: Path) -> None
     runpy.run_path(str(ROOT / "conformance" / "examples" / "make.py"))["make"](tmp_path)
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {path.name: path.read_bytes() for path in examples()}
-    assert len(examples()) == 3
+    assert len(examples()) == 4
 
 
 def test_every_stage_is_committed_and_the_page_is_there(place: Path) -> None:
@@ -78,8 +78,21 @@ def test_the_crash_in_the_examples_is_measured(place: Path) -> None:
     assert any('"swim' in row[0] and row[2] == "detection_last" for row in rows)
 
 
-def test_a_campaign_is_simulated_and_accepted(tmp_path: Path) -> None:
-    assert run("--simulate", "scuttlebutt", "--runs", "2", "--out", tmp_path / "out") == 0
+def test_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) -> None:
+    """What is delivered, also by round: the crash is in the middle."""
+    (csv,) = place.glob("measure-*/summaries.csv")
+    rows = [line.split('","') for line in csv.read_text(encoding="utf-8").splitlines()]
+    of_wendy = {row[2] for row in rows if '"wendy' in row[0]}
+    assert of_wendy >= {"route_hops", "delivered", "misdelivered", "join_time", "join_messages", "join_bytes", "routing_table"}
+
+    page = (place / "report.html").read_text(encoding="utf-8")
+    for name in ("delivered", "misdelivered"):
+        assert f"<figcaption>{name} of wendy by round" in page
+
+
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "wendy"])
+def test_a_campaign_is_simulated_and_accepted(protocol: str, tmp_path: Path) -> None:
+    assert run("--simulate", protocol, "--runs", "2", "--out", tmp_path / "out") == 0
 
     assert "Verdict: accepted" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
