@@ -4,6 +4,9 @@ One run: nodes, the network between them, virtual time; every step is judged, to
 A datagram that was sent stays under way until it is delivered, perhaps more than once, or lost. It is lost, too, if a cut lies
 before its receiver or its receiver is down when it would arrive; what is sent to nobody's address is gone. All nodes have the
 same clock.
+
+Over connections nothing comes twice, and the sender learns what became of each message, as long as it lives: it was confirmed, or
+failed. What is confirmed to nobody's ears fails too, though it has arrived.
 """
 
 from __future__ import annotations
@@ -14,15 +17,21 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found, Told
-from peerproof.conformance.fuzz.inputs import FORGERY, FORGETTING, RESTART, Inputs
+from peerproof.conformance.fuzz.inputs import FORGERY, FORGETTING, GONE, RESTART, Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
-from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Started, Stimulus
+from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Settled, Started, Stimulus
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import Cluster, InFlight, violated
 
 #: When more is under way, the oldest is lost.
 MOST_UNDER_WAY: Final = 30
+
+#: How messages under way move on; each node sees only its own end of it.
+MOVES: Final = ("deliver", "repeat", "unconfirmed")
+
+#: Microseconds that a confirmed message takes, at most: few different ones, so that nodes are equally far away.
+LONGEST: Final = 4
 
 #: More timers than these do not run out while time passes once.
 MOST_EXPIRIES: Final = 2_000
@@ -35,15 +44,16 @@ class Datagram(NamedTuple):
     to: NodeId
     data: bytes
     message: Any = None  #: that the bytes are; None if nobody wants to know
+    orphaned: bool = False  #: whether its sender has crashed since
 
 
 class Action(NamedTuple):
     """Something that happens in a run: what, and what it takes."""
 
-    what: str  #: time, call, deliver, repeat, lose, inject, crash, restart, forget, cut or heal
+    what: str  #: time, call, deliver, repeat, unconfirmed, lose, settle, inject, crash, restart, forget, cut or heal
     addr: NodeId | None = None
     dice: int = 0  #: what is drawn by lot during it follows from this
-    span: int = 0  #: milliseconds
+    span: int = 0  #: milliseconds; of a message that is settled, microseconds, or 0 if it did not arrive
     command: Any = None
     datagram: Datagram | None = None
     groups: tuple[frozenset[NodeId], ...] = ()
@@ -60,6 +70,7 @@ class Arena:
         self.now = Instant(0)
         self.places = {addr: Place(Birth(self.spec, addr, player.fitted(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
+        self.connected = self.spec.TRANSPORT == "tcp"
         self.groups: tuple[frozenset[NodeId], ...] = ()
         self.script: list[Action] = []  #: what has happened
         self.alone: list[Action] = []  #: the same as each node by itself has seen it: what arrives comes from nowhere
@@ -82,15 +93,19 @@ class Arena:
         """Something happens, if it can happen now: an action of a longer run may be of no use in a shorter one."""
         self.script.append(action)
         place = self.places.get(action.addr) if action.addr is not None else None
-        if action.what not in ("deliver", "repeat"):
+        if action.what not in MOVES:
             self.alone.append(action)
         match action.what:
             case "time":
                 self._pass_time(action.span, action.dice)
             case "call" if place and place.up:
                 self._feed(place.addr, Called(action.command), Choices(str(action.dice)))
-            case "deliver" | "repeat" | "lose" if action.datagram in self.under_way:
-                self._move(action, self.under_way.index(action.datagram))
+            case "deliver" | "repeat" | "unconfirmed" | "lose" if action.datagram in self.under_way:
+                move = self._connect if self.connected else self._move
+                move(action, self.under_way.index(action.datagram))
+            case "settle" if place and place.up and action.datagram in self.under_way:
+                self.under_way.remove(action.datagram)
+                self._settle(action.datagram, action.span or None, action.dice)
             case "inject" if place and place.up and action.datagram:
                 self._inject(place.addr, action.datagram, action.dice)
             case "crash" if place and place.up:
@@ -108,6 +123,7 @@ class Arena:
             case _:
                 return
         self.counts[action.what] += 1
+        self._relieve(action.dice)
 
     def end(self) -> None:
         """The run is over."""
@@ -128,6 +144,36 @@ class Arena:
             self.counts["overtaken"] += bool(index)
             self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
             self._arrive(datagram, "and will again" if action.what == "repeat" else "", action.dice)
+
+    def _connect(self, action: Action, index: int) -> None:
+        """A message over a connection arrives, if it can, and its sender learns whether it was confirmed."""
+        datagram = self.under_way.pop(index)
+        receiver = self.places.get(datagram.to)
+        is_there = receiver is not None and receiver.up
+        why = "receiver down" if not is_there else "cut off" if self._parted(datagram.sender, datagram.to) else ""
+        arrives = not why and action.what != "lose"
+        took = 1 + action.dice % LONGEST if arrives and action.what == "deliver" else None
+        if is_there and took is None:
+            self._faults |= {GONE}
+        if arrives:
+            self.counts["overtaken"] += bool(index)
+            self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
+            self._arrive(datagram, "" if took else "and nobody confirms it", action.dice)
+        else:
+            self._lost(datagram, why)
+        if self.places[datagram.sender].up and not datagram.orphaned:
+            self.alone.append(Action("settle", datagram.sender, action.dice, took or 0, datagram=datagram))
+            self._settle(datagram, took, action.dice)
+
+    def _settle(self, datagram: Datagram, took: int | None, dice: int) -> None:
+        """The sender of a message learns what became of it."""
+        self._feed(datagram.sender, Settled(datagram.to, datagram.data, took), Choices(str(dice)))
+
+    def _relieve(self, dice: int) -> None:
+        """Over connections no message is lost without a word, also if too much is under way."""
+        while self.connected and len(self.under_way) > MOST_UNDER_WAY:
+            self.counts["overflow"] += 1
+            self._connect(Action("lose", dice=dice), 0)
 
     def _inject(self, addr: NodeId, datagram: Datagram, dice: int) -> None:
         """A datagram arrives that no node of the run has sent."""
@@ -164,6 +210,9 @@ class Arena:
         if self.inputs.kept:  # whatever else is uncertain of a node, what it keeps is not
             place.kept = self.inputs.kept(place.possible[0].state)
         place.possible, place.complete, place.next_timer = (), True, None
+        if self.connected:
+            self._faults |= {GONE}
+            self.under_way = [one._replace(orphaned=True) if one.sender == place.addr else one for one in self.under_way]
 
     def _arrive(self, datagram: Datagram, remark: str, dice: int) -> None:
         self._story.append(Told(self.now, remark, datagram.to, datagram.sender, datagram.data))
@@ -188,8 +237,10 @@ class Arena:
         place.possible = tuple(dict.fromkeys(reaction.node for reaction in seen.reactions))
         place.complete = seen.complete
         decode = self.spec.MESSAGE.decode
-        self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in seen.sent if to in self.places]
-        while len(self.under_way) > MOST_UNDER_WAY:
+        anywhere = self.connected  # that nobody is there is learnt, too
+        sent = [(to, data) for to, data in seen.sent if anywhere or to in self.places]
+        self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in sent]
+        while not self.connected and len(self.under_way) > MOST_UNDER_WAY:
             self.counts["overflow"] += 1
             self._lost(self.under_way.pop(0), "too much is under way")
         if len(seen.reactions) == 1:
@@ -239,7 +290,9 @@ class Arena:
                     words = [f"on_{self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]}"]
                 except MalformedMessage:
                     return self.inputs.malformed
-        return tuple(f"transitions.{word}" for word in words)
+            case Settled():
+                words = ["on_sent"]
+        return tuple(f"{module}.{word}" for module in self.inputs.modules for word in words)
 
     def _parted(self, one: NodeId, other: NodeId) -> bool:
         sides = [next((index for index, group in enumerate(self.groups) if addr in group), None) for addr in (one, other)]

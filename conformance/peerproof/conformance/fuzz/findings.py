@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance import clauses, message_graph
 from peerproof.conformance.clauses import Clause
 from peerproof.conformance.coverage import in_order
-from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Started, Stimulus
+from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note
 from peerproof.spec.core import Instant, NodeId, Specification
@@ -147,6 +147,9 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
             return "time passes"
         case Came(sender, data):
             return f"{reading(spec, data)} from {_shown(sender)}"
+        case Settled(to, data, took):
+            what = reading(spec, data).split(" ")[0]
+            return f"{what} to {_shown(to)} {'did not arrive' if took is None else f'arrived after {took} µs'}"
 
 
 def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:

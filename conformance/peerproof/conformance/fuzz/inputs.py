@@ -20,6 +20,9 @@ from peerproof.spec.wire import Plain
 #: should keep something, and a legal message that nobody sent.
 RESTART, FORGETTING, FORGERY = "restart", "forgetting", "forgery"
 
+#: Over connections, the fault that a node may have been taken for gone: it crashed, or a message to it was not confirmed.
+GONE = "gone"
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -35,6 +38,9 @@ class Inputs:
     kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
 
+    withheld: frozenset[str] = frozenset()  #: properties that not every cluster has, even if nothing goes wrong
+    modules: tuple[str, ...] = ("transitions",)  #: where the functions for events are
+
     def promised(self, promise: Property, faults: frozenset[str]) -> bool:
         """
         Whether a property must hold in a run in which these faults have happened.
@@ -42,6 +48,8 @@ class Inputs:
         What is said of one node, or of one step, must hold whatever others do; what is said of a cluster, while all its
         members are what they say they are, unless the protocol says more.
         """
+        if promise.name in self.withheld:
+            return False
         return promise.of != "cluster" or faults <= self.survives.get(promise.name, frozenset())
 
 

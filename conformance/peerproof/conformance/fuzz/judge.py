@@ -26,6 +26,7 @@ from peerproof.conformance.fuzz.reaction import (
     Came,
     Passed,
     Reaction,
+    Settled,
     Started,
     Stimulus,
     Unasked,
@@ -159,6 +160,8 @@ class Implementation:
                 return {"op": "call", **common, "name": plain.pop("type"), "args": plain}
             case Passed():
                 return {"op": "advance", **common}
+            case Settled(to, data, took):
+                return {"op": "sent", **common, "to": ADDRESS.plain(to), "bytes": data.hex(), "took_us": took}
 
     def _ask(self, requests: list[Request], choices: Choices) -> list[Reply]:
         try:

@@ -226,7 +226,8 @@ class _Machine(RuleBasedStateMachine):
             yield from ("forget" for _ in range(FORGETTING in faults))
         if arena.under_way:
             yield from ("deliver", "deliver", "deliver", "calm", "calm", "calm")
-            yield from ("repeat" for _ in range("duplication" in faults))
+            again = "unconfirmed" if arena.connected else "repeat"
+            yield from (again for _ in range("duplication" in faults))
             yield from ("lose" for _ in range("loss" in faults))
         if arena.groups:
             yield "heal"
@@ -248,7 +249,7 @@ class _Machine(RuleBasedStateMachine):
         last = len(arena.under_way) - 1 if "reordering" in self.faults else 0
         return {"datagram": arena.under_way[data.draw(st.integers(0, last), "which")]}
 
-    _repeat = _deliver
+    _repeat = _unconfirmed = _deliver
 
     def _lose(self, arena: Arena, data: st.DataObject) -> Members:
         return {"datagram": arena.under_way[data.draw(st.integers(0, len(arena.under_way) - 1), "which")]}

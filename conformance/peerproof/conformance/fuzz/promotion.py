@@ -16,7 +16,7 @@ from peerproof.conformance.clauses import LEVELS
 from peerproof.conformance.fuzz.findings import Fed, Finding, clauses_of, reading
 from peerproof.conformance.fuzz.inputs import Inputs
 from peerproof.conformance.fuzz.judge import ADDRESS, answers_in, configured, unordered
-from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Started, react, reactions
+from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
 from peerproof.spec.core import Notify, Send
 
 LAYER: Final = "exchange"
@@ -95,6 +95,9 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]
             step["advance"] = _UNDER_TEST
         case Came(sender, data):
             step["send"] = {"from": ADDRESS.plain(sender), "to": _UNDER_TEST, "bytes": data.hex()}
+        case Settled(to, data, took):
+            outcome = {"failed": True} if took is None else {"took": took}
+            step["sent"] = {"node": _UNDER_TEST, "to": ADDRESS.plain(to), "bytes": data.hex(), **outcome}
         case Called(command):
             args = inputs.spec.COMMAND.plain(command)
             step["call"] = {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}
@@ -134,4 +137,6 @@ def _name(inputs: Inputs, fed: Fed) -> str:
             return reading(inputs.spec, data).split(" ")[0][:40]
         case Started():
             return "start"
+        case Settled():
+            return "outcome of a message"
     return "time passing"

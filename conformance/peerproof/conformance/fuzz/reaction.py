@@ -24,6 +24,7 @@ from peerproof.spec.core import (
     Pick,
     Received,
     Send,
+    Sent,
     SetTimer,
     Specification,
     Step,
@@ -72,7 +73,16 @@ class Passed:
     """Time has passed: timers that are due run out."""
 
 
-Stimulus: TypeAlias = Started | Came | Called | Passed
+@dataclass(frozen=True)
+class Settled:
+    """Over a connection: what has become of a message that it has sent."""
+
+    to: NodeId
+    data: bytes
+    took: int | None  #: microseconds; None: it did not arrive
+
+
+Stimulus: TypeAlias = Started | Came | Called | Passed | Settled
 
 #: A question of chance that was answered: its site, and the options taken.
 Answer: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -126,6 +136,8 @@ def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pic
                 return Reaction(node, refused=refusal.reason)
         case Passed():
             return _expired(spec, node, now, pick)
+        case Settled(to, data, took):
+            return _stepped(spec, node, Sent(now, to, spec.MESSAGE.decode(data), took), now, pick)
 
 
 def _expired(spec: Specification, node: Node, now: Instant, pick: Pick) -> Reaction:

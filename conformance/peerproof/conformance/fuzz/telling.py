@@ -22,6 +22,7 @@ HAPPENINGS: Final = (
     ("deliver", "deliveries"),
     ("overtaken", "of them out of order"),
     ("repeat", "repeated"),
+    ("unconfirmed", "not confirmed"),
     ("lose", "lost"),
     ("lost, cut off", "lost at a cut"),
     ("lost, receiver down", "lost at a node that was down"),
@@ -35,6 +36,9 @@ HAPPENINGS: Final = (
     ("malformed", "malformed datagrams"),
     ("forged", "forged messages"),
 )
+
+#: What not all protocols have: something that is kept, datagrams that come twice, connections.
+SOMETIMES: Final = ("forget", "repeat", "unconfirmed")
 
 
 def told(spec: Specification, finding: Finding) -> str:
@@ -81,7 +85,7 @@ def _value(value: Any) -> str:
 
 def happened(spec: Specification, counts: Counter[str]) -> list[str]:
     """What the runs were made of: to see that the interesting things do happen."""
-    told = [(name, words) for name, words in HAPPENINGS if name != "forget" or counts[name]]  # not all protocols keep something
+    told = [(name, words) for name, words in HAPPENINGS if name not in SOMETIMES or counts[name]]
     lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in told)}"]
     unseen = [promise for promise in spec.PROPERTIES if promise.when == "sometimes" and not counts[promise.name]]
     lines += [f"  never seen: {promise.name}, {promise.about}" for promise in unseen]
