@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -170,6 +171,25 @@ def test_what_can_be_sent_to_nobody_has_failed(to: str) -> None:
         assert await outcome(ring.members[0], to, Heartbeat(Header(STRANGER, Id(5)))) is None
 
     with_ring(1, act)
+
+
+def test_that_this_machine_has_no_connection_to_spare_is_not_held_against_the_peer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults, opened = [errno.EMFILE, errno.EADDRNOTAVAIL], asyncio.open_connection
+
+    async def connect(*args: Any, **options: Any) -> Any:
+        if faults:
+            raise OSError(faults.pop(), "none left")
+        return await opened(*args, **options)
+
+    async def act(ring: Ring) -> None:
+        one, other = ring.members
+        monkeypatch.setattr(asyncio, "open_connection", connect)
+        assert await outcome(one, other.addr, Heartbeat(Header(STRANGER, Id(5)))) is not None
+        assert "no connection to spare: none left; trying again" in caplog.text
+
+    with_ring(2, act)
 
 
 def test_what_cannot_be_written_has_failed() -> None:

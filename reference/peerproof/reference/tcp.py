@@ -18,6 +18,7 @@ there is too much of it.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 from collections import deque
@@ -48,6 +49,10 @@ MOST_WAITING_BYTES: Final = 2**26
 #: Seconds for which the shortest time that a message to somebody took is remembered, and how many of these times.
 REMEMBERED: Final = 3600.0
 MOST_REMEMBERED: Final = 4096
+
+#: What keeps this machine from connecting to anybody, and seconds until it is tried again.
+_OWN_FAULTS: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
+_AGAIN: Final = 0.1
 
 #: Bytes that are read at once of what should be an acknowledgement.
 _PIECE: Final = 2**10
@@ -237,7 +242,7 @@ class TcpNode(RealTimeNode):
 
     async def _exchanged(self, to: NodeId, data: bytes) -> bool:
         """Whether the peer has confirmed the message."""
-        reader, writer = await asyncio.open_connection(*parsed(to), limit=_PIECE)
+        reader, writer = await self._opened_to(to)
         try:
             writer.write(data)
             confirmation = self.connected.FRAMING.Confirmation()
@@ -248,6 +253,17 @@ class TcpNode(RealTimeNode):
         finally:
             writer.transport.abort()
         return False
+
+    async def _opened_to(self, to: NodeId) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection. Tries again as long as it is this machine that has none to spare, for which the peer is not to blame."""
+        while True:
+            try:
+                return await asyncio.open_connection(*parsed(to), limit=_PIECE)
+            except OSError as error:
+                if error.errno not in _OWN_FAULTS:
+                    raise
+                self._warn("no connection to spare:", f"{error.strerror}; trying again")
+                await asyncio.sleep(_AGAIN)
 
 
 class Incoming(asyncio.Protocol):
