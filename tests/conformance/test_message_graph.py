@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.scuttlebutt.world import Model
@@ -95,27 +97,30 @@ def test_message_that_is_lost_or_comes_twice_or_late_says_so() -> None:
     assert again.happenings[1] == Arrow("2", "1", "2. digest_request [2 0] (once more)")
 
 
+#: Two nodes, of which one may crash, and the other may join it.
+RING: Final[dict[str, Any]] = {
+    "Node": [0, 2],
+    "Digits": 2,
+    "DigitBits": 2,
+    "LeafSide": 1,
+    "Neighborhood": 1,
+    "TwoSided": False,
+    "Start": "stable",
+    "Founders": [],
+    "Todo": [[0, "crash", 0], [2, "join", 0]],
+    "Acquainted": True,
+    "Score": [],
+    "Flush": False,
+    "Heartbeats": [],
+    "MaxNet": 2,
+    "MaxVersion": 2,
+    "MaxRestarts": 0,
+    "Restarting": [],
+}
+
+
 def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() -> None:
-    constants = {
-        "Node": [0, 2],
-        "Digits": 2,
-        "DigitBits": 2,
-        "LeafSide": 1,
-        "Neighborhood": 1,
-        "TwoSided": False,
-        "Start": "stable",
-        "Founders": [],
-        "Todo": [[0, "crash", 0], [2, "join", 0]],
-        "Acquainted": True,
-        "Score": [],
-        "Flush": False,
-        "Heartbeats": [],
-        "MaxNet": 2,
-        "MaxVersion": 2,
-        "MaxRestarts": 0,
-        "Restarting": [],
-    }
-    system = System(WendyModel(constants))
+    system = System(WendyModel(RING))
     crashed, asked = (
         next(Edge(*move) for move in system.moves(system.initial()) if move[1][at] != system.fresh[at]) for at in (0, 1)
     )
