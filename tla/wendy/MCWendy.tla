@@ -210,13 +210,13 @@ WillHaveJoined(n) == \E other \in Node : <<"join", other>> \in Commands(n)
 \* [WL-01]
 AllJoined == <>[](net = {} /\ \A n \in Node : todo[n] = {} /\ (WillHaveJoined(n) => stage[n] = "joined"))
 
-\* Somebody who is asked has a candidate.
+\* Somebody in the row of a cell that was lost, or below, has a candidate.
 IsReplaceable(n, row, column) ==
+    LET belongs(id) == Row(n, id) = row /\ Column(n, id) = column IN
     /\ Runs(n)
-    /\ \E repair \in repairs[n] :
-        /\ repair[1] = row /\ repair[2] = column
-        /\ \E helper \in repair[4] : Runs(helper) /\ \E cell \in rt[helper] :
-            cell[1] = row /\ cell[2] = column /\ Runs(cell[3]) /\ cell[3] \notin departed[n]
+    /\ \E gone \in departed[n] : belongs(gone)
+    /\ \E helper \in rt[n] : helper[1] >= row /\ Runs(helper[3]) /\ \E cell \in rt[helper[3]] :
+        cell[1] = row /\ cell[2] = column /\ Runs(cell[3]) /\ cell[3] \notin departed[n]
 
 IsOccupied(n, row, column) == \E cell \in rt[n] : cell[1] = row /\ cell[2] = column
 
@@ -224,6 +224,12 @@ IsOccupied(n, row, column) == \E cell \in rt[n] : cell[1] = row /\ cell[2] = col
 Refilled ==
     \A n \in Node : \A row \in 0..(Digits - 1) : \A column \in 0..(2^DigitBits - 1) :
         IsReplaceable(n, row, column) ~> IsOccupied(n, row, column)
+
+\* Nobody is asked but those of the row itself. [WL-02, WD-20]
+AskRowOnly(state, row, column, asked) ==
+    IF asked # row \/ InRow(state, row) = {} THEN state
+    ELSE SendAll([state EXCEPT !.repairs = @ \cup {<<row, column, row, InRow(state, row)>>}],
+                 InRow(state, row), "repair", CellWanted(row, column))
 
 -----------------------------------------------------------------------------
 \* What must be possible, put as what never happens: each of these must fail.
@@ -315,8 +321,13 @@ Forgotten(state, id) == state
 \* Nobody has anybody in its tables who has gone.
 AllNoticed == \A n \in Node : Runs(n) => \A m \in Known(Local(n)) : Runs(m)
 
-\* [WX-10, WX-12]
+\* [WX-10]
 RepairedLeafSets == AtRest /\ AllNoticed => FullLeafSets(Ring)
+
+\* Whoever should have somebody who has joined among its leaves has it. [WX-12]
+JoinersKnown ==
+    AtRest /\ AllNoticed => \A joiner \in {n \in Joined : WillHaveJoined(n)} : \A n \in Ring \ {joiner} :
+        joiner \in Leaves(LeafSet(n, Ring \ {n})) => joiner \in Leaves(ls[n])
 
 \* [WX-11]
 EveryKeyOwned == \A key \in Id : Joined # {} => Closest(key, Joined) \in Owners(Joined, key)
@@ -324,7 +335,16 @@ EveryKeyOwned == \A key \in Id : Joined # {} => Closest(key, Joined) \in Owners(
 \* [mends WX-11]
 EveryKeyOwnedAtRest == AtRest /\ AllNoticed => EveryKeyOwned
 
-\* Nobody's versions rise above what each node makes of them that is met once. [WX-13]
-VersionsCease == \A n \in Node : versions[n][RT] < Cardinality(Node)
+\* A routing table changes once at most for each of the others. [WX-13]
+VersionsCease == NobodyGone => \A n \in Node : versions[n][RT] < Cardinality(Node)
+
+\* A message may take one or two, from anybody to anybody. [WX-13]
+ReceiveLate ==
+    \E m \in net, score \in {1, 2} :
+        /\ Runs(m[2])
+        /\ Become({Ended(Received(Local(m[2]), m))} \cup Senders(m, LAMBDA state : Confirmed(state, m, score)), {m})
+        /\ UNCHANGED <<up, todo, restarts>>
+
+ChangingNext == Next \/ ReceiveLate
 
 =============================================================================
