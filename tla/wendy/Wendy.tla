@@ -403,12 +403,14 @@ Messages(state) ==
 
 IsBounded(state) == \A table \in 1..3 : state.versions[table] <= MaxVersion
 
-\* The nodes of these states, which differ, take these, and what they send is under way, and m no more.
+\* The nodes of these states, which differ, take these, and what they send is under way, and m no more. A choice of one out of
+\* one is a value that TLC finds once, also where it asks whether an action is enabled.
 Become(states, m) ==
-    LET of(n, old) == IF \E state \in states : state.id = n THEN CHOOSE state \in states : state.id = n ELSE old
-        messages == (net \ m) \cup UNION {Messages(state) : state \in states}
-        now == [n \in Node |-> of(n, Local(n))]
-    IN  /\ \A state \in states : IsBounded(state)
+    \E after \in {states} :
+    \E messages \in {(net \ m) \cup UNION {Messages(state) : state \in after}} :
+    \E now \in {[n \in Node |->
+            IF \E state \in after : state.id = n THEN CHOOSE state \in after : state.id = n ELSE Local(n)]} :
+        /\ \A state \in after : IsBounded(state)
         /\ Cardinality(messages) <= MaxNet
         /\ net' = messages
         /\ stage' = [n \in Node |-> now[n].stage]
