@@ -7,13 +7,12 @@ a definition of their own; the two are written independently. Here, too, a defin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, fields, replace
-from types import ModuleType
 from typing import Any, ClassVar, Final, TypeAlias
 
 from peerproof.spec import swim
+from peerproof.spec.changed import replacing
 from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, transitions
@@ -39,28 +38,6 @@ from peerproof.spec.swim.world import Bounded, Model
 
 Taking: TypeAlias = Callable[[State, Event, Pick], Step[State, Any]]
 Change: TypeAlias = Callable[[Taking], Taking]
-
-
-def replacing(module: ModuleType, **definitions: Any) -> Change:
-    """The change of taking each step with other definitions in a module."""
-
-    @contextmanager
-    def replaced() -> Iterator[None]:
-        originals = {name: getattr(module, name) for name in definitions}
-        vars(module).update(definitions)
-        try:
-            yield
-        finally:
-            vars(module).update(originals)
-
-    def change(step: Taking) -> Taking:
-        def changed(state: State, event: Event, pick: Pick) -> Step[State, Any]:
-            with replaced():
-                return step(state, event, pick)
-
-        return changed
-
-    return change
 
 
 def first_picks(step: Taking) -> Taking:
