@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from tests.conformance import wrong, wrong_swim
+from tests.conformance import wrong, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -37,7 +37,26 @@ SWIM: Final = Mistakes(
     ),
 )
 
-PROTOCOLS: Final = (SCUTTLEBUTT, SWIM)
+WENDY: Final = Mistakes(
+    wrong_wendy.Wrong,
+    wrong_wendy.DIVERGENCES,
+    "tests.conformance.mistakes_wendy",
+    (
+        "announcing",
+        "applications",
+        "connections",
+        "departures",
+        "joiner",
+        "joining",
+        "lenient",
+        "routing",
+        "strict",
+        "tables",
+        "wire",
+    ),
+)
+
+PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY)
 
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
 

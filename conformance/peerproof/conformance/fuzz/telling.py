@@ -77,7 +77,7 @@ def _difference(finding: Finding) -> Iterator[str]:
 def _value(value: Any) -> str:
     if value is None:
         return "nothing"
-    if isinstance(value, dict) and isinstance(value.get("message"), dict):
+    if isinstance(value, dict) and isinstance(value.get("message"), dict) and "to" in value:
         return f"to {_value(value['to'])}: {_value(value['message'])}"
     text = shortened(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

@@ -22,8 +22,10 @@ from peerproof.spec.wendy.state import host_and_port
 
 STRANGER: Final = NodeId("f:1")
 
-#: Where the nodes of a run stand: two next to each other, one a digit away, one opposite of the first, two where the ring begins.
-_PLACES: Final = dict(zip("abcdef", (1 << 124, (1 << 124) + 1, 3 << 120, (1 << 127) + (1 << 124), 0, 2**128 - 1), strict=True))
+#: Where the nodes of a run stand: two next to each other, one that shares ten digits with these, one opposite, two at 0.
+_PLACES: Final = dict(
+    zip("abcdef", (1 << 124, (1 << 124) + 1, (1 << 124) + (1 << 84), (1 << 127) + (1 << 124), 0, 2**128 - 1), strict=True)
+)
 
 _COUNTERS: Final = st.sampled_from([0, 0, 1, 1, 2, 3, 5, 8, MOST_VERSION - 1, MOST_VERSION])
 _VERSIONS: Final = st.builds(Versions, _COUNTERS, _COUNTERS, _COUNTERS)

@@ -132,7 +132,11 @@ def is_quiet(cluster: Cluster) -> bool:
     return (
         all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight)
         and not any(
-            state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT) or state.measured or state.repairs or state.is_warned
+            state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT)
+            or state.measured
+            or state.repairs
+            or state.announcing
+            or state.is_warned
             for state in cluster.nodes.values()
         )
         and is_one_ring(cluster)
@@ -164,12 +168,22 @@ def nearest(state: State, ids: set[Id]) -> set[Id]:
 
 
 def one_owner(cluster: Cluster) -> bool:
-    """At rest, a key between two nodes is claimed by exactly one node, the closest. Looked at are the keys where that changes."""
+    """At rest each key is claimed by one node, the closest, unless the ring is skewed. Looked at are keys where that changes."""
     if not is_quiet(cluster):
         return True
     states = cluster.nodes.values()
-    ring = next(iter(states)).config.ring
+    config = next(iter(states)).config
+    ring = config.ring
+    if not config.is_two_sided and is_skewed(ring, config.leaf_set_side, frozenset(state.id for state in states)):
+        return True
     return is_owned_once(ring, tuple((state.id, tuple(node.id for side in state.leaf_set for node in side)) for state in states))
+
+
+@lru_cache(maxsize=16)
+def is_skewed(ring: Ring, side: int, nodes: frozenset[Id]) -> bool:
+    """Whether some node has all others on one side of itself, and they are as many as there is room for, or more. [WX-07]"""
+    rights = [sum(ring.is_right(own, node) for node in nodes) for own in nodes]
+    return len(nodes) > side and any(right in (0, len(nodes) - 1) for right in rights)
 
 
 @lru_cache(maxsize=16)
