@@ -143,7 +143,7 @@ def _drawn_tuple(value: tuple[Any, ...], before: _Drawn | None) -> _Drawn:
 
     The part is whether they are integers.
     """
-    if before is not None and value and type(value[-1]) is int:
+    if before is not None and value and type(value[-1]) is int and bool not in map(type, value):  # True equals 1
         if value[:-1] == before[0][1:]:
             kept = before[1].partition(",")[2]
             return value, f"[{kept[:-1]},{value[-1]}]" if kept else f"[{value[-1]}]", True
