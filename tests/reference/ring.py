@@ -22,9 +22,9 @@ from peerproof.spec.wendy.ids import REAL
 
 from .conftest import PATIENCE
 
-#: Milliseconds: half of what a joiner waits, and what a connection may take: so much because all nodes share one processor, where a
-#: node that is only busy is not to be taken for dead. Who is dead refuses at once. For the same reason heartbeats are rare; a test
-#: that needs one has `Ring.beat`.
+#: Milliseconds: half of what a joiner waits, and what a connection may take: so much because all nodes share one processor,
+#: where a node that is only busy is not to be taken for dead. Who is dead refuses at once. For the same reason heartbeats are
+#: rare; a test that needs one has `Ring.beat`.
 WAIT = Duration(100)
 PATIENT = Duration(120_000)
 

@@ -137,13 +137,28 @@ class EmptyValuesOnly(_Strict):
 class FullTablesOnly(_Strict):
     """Reads tables with all their places, and no more."""
 
-    caught_by: ClassVar = ("short-arrays", "empty-arrays", "long-arrays", "nodes-in-wrong-cells", "value-with-blanks")
+    caught_by: ClassVar = ("short-arrays", "empty-arrays", "long-arrays", "value-with-blanks")
 
     def accepts(self, members: dict[str, Any], data: bytes) -> bool:  # noqa: ARG002
         """As they are written."""
         value = _of_value(members)
         sizes = {"rt": 32, "ls": 2, "ns": 32}
         return all(not isinstance(value.get(name), list) or len(value[name]) == size for name, size in sizes.items())
+
+
+class FittingCellsOnly(_Strict):
+    """Reads nodes in the cells where they belong."""
+
+    caught_by: ClassVar = ("nodes-in-wrong-cells",)
+
+    def accepts(self, members: dict[str, Any], data: bytes) -> bool:  # noqa: ARG002
+        """Where the sender would have them."""
+        own = members["Sender"]["ID"].lower()
+        for row, places in enumerate(_of_value(members).get("rt") or ()):
+            for column, node in enumerate(places or ()):
+                if node and (node["ID"][:row].lower(), int(node["ID"][row], 16)) != (own[:row], column):
+                    return False
+        return True
 
 
 class TrueMarksOnly(_Strict):
