@@ -222,8 +222,8 @@ GoOn(state, ongoing) ==
     ELSE LET repair == FirstCell(ongoing) IN GoOn(GoesOn(state, repair), ongoing \ {repair})
 
 \* Any routing table of who was asked is an answer. [WA-71]
-Answered(state, id) ==
-    [state EXCEPT !.repairs = {<<repair[1], repair[2], repair[3], repair[4] \ {id}>> : repair \in @}]
+Answered(state, ids) ==
+    [state EXCEPT !.repairs = {<<repair[1], repair[2], repair[3], repair[4] \ ids>> : repair \in @}]
 
 \* The furthest that is left on a side. [W-30, WA-28]
 AskSide(state, before, side, id) ==
@@ -278,10 +278,11 @@ OnAnnouncement(state, m) ==
     IN  IF IsConflict(state, m) THEN OnConflict(believed, m)
         ELSE MetTables(believed, m[4], m[8])   \* [W-66]
 
-\* [W-65, WA-67]
-OnRace(state, m) ==
-    LET after == MetTables(Stored(state, m[4], m[6]), m[4], m[8])
-    IN  IF state.stage = "joined" THEN Continued([after EXCEPT !.warned = TRUE]) ELSE after
+\* [WA-67]
+Warned(state) == IF state.stage = "joined" THEN Continued([state EXCEPT !.warned = TRUE]) ELSE state
+
+\* [W-65]
+OnRace(state, m) == Warned(MetTables(Stored(state, m[4], m[6]), m[4], m[8]))
 
 -----------------------------------------------------------------------------
 \* Messages that are routed
@@ -316,11 +317,13 @@ Routed(state, m, hop) ==
 -----------------------------------------------------------------------------
 \* Everything that arrives
 
-\* [W-59, W-62, WA-37, WA-61]
+\* The destination has answered. [WA-37]
+Waits(state, isDestination) ==
+    IF isDestination /\ state.stage = "joining" THEN [state EXCEPT !.stage = "waiting"] ELSE state
+
+\* [W-59, W-62, WA-61]
 OnState(state, m) ==
-    LET after == MetTables(Stored(state, m[4], m[6]), m[4], m[8])
-        answered == IF m[8][RT] = <<>> THEN after ELSE Answered(after, m[4])
-    IN  IF m[8][4] /\ state.stage = "joining" THEN [answered EXCEPT !.stage = "waiting"] ELSE answered
+    Waits(Answered(MetTables(Stored(state, m[4], m[6]), m[4], m[8]), IF m[8][RT] = <<>> THEN {} ELSE {m[4]}), m[8][4])
 
 \* Of the routing table one cell, of the others all. [WA-57]
 OnRepair(state, m) ==
@@ -354,15 +357,16 @@ Confirmed(state, m, score) ==
                   ELSE IF to \in Known(state) THEN Refreshed(cached, to, score)
                   ELSE Over(state, m))
 
-\* [WA-24, WA-33, WA-59]
-Failed(state, m) ==
-    LET after == Departed(Over(state, m), m[2])
-        routed == CASE IsOwnJoin(state, m) ->
-                           IF state.contact = <<m[2]>> /\ state.stage = "joining" THEN [after EXCEPT !.stage = "alone"] ELSE after
-                    [] m[3] = "join" /\ ~IsOwnJoin(state, m) -> JoinAgain(after, m)
-                    [] m[3] = "application" -> Routed(after, m, m[7])
-                    [] OTHER -> after
-    IN  Continued(routed)
+\* What becomes of a message whose next hop has gone: `after` is the state without it. [WA-33, WA-59]
+GoesAnotherWay(state, after, m) ==
+    CASE IsOwnJoin(state, m) ->
+             IF state.contact = <<m[2]>> /\ state.stage = "joining" THEN [after EXCEPT !.stage = "alone"] ELSE after
+      [] m[3] = "join" /\ ~IsOwnJoin(state, m) -> JoinAgain(after, m)
+      [] m[3] = "application" -> Routed(after, m, m[7])
+      [] OTHER -> after
+
+\* [WA-24]
+Failed(state, m) == Continued(GoesAnotherWay(state, Departed(Over(state, m), m[2]), m))
 
 -----------------------------------------------------------------------------
 \* Commands and timers

@@ -24,7 +24,7 @@ from peerproof.conformance.coverage import in_order
 from peerproof.conformance.message_graph import happened
 from peerproof.conformance.plain_steps import configured, open_picks, order
 from peerproof.conformance.vector_text import document
-from peerproof.spec.core import Asked, Expired, Received, Send, Sent, SetTimer, Specification, Step, outcomes
+from peerproof.spec.core import Asked, CancelTimer, Expired, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.explore import Edge
 from peerproof.spec.monitor import Graph, Monitored
 from peerproof.spec.properties import InFlight
@@ -226,9 +226,13 @@ class _Script:
         for happening in events:
             timer = happening.event.timer if isinstance(happening.event, Expired) else None
             self.now = self.now + _PAUSE if timer is None else self.due[timer]
-            assert self.now <= min(self.due.values()), "so many events do not fit between two timers"
+            assert self.now <= min(self.due.values(), default=self.now), "so many events do not fit between two timers"
+            if timer is not None:
+                del self.due[timer]
             effects = self._restart(happening.event) if isinstance(happening.event, _Restarted) else self._take(happening)
-            self.due |= _due(self.now, effects)
+            cancelled = {effect.timer for effect in effects if isinstance(effect, CancelTimer)}
+            running = {timer: due for timer, due in self.due.items() if timer not in cancelled}
+            self.due = running | _due(self.now, effects)
             self.steps.append({"expect": {"messages": self._messages(effects)}})
         for view in (view for view in _VIEWS if view in self.spec.QUERIES):
             equals = {"multiset": self.spec.QUERIES[view](self.state)}
