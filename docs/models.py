@@ -17,14 +17,17 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored
-from peerproof.conformance.message_graph import Happened, happened
+from peerproof.conformance.message_graph import Arrow, Happened, MessageGraph, Note, happened, value_text
 from peerproof.spec.explore import Edge
 from peerproof.spec.world import FAIL, LOSE, System
+from peerproof.tla.counterexample import TraceState
 from peerproof.tla.manifest import Configuration, Model, configurations, models
+from peerproof.tla.values import Function, Value
 
 PAGES = sorted((Path(__file__).parent / "explanation").glob("*.md"))
 
@@ -103,6 +106,12 @@ def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
 
 def picture(model: Model, without: Collection[str]) -> str:
     """What is asked, and how it fails."""
+    if not is_walked(model):
+        run = tuple(stored(model).states)
+        said = (
+            f"`{model.name}`, configuration `{model.configuration.name}`: `{model.violated}` is violated in {len(run) - 1} steps."
+        )
+        return "\n".join([said, "", *fenced(traced(run, without).mermaid(), len(run) - 1)])
     ends = ""
     if is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant"):
         answer = answered(model)
@@ -117,6 +126,58 @@ def picture(model: Model, without: Collection[str]) -> str:
     )
     said = f"{where}: `{model.violated}` is violated in {len(path)} steps{ends}."
     return "\n".join([said, "", *fenced(drawn(graph, path, without).mermaid(), len(path))] if path else [said])
+
+
+def is_walked(model: Model) -> bool:
+    """Whether the model's runs are some of the Python specification's bounded worlds; the others TLC alone has."""
+    behaviours = import_module(f"peerproof.spec.{model.protocol}.variants").BEHAVIOURS
+    return model.behaviour in behaviours
+
+
+def traced(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
+    """A run as TLC has it: of nodes and the messages under way, or of one message on its way through a ring."""
+    first = run[0].variables
+    if "net" in first:
+        nodes = [node for node, _ in _rows(first["up"])]
+        happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], without)]
+        return MessageGraph(tuple(map(str, nodes)), tuple(happenings))
+    hops = run[-1].variables["path"]
+    assert isinstance(hops, tuple)
+    key, ends = value_text(first["key"]), run[-1].variables["done"]
+    ring = tuple(map(str, sorted(first["ring"])))
+    arrows = [Arrow(str(one), str(other), f"{n}. key {key}") for n, (one, other) in enumerate(pairwise(hops), 1)]
+    return MessageGraph(ring, (*arrows, Note(str(hops[-1]), f"{'delivers' if ends else 'has'} key {key}")))
+
+
+def _step(number: int, before: TraceState, after: TraceState, without: Collection[str]) -> Iterator[Arrow | Note]:
+    old, new = before.variables, after.variables
+    gone, sent = (_messages(one["net"]) - _messages(other["net"]) for one, other in ((old, new), (new, old)))
+    if gone and all(str(message[2]) == str(other[2]) and message[:2] == other[:2] for message in gone for other in sent) and sent:
+        (message,) = sent
+        yield Note(str(message[0]), f"{number}. {after.action}: {' '.join(map(value_text, message[2:]))}")
+    elif gone:
+        (message,) = gone
+        text = " ".join(map(value_text, message[2:]))
+        yield Arrow(str(message[0]), str(message[1]), f"{number}. {text}", lost=after.action == FAIL)
+    else:
+        yield Note("", f"{number}. {after.action}")
+    told = [name for name in new if name not in without and name not in ("net", "restarts")]
+    rows = {name: (dict(_rows(old[name])), _rows(new[name])) for name in told}
+    for node, _ in _rows(new["up"]):
+        changed = [f"{name} = {value_text(dict(now)[node])}" for name, (was, now) in rows.items() if was[node] != dict(now)[node]]
+        if changed:
+            yield Note(str(node), ", ".join(changed))
+
+
+def _messages(net: Value) -> frozenset[Any]:
+    assert isinstance(net, frozenset)
+    return net
+
+
+def _rows(function: Value) -> tuple[tuple[Any, Value], ...]:
+    """What a function on nodes says of each."""
+    assert isinstance(function, Function)
+    return tuple(function.rows)
 
 
 def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable[str], without: Collection[str]) -> str:

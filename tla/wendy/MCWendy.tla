@@ -274,7 +274,9 @@ NeverBack == \A m \in Arriving : m[3] = "announce" => m[4] \notin departed[m[2]]
 
 \* Nobody makes room for somebody who is closer in proximity.
 NeverReplaced ==
-    \A m \in Arriving : \A cell \in rt[m[2]] : IsGone(cell[3]) \/ cell \in After(m).rt
+    \A m \in Arriving :
+        \A after \in {After(m)} \cup (IF Runs(m[1]) THEN {Confirmed(Local(m[1]), m, Took[<<m[1], m[2]>>])} ELSE {}) :
+            \A cell \in rt[after.id], other \in after.rt : other[1] = cell[1] /\ other[2] = cell[2] => other = cell
 
 NeverCrowded == \A n \in Node : Range(ns[n]) = Known(Local(n))
 
