@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance import wrong, wrong_swim
+from tests.conformance import wrong, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes
 from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
@@ -240,6 +240,7 @@ class Score(NamedTuple):
 MODULES: Final = {
     "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
     "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
+    "wendy": ("joining",),  # of those that it can know of, enough to show it
 }
 
 
@@ -249,6 +250,9 @@ def score(protocol: str) -> Score:
     if protocol == "scuttlebutt":
         found = Mistakes(wrong.Wrong, wrong.DIVERGENCES, "tests.conformance.mistakes", modules)
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 60)
+    if protocol == "wendy":
+        found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
+        return Score(found, [vector for name in ("tiny", "small-joins") for vector in of(name, "step", protocol)], 5)
     found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
