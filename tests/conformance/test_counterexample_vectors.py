@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import pytest
-from tests.conformance import wrong, wrong_swim
+from tests.conformance import wrong, wrong_swim, wrong_wendy
 from tests.conformance.catching import failed, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -16,9 +16,12 @@ from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import Pick, Step
 from peerproof.spec.scuttlebutt import variants
 from peerproof.spec.swim import variants as swim_variants
+from peerproof.spec.wendy import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
-MODELS: Final = {protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim")}
+MODELS: Final = {
+    protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim", "wendy")
+}
 
 of_each_protocol = pytest.mark.parametrize("protocol", MODELS)
 
@@ -81,6 +84,18 @@ class Remember(Changed):
     changes = without_chance(swim_variants.Remember)
 
 
+class NoConflict(wrong_wendy.Wrong):
+    """Accepts announcements whatever they have seen. [WX-04]"""
+
+    instead: ClassVar = {"joining.is_newer": wendy_variants.no_conflict}
+
+
+class Forgotten(wrong_wendy.Wrong):
+    """Does not remember who has gone. [WX-09]"""
+
+    instead: ClassVar = {"repair.remembered": wendy_variants.forgotten}
+
+
 def own(protocol: str) -> list[Vector]:
     """The vectors from a protocol's counterexamples."""
     return [vector for vector in suite().vectors if vector.file == f"{protocol}/{FILE}"]
@@ -116,9 +131,10 @@ def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
 def test_every_claim_that_is_false_has_a_vector(protocol: str) -> None:
     shown = {name[:5].upper() for name in flags_of(protocol)}
 
-    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10}[protocol]
-    # The run that breaks BX-02 breaks BX-01 too, and has its name.
-    assert claims(protocol).keys() - shown == ({"BX-02"} if protocol == "scuttlebutt" else set())
+    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10, "wendy": 8}[protocol]
+    # The run that breaks BX-02 breaks BX-01 too, and has its name, as WX-02 and WX-01. To WX-11 a crash is enough.
+    without = {"scuttlebutt": {"BX-02"}, "swim": set(), "wendy": {"WX-02", "WX-11"}}[protocol]
+    assert claims(protocol).keys() - shown == without
 
 
 def test_two_claims_share_one_run() -> None:
@@ -130,7 +146,7 @@ def test_two_claims_share_one_run() -> None:
 @of_each_protocol
 def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -> None:
     """The others are of a model with a flaw."""
-    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}}[protocol]
+    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}, "wendy": {"wx-04", "wx-09"}}[protocol]
     flags = flags_of(protocol)
 
     assert flawed <= {name[:5] for name in flags}
@@ -148,6 +164,8 @@ def test_reference_passes(protocol: str) -> None:
         (NewestFirst, "bx-05-newest-first-node-2"),
         (EndsTheMessage, "bx-06-oversize-starves-node-2"),
         (Overwritten, "sx-10-overwritten-node-n-1"),
+        (NoConflict, "wx-04-unchecked-node-n-1"),
+        (Forgotten, "wx-09-ghost-node-n-1"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -252,7 +252,7 @@ def score(protocol: str) -> Score:
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 60)
     if protocol == "wendy":
         found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
-        return Score(found, [vector for name in ("tiny", "small-joins") for vector in of(name, "step", protocol)], 5)
+        return Score(found, [vector for name in ("tiny", "small-joins") for vector in of(name, "step", protocol)], 9)
     found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]

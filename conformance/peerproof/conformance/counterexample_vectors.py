@@ -46,8 +46,8 @@ _NOTES: Final = {
 }
 _PAUSE: Final = 10  #: milliseconds between events that are not timers
 
-#: The queries by which an application sees the whole of what a node knows; a protocol has one of them.
-_VIEWS: Final = ("view", "nodes")
+#: The queries by which an application sees what a node knows, or what the protocol promises of it; a protocol has one of them.
+_VIEWS: Final = ("view", "nodes", "leaf_set")
 
 
 class _Restarted(NamedTuple):
@@ -235,7 +235,8 @@ class _Script:
             self.due = running | _due(self.now, effects)
             self.steps.append({"expect": {"messages": self._messages(effects)}})
         for view in (view for view in _VIEWS if view in self.spec.QUERIES):
-            equals = {"multiset": self.spec.QUERIES[view](self.state)}
+            found = self.spec.QUERIES[view](self.state)
+            equals = {"multiset": found} if isinstance(found, list) else found
             self.steps.append({"observe": {"node": _UNDER_TEST, "query": view, "equals": equals}})
 
     def _restart(self, restarted: _Restarted) -> Iterable[Any]:
