@@ -50,6 +50,26 @@ def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: 
     assert len(counterexamples.drawn(graph, path).happenings) >= len(path)
 
 
+WENDY = [model for model in models("wendy") if model.size == "small" and is_asked(model)]
+
+
+@pytest.mark.parametrize("model", [model for model in WENDY if model.counterexample_path], ids=by_name)
+def test_stored_counterexample_of_wendy_is_a_run_in_python_too(model: Model) -> None:
+    """Its senders learn in the same step what became of a message, which is no step of the other protocols."""
+    _, path = replayed(model, stored(model))
+
+    assert model.steps in (len(path), None)
+
+
+def test_explorer_is_asked_of_wendys_negative_models_and_the_mended_ones_but_of_two() -> None:
+    """It has no versions that come later than their tables, and no scores that change; how it walks rings is elsewhere."""
+    nodes = [
+        model for model in models("wendy") if model.module == "MCWendy" and not model.name.startswith(("tiny", "small", "medium"))
+    ]
+
+    assert {model.name for model in nodes} - {model.name for model in WENDY} == {"WX-04-late-versions", "WX-13-scores-change"}
+
+
 def without_last(example: Counterexample) -> Counterexample:
     return replace(example, states=example.states[:-1])
 
