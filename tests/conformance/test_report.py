@@ -380,7 +380,7 @@ def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.Capt
     assert main(["replay", vector, "--emit", "stdin"]) == 0
     lines = capfd.readouterr().out
     done = subprocess.run(
-        [sys.executable, "-m", "peerproof.reference.harness"], input=lines, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-m", "peerproof.reference.harness"], input=lines, capture_output=True, text=True, check=True, timeout=60
     )
 
     assert '"choice":{"for"' in lines  # the answers are among them
