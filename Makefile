@@ -14,8 +14,10 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Marks of tests that take long, or need what else nobody needs.
 LONG = kill or minute or cluster or connect or browser
 
-# How many vectors, and tests, run side by side.
+# How many tests, and parts of `make long`, run side by side.
 JOBS ?= 2
+
+PROTOCOLS = scuttlebutt swim wendy
 
 .PHONY: run test quick check long bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
@@ -48,21 +50,38 @@ check: $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-## long: what takes longer than that: all small models, medium graphs, more generated examples, benchmarks, the site
-long: check docs
+## long: what takes longer than that: all small models, medium graphs, campaigns of the fuzzer, kills, clusters, a browser, the site
+long: $(VENV)/.developing $(VENV)/.documenting
+	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@mkdir -p build
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(LONG_PARTS)
+
+# The longest first, so that both cores have something to do until the end. What `make test` has seen already, formats, types,
+# layers, proofs, generated vectors, is not looked at again.
+GRAPHS = $(PROTOCOLS:%=long-graph-%)
+CAMPAIGNS = $(PROTOCOLS:%=long-fuzz-%)
+LONG_PARTS = long-tests $(GRAPHS) long-models $(CAMPAIGNS) long-values long-vectors docs
+.PHONY: $(LONG_PARTS)
+
+long-tests:
+	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
+
+$(GRAPHS): long-graph-%:
+	$(BIN)/peerproof graph $* --size medium
+
+long-models:
+	$(BIN)/peerproof model-check
+
+$(CAMPAIGNS): long-fuzz-%:
+	$(BIN)/peerproof fuzz $* --profile ci
+
+# The machines are the fuzzer's.
+long-values:
+	$(BIN)/pytest -q --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec --ignore-glob='*/test_machine*.py'
+
+long-vectors:
 	$(BIN)/peerproof lint
 	$(BIN)/peerproof coverage > build/clauses.txt
-	$(BIN)/peerproof generate --check
-	$(BIN)/peerproof prove
-	$(BIN)/peerproof fuzz scuttlebutt --profile ci
-	$(BIN)/peerproof fuzz swim --profile ci
-	$(BIN)/peerproof model-check
-	$(BIN)/peerproof graph scuttlebutt --size medium
-	$(BIN)/peerproof graph swim --size medium
-	$(BIN)/pytest -q -n $(JOBS) -m "$(LONG)" --junitxml=build/tests-kills.xml
-	$(BIN)/pytest -q -n $(JOBS) --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec
-	$(MAKE) bench
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing

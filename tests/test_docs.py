@@ -163,7 +163,7 @@ def judged(implementation: str) -> subprocess.CompletedProcess[str]:
 def peerproof(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command's exit code and output."""
     command = [sys.executable, "-m", "peerproof.cli.main", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
 
 
 def objects(text: str) -> Iterator[Any]:

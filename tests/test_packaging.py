@@ -85,6 +85,6 @@ def test_wheel_in_a_fresh_environment_judges_the_reference(wheel: Path, tmp_path
 
 
 def _run(*command: str, cwd: Path = ROOT) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=240)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from tests.conformance.variant import Variant
 
@@ -19,6 +21,9 @@ from peerproof.conformance.vectors import Suite, Vector, load
 
 #: A variant that dies of each datagram is started again each time; one that should answer must.
 SETTINGS: Final = Settings(most_restarts=10_000, strict=True)
+
+#: What `caught.py` has found out: it takes minutes to look for, and seconds to see that it is still so.
+KNOWN: Final = Path(__file__).with_name("caught.json")
 
 
 class Mistakes:
@@ -41,6 +46,11 @@ class Mistakes:
         flag = self._flags.get(variant)
         return [vector for vector in self.written() if flag in vector.flags or vector.id.rpartition("/")[2] in variant.caught_by]
 
+    def made_for_none(self) -> list[Vector]:
+        """The written vectors that were made for no variant in particular."""
+        made_for = {vector.id for variant in self.variants for vector in self.made_for(variant)}
+        return [vector for vector in self.written() if vector.id not in made_for]
+
 
 def _defined_in(name: str) -> Iterator[type[Variant]]:
     for thing in vars(import_module(name)).values():
@@ -52,6 +62,12 @@ def _defined_in(name: str) -> Iterator[type[Variant]]:
 def suite() -> Suite:
     """The suite's own vectors."""
     return load()
+
+
+def known(what: str, protocol: str) -> dict[str, str]:
+    """Of a protocol: the "vector of a model" by which a mistake is found out, or the "mistake" that a vector catches."""
+    found: Any = json.loads(KNOWN.read_text(encoding="utf-8"))
+    return dict(found[what][protocol])
 
 
 def path_of(variant: type[Variant]) -> str:

@@ -175,7 +175,7 @@ def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_event
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "implementation",
-    [wrong.BD01, wrong.BD08, wrong.BD10, wrong.BD13, wrong.BD14, packing.NewestFirst, packing.AllPairs],
+    [wrong.BD01, wrong.BD08, wrong.BD13, wrong.BD14, packing.NewestFirst, packing.AllPairs],
     ids=lambda implementation: implementation.__name__,
 )
 def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:

@@ -189,7 +189,7 @@ def test_interruption_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
         while len(list(tmp_path.glob("kept/small-a/*.level"))) < 8 and time.monotonic() < until:
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)
+        said = process.communicate(timeout=300)
     kept = len(list(tmp_path.glob("kept/small-a/*.level")))
 
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)

@@ -197,7 +197,7 @@ def peerproof(*arguments: str, limit: int | None = None) -> subprocess.Completed
         text=True,
         check=False,
         preexec_fn=limited,  # one thread here, and nothing but a system call
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -236,7 +236,7 @@ def test_interrupting_a_run_leaves_what_was_judged_marked_partial(
     while time.monotonic() < until and not (record.exists() and record.read_text().count('"case"') >= 2):
         time.sleep(0.02)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=120)
 
     assert process.returncode == 130, errors
     shown = json.loads(report.read_text())
@@ -327,7 +327,7 @@ def test_a_full_standard_output_is_said_on_standard_error(numbered: Path) -> Non
             stderr=subprocess.PIPE,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
 
     assert done.returncode == 130
@@ -380,7 +380,7 @@ def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.Capt
     assert main(["replay", vector, "--emit", "stdin"]) == 0
     lines = capfd.readouterr().out
     done = subprocess.run(
-        [sys.executable, "-m", "peerproof.reference.harness"], input=lines, capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-m", "peerproof.reference.harness"], input=lines, capture_output=True, text=True, check=True, timeout=60
     )
 
     assert '"choice":{"for"' in lines  # the answers are among them

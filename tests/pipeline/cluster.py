@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-PATIENCE = 120.0  #: seconds; a loaded machine starts Java slowly
+PATIENCE = 600.0  #: seconds; a loaded machine starts Java slowly
 
 #: Small executors, one to a worker.
 CONF = {"spark.executor.memory": "512m", "spark.executor.cores": "1"}

@@ -19,7 +19,7 @@ from peerproof.conformance.pipeline.tables import RUNS, TRACES
 
 GRID = "nodes: 3\nrounds: 10\nloss: 0.1\n"
 RUNS_IN_ALL = 6
-PATIENCE = 120.0
+PATIENCE = 600.0
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from peerproof.reference.protocols import PROTOCOLS
 Process: TypeAlias = "subprocess.Popen[str]"
 
 #: Seconds for processes to start and talk.
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 #: Lines that each node has written when they are stopped.
 LINES = 100

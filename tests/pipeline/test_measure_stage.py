@@ -145,7 +145,7 @@ def test_after_a_kill_the_same_rows_are_there(place: Path, tmp_path: Path, failp
         f"{code}; from peerproof.cli.main import main; raise SystemExit(main({[str(part) for part in ['pipeline', *arguments]]}))"
     )
 
-    killed = subprocess.run([sys.executable, "-c", run], check=False, capture_output=True, timeout=120)
+    killed = subprocess.run([sys.executable, "-c", run], check=False, capture_output=True, timeout=600)
     assert killed.returncode == -9, killed.stderr
     assert main(["pipeline", *map(str, arguments)]) == 0
 

@@ -282,7 +282,7 @@ def chromium(folder: Path, *arguments: str) -> bytes:
         "--host-resolver-rules=MAP * ~NOTFOUND",
     ]
     command = [browser(), *options, f"--user-data-dir={folder / 'profile'}", *arguments]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     return done.stdout
 

@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar, TypeVar
 import pytest
 
 #: Seconds that a machine under load may take for what takes far less.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 #: How often a datagram is sent that may get lost in a full buffer.
 ATTEMPTS = 100

@@ -30,7 +30,7 @@ def counter(module: Callable[[str], Path]) -> Path:
 
 def started(name: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     line = [str(BIN / name), *map(str, arguments)]
-    return subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("name", ["tlc", "sany", "graph", "simulate"])

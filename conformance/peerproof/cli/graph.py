@@ -137,7 +137,7 @@ def _against_tlc(args: Namespace, tools: Tools, model: Model, exploration: Explo
                 library=(root(),),
                 dump=dump,
                 coverage=True,
-                brief=model.size == "small",
+                brief=model.is_brief,
                 heap_megabytes=HEAP_MEGABYTES,
                 seconds=args.seconds,
             )

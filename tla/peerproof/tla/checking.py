@@ -38,7 +38,7 @@ def check(
         configuration=model.cfg(),
         library=(root(),),
         workers=workers,
-        brief=model.size == "small",
+        brief=model.is_brief,
         coverage=model.is_whole_graph,
         seconds=seconds,
     )

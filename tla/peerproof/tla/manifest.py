@@ -23,6 +23,9 @@ SIZES: Final = ("small", "medium", "large")
 EVERY_EDGE, EVERY_STEP = "every edge", "every step"
 COUNTS: Final = ("initial", "distinct", "generated", "depth")
 
+#: Fewer states than that, and Java is done before it has compiled well.
+FEW_STATES: Final = 10_000
+
 _PACKAGE: Final = Path(__file__).parent
 
 
@@ -92,6 +95,11 @@ class Model:
     def is_whole_graph(self) -> bool:
         """Whether TLC explores exactly the graph of its configuration."""
         return self._is_plain and self.by == "tlc"
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it is over in seconds: a small one which, if it holds, has few states."""
+        return self.size == "small" and self.expected_counts.get("distinct", 0) < FEW_STATES
 
     @property
     def _is_plain(self) -> bool:
