@@ -31,11 +31,12 @@ def found_out(protocol: str) -> dict[str, str]:
 
 
 def caught(mistakes: Mistakes) -> dict[str, str]:
-    """By vector: the first mistake that it catches."""
+    """By vector: the first mistake that it catches, also without the vectors that it does not catch."""
     left = {vector.id: vector for vector in mistakes.made_for_none() if "anchor" not in vector.flags}
     first = dict[str, str]()
     for variant in mistakes.variants:
-        for vector in failed(path_of(variant), list(left.values())):
+        failures = failed(path_of(variant), list(left.values()))
+        for vector in failed(path_of(variant), [left[vector] for vector in sorted(failures)]):
             first[vector] = variant.__name__
             del left[vector]
     print(*(f"catches nothing: {vector}" for vector in left), sep="\n", file=sys.stderr)

@@ -16,6 +16,7 @@ from tests.conformance.test_generate import PROTOCOLS, of, suite
 
 from peerproof.conformance.adapter import Adapter, Patience, program, reach
 from peerproof.conformance.cases import cases
+from peerproof.conformance.generate import chosen
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import Settings, run
 from peerproof.conformance.vectors import Vector
@@ -240,7 +241,7 @@ class Score(NamedTuple):
 MODULES: Final = {
     "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
     "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
-    "wendy": ("joining",),  # of those that it can know of, enough to show it
+    "wendy": ("announcing", "departures", "joining", "routing", "tables"),  # nor is an application, nor how JSON is written
 }
 
 
@@ -252,7 +253,7 @@ def score(protocol: str) -> Score:
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 57)
     if protocol == "wendy":
         found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
-        return Score(found, [vector for name in ("tiny", "small-joins") for vector in of(name, "step", protocol)], 9)
+        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)], 60)
     found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]

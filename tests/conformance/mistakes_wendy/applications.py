@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from tests.conformance.wrong_wendy import Wrong
 
-from peerproof.spec.core import Asked, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Sent, Step
 from peerproof.spec.wendy import transitions
 from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, NodeJoin, Route
 from peerproof.spec.wendy.proximity import header
@@ -63,6 +63,11 @@ class DeliversEverything(Wrong):
             self.others = (*self.others, event.message)
         more = [Notify(Delivered(Application(other.header, 8, None))) for other in self.others]
         return step._replace(effects=(*step.effects, *more)) if told(step, Delivered) else step
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Another node knows of none yet."""
+        self.others = ()
+        return super().initial(self_id, config)
 
     others: tuple[Any, ...] = ()
 
