@@ -17,9 +17,10 @@ LONG = kill or minute or cluster or connect or browser
 # How many tests, and parts of `make long`, run side by side.
 JOBS ?= 2
 
-PROTOCOLS = scuttlebutt swim wendy
+# Those whose parts take longest come first, so that all cores have something to do until the end.
+PROTOCOLS = swim wendy scuttlebutt
 
-.PHONY: run test quick check long bench demo-pipeline docs help clean
+.PHONY: run test quick check long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -50,38 +51,51 @@ check: $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-## long: what takes longer than that: all small models, medium graphs, campaigns of the fuzzer, kills, clusters, a browser, the site
+## long: what takes longer than that: all small models, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@mkdir -p build
-	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(LONG_PARTS)
+	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
 
-# The longest first, so that both cores have something to do until the end. What `make test` has seen already, formats, types,
-# layers, proofs, generated vectors, is not looked at again.
+## search: longer campaigns of the fuzzer, more generated tests, every vector against the specification
+search: $(VENV)/.developing
+	@mkdir -p build
+	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors
+
+# Parts that need nothing of each other. What `make test` has seen already, formats, types, layers, proofs, generated vectors, is
+# not looked at again.
+SIDE_BY_SIDE = --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+MODELS = $(PROTOCOLS:%=long-models-%)
 GRAPHS = $(PROTOCOLS:%=long-graph-%)
-CAMPAIGNS = $(PROTOCOLS:%=long-fuzz-%)
-LONG_PARTS = long-tests $(GRAPHS) long-models $(CAMPAIGNS) long-values long-vectors docs
-.PHONY: $(LONG_PARTS)
+CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
+.PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors
+
+# Of the small graphs some; all: peerproof graph PROTOCOL --size medium
+GRAPHS_OF_scuttlebutt = small-a small-b medium
+GRAPHS_OF_swim = small-a small-e medium
+GRAPHS_OF_wendy = small-crash small-restart medium-churn
 
 long-tests:
 	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
 
+$(MODELS): long-models-%:
+	$(BIN)/peerproof model-check $*
+
 $(GRAPHS): long-graph-%:
-	$(BIN)/peerproof graph $* --size medium
+	$(BIN)/peerproof graph $* $(GRAPHS_OF_$*:%=--model %)
 
-long-models:
-	$(BIN)/peerproof model-check
-
-$(CAMPAIGNS): long-fuzz-%:
-	$(BIN)/peerproof fuzz $* --profile ci
+long-coverage:
+	$(BIN)/peerproof coverage > build/clauses.txt
 
 # The machines are the fuzzer's.
-long-values:
+search-values:
 	$(BIN)/pytest -q --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec --ignore-glob='*/test_machine*.py'
 
-long-vectors:
+$(CAMPAIGNS): search-fuzz-%:
+	$(BIN)/peerproof fuzz $* --profile ci
+
+search-vectors:
 	$(BIN)/peerproof lint
-	$(BIN)/peerproof coverage > build/clauses.txt
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing
