@@ -37,7 +37,7 @@ from peerproof.conformance.report import Report, case_line
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import End, Settings
 from peerproof.conformance.runner import run as judge
-from peerproof.conformance.trial import Case
+from peerproof.conformance.trial import Case, specification
 from peerproof.conformance.vectors import Suite
 
 FORMATS = ("text", "json", "jsonl", "junit", "md")
@@ -77,6 +77,8 @@ def run(args: Namespace) -> int:
         hello = adapter.start()
     except Unusable as error:
         return tell_unusable(error)
+    for protocol in {case.vector.protocol for case in selected}:
+        specification(protocol)  # now: whoever is interrupted while a dataclass is made ends by that signal, whatever it returns
     report = Report(
         implementation=hello.plain(),
         vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in selected})},
