@@ -56,6 +56,7 @@ def holds(_walks: Walks, _walk: Walk) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [m for m in ROUTING if m.size == "small"], ids=lambda model: model.name)
 def test_explorer_answers_what_is_asked_of_walks_as_tlc_does(model: Model) -> None:
     depths, edges, broken = explored(walks_of(model), model)

@@ -28,6 +28,7 @@ SECONDS = 60.0
 EVERY = [pytest.param(proof, id=f"{proof.item} {proof.name}") for protocol in proven_protocols() for proof in load(protocol)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proof", EVERY)
 def test_statement_is_proved_and_its_twin_refuted(proof: Proof) -> None:
     """Every path comes to its end, some to a claim; what refutes the twin is said."""

@@ -70,6 +70,7 @@ MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_the_code_fails_its_proof(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, name, wrong, item = MISTAKES[mistake]

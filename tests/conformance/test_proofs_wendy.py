@@ -110,6 +110,7 @@ MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "wrong", "item"), MISTAKES, ids=lambda value: getattr(value, "__name__", value))
 def test_a_mistake_in_the_code_fails_its_proof(
     where: Any, wrong: Callable[..., Any], item: str, monkeypatch: pytest.MonkeyPatch

@@ -61,6 +61,7 @@ PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY)
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mistakes", "variant"),
     [

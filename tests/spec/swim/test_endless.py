@@ -29,6 +29,7 @@ def some_worlds(system: System) -> list[World]:
     return list(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
