@@ -87,9 +87,9 @@ $(GRAPHS): long-graph-%:
 long-coverage:
 	$(BIN)/peerproof coverage > build/clauses.txt
 
-# The machines are the fuzzer's.
+# The machines in test_machine.py are the fuzzer's.
 search-values:
-	$(BIN)/pytest -q --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec --ignore-glob='*/test_machine*.py'
+	$(BIN)/pytest -q --hypothesis-profile ci --junitxml=build/tests-long.xml tests/spec --ignore-glob='*/test_machine.py'
 
 $(CAMPAIGNS): search-fuzz-%:
 	$(BIN)/peerproof fuzz $* --profile ci

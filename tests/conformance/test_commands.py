@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from peerproof.cli.main import main
+from peerproof.conformance import sources
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.conformance.conftest import Written
 
 Capture = pytest.CaptureFixture[str]
@@ -158,3 +161,13 @@ def test_lint_tries_every_vector_on_the_specification(written: Written, exchange
 def test_lint_without_a_specification_to_try_on_ends_with_3(written: Written, capsys: Capture) -> None:
     assert ended("lint", "--impl", "/nowhere/adapter", "--vectors", str(written())) == 3
     assert "/nowhere/adapter" in capsys.readouterr().err
+
+
+def test_vectors_of_a_protocol_that_is_not_offered_are_skipped(tmp_path: Path, capsys: Capture) -> None:
+    written = (sources.vectors_root() / "scuttlebutt" / "codec" / "digests.yaml").read_text(encoding="utf-8")
+    file = tmp_path / "demo" / "codec" / "digests.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(written.replace("scuttlebutt", "demo"), encoding="utf-8")
+
+    assert ended("run", "--vectors", str(tmp_path)) == 4
+    assert "the implementation does not offer demo" in capsys.readouterr().out

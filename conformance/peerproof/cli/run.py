@@ -21,7 +21,8 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -71,14 +72,13 @@ def run(args: Namespace) -> int:
     if not selected:
         print("peerproof: no case is selected", file=sys.stderr)
         return NOTHING
+    _load({case.vector.protocol for case in selected})
     reach = make_reach(args, suite.version)
     try:
         adapter = reach()
         hello = adapter.start()
     except Unusable as error:
         return tell_unusable(error)
-    for protocol in {case.vector.protocol for case in selected}:
-        specification(protocol)  # now: whoever is interrupted while a dataclass is made ends by that signal, whatever it returns
     report = Report(
         implementation=hello.plain(),
         vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in selected})},
@@ -89,6 +89,17 @@ def run(args: Namespace) -> int:
     every = (case.id for case in cases(suite, suite.vectors)) if listed.entries else ()
     report.problems = list(listed.problems(every, date.today()))
     return _Run(args, report, listed, selected).judge(reach, adapter, hello)
+
+
+def _load(protocols: Iterable[str]) -> None:
+    """
+    Loads the specifications before anything is judged.
+
+    A Python that is interrupted while a dataclass is made ends by that signal, whatever code it returns.
+    """
+    for protocol in protocols:
+        with suppress(ModuleNotFoundError):  # vectors of a protocol that only the implementation knows, or nobody
+            specification(protocol)
 
 
 class _Run:
