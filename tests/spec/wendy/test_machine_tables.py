@@ -125,11 +125,9 @@ class Model:
         self.versions[2] += set(self.near) != before
 
     def into_near(self, node: int) -> None:
-        """A node is tried in the neighborhood set, or has another score."""
-        scores = [self.score(one) for one in self.near]
-        if node not in self.near or scores != sorted(scores):
-            others = [one for one in self.near if one != node]
-            self.near = sorted([*others, node], key=self.score)[:NEAR]
+        """A node is tried in the neighborhood set."""
+        if node not in self.near:
+            self.near = sorted([*self.near, node], key=self.score)[:NEAR]
 
     def seen(self, node: int, *, is_leaf: bool) -> None:
         """A node was in a message."""
@@ -148,11 +146,13 @@ class Model:
         """A message has arrived after so long."""
         if node not in self.measured | self.known():
             return
+        before = self.scores.get(node)
         self.cache[node] = self.scores[node] = took
         if node in self.measured:
             self.measured.remove(node)
             self.into_all(node)
-        elif node in self.near:
+        elif node in self.near and took != before:
+            self.near.remove(node)
             self.into_near(node)
 
     def gone(self, node: int) -> None:
