@@ -36,6 +36,7 @@ from peerproof.spec.wendy.messages import (
     NodeRepair,
     RepairTimeout,
     Route,
+    SendTo,
     StateData,
     StateRequest,
     Tables,
@@ -141,6 +142,17 @@ COMMAND: Final = Tagged(
     leave=(0, Record(Leave)),
     route=(0, Record(Route, key=ID, value=Maybe(OCTETS), purpose=Whole(LEAST_ROUTED, MOST_PURPOSE))),
     forward=(0, Record(Forward, message=_APPLICATION)),
+    send_to=(
+        0,
+        Record(
+            SendTo,
+            node=NODE,
+            key=ID,
+            value=Maybe(OCTETS),
+            purpose=Whole(LEAST_ROUTED, MOST_PURPOSE),
+            hop=Whole(0, MOST_HOPS),
+        ),
+    ),
 )
 TIMER: Final = Tagged(
     flush_cache=(0, Record(FlushCache)),

@@ -208,7 +208,18 @@ class Forward:
     message: Application
 
 
-Command: TypeAlias = Join | Leave | Route | Forward
+@dataclass(frozen=True, slots=True)
+class SendTo:
+    """Sends something straight to a node, past routing. [WA-73]"""
+
+    node: Node
+    key: Id
+    value: bytes | None
+    purpose: int = LEAST_APPLICATION
+    hop: int = 0  #: how many nodes have had it already
+
+
+Command: TypeAlias = Join | Leave | Route | Forward | SendTo
 
 
 @dataclass(frozen=True, slots=True)

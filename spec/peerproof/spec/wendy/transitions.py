@@ -50,6 +50,7 @@ from peerproof.spec.wendy.messages import (
     NodeRepair,
     RepairTimeout,
     Route,
+    SendTo,
     StateData,
     StateRequest,
     Timer,
@@ -150,6 +151,8 @@ def asked(state: State, command: Command) -> Next:
             return on_route(state, command)
         case Forward(message):
             return routed(state, sendable(message), is_allowed=True)
+        case SendTo():
+            return on_send_to(state, command)
         case _:
             assert_never(command)
 
@@ -180,6 +183,15 @@ def on_flush_cache(state: State) -> Next:
 def on_route(state: State, route: Route) -> Next:
     """The application has something for the node that is closest to a key. Raises NotEnabled. [W-37, WA-55]"""
     return routed(state, sendable(Application(header(state, route.key), route.purpose, route.value)))
+
+
+def on_send_to(state: State, command: SendTo) -> Next:
+    """The application has something for a certain node. Raises NotEnabled. [WA-73]"""
+    about = replace(header(state, command.key), hop=command.hop)
+    effects = send(state, command.node, sendable(Application(about, command.purpose, command.value)))
+    if not effects or effects[0].to == state.self_id:
+        raise NotEnabled("bad_value", f"nothing can be sent to {command.node}: a node with an address of its own is needed")
+    return Step(state, effects)
 
 
 def on_application(state: State, message: Application) -> Next:

@@ -1,0 +1,24 @@
+"""Peter's messages as bytes: Wendy's envelope, with purposes of Peter's own. [P-01, P-03]"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.spec import wendy
+from peerproof.spec.packing import Codec
+from peerproof.spec.peter.forms import MESSAGE_FORM
+from peerproof.spec.peter.messages import Message, lifted, lowered
+
+
+def encode(message: Message) -> bytes:
+    """The bytes of a message. Raises NotEnabled for what the format cannot hold. [PA-24]"""
+    return wendy.MESSAGE.encode(lowered(message))
+
+
+def decode(data: bytes) -> Message:
+    """The message that these bytes are. Raises MalformedMessage. [PA-24]"""
+    return lifted(wendy.MESSAGE.decode(data))
+
+
+#: The messages. [P-01]
+MESSAGE: Final[Codec[Message]] = Codec(MESSAGE_FORM, encode, decode)

@@ -1,0 +1,67 @@
+"""How Peter's values look as plain data: those of Wendy, and its own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from peerproof.spec.peter.messages import (
+    NOTIFY,
+    PUBLISH,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    NotifyMessage,
+    Publish,
+    PublishMessage,
+    Subscribe,
+    SubscribeMessage,
+    Unsubscribe,
+    UnsubscribeMessage,
+    Update,
+)
+from peerproof.spec.wendy import forms
+from peerproof.spec.wendy.forms import HEADER, ID, OCTETS
+from peerproof.spec.wire import Form, Plain, Record, Tagged, misfit
+
+
+class TopicText(Form):
+    """The text of a topic; too short a one is no misfit, but is refused by the node. [PA-02]"""
+
+    def plain(self, value: Any) -> Plain:
+        """The string."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From a string."""
+        if not isinstance(plain, str):
+            raise misfit(where, "a topic, which is a string", plain)
+        return plain
+
+
+TOPIC: Final = TopicText()
+
+
+def _with(form: Tagged, *left_out: str, **more: tuple[int, Record]) -> Tagged:
+    """The cases of one form but some, and more."""
+    cases = {name: (form.tags[name], record) for name, record in form.cases.items() if name not in left_out}
+    return Tagged(**cases, **more)
+
+
+#: The messages; their tags are Wendy's purposes. [P-01, PA-15]
+MESSAGE_FORM: Final = _with(
+    forms.MESSAGE_FORM,
+    subscribe=(SUBSCRIBE, Record(SubscribeMessage, header=HEADER)),
+    unsubscribe=(UNSUBSCRIBE, Record(UnsubscribeMessage, header=HEADER)),
+    publish=(PUBLISH, Record(PublishMessage, header=HEADER, value=OCTETS)),
+    notify=(NOTIFY, Record(NotifyMessage, header=HEADER, value=OCTETS)),
+)
+COMMAND: Final = _with(
+    forms.COMMAND,
+    "forward",
+    "send_to",
+    subscribe=(0, Record(Subscribe, topic=TOPIC)),
+    unsubscribe=(0, Record(Unsubscribe, topic=TOPIC)),
+    publish=(0, Record(Publish, topic=TOPIC, value=OCTETS)),
+)
+NOTICE: Final = _with(forms.NOTICE, update=(0, Record(Update, topic=ID, value=OCTETS)))
+TIMER: Final = forms.TIMER
+CONFIG: Final = forms.CONFIG

@@ -1,0 +1,55 @@
+"""Peter on Wendy: the two as one protocol. [P-01]"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+from peerproof.spec import wendy
+from peerproof.spec.core import NodeId, Pick, Step
+from peerproof.spec.peter import tree
+from peerproof.spec.peter.messages import Effect, Event, lifted, lowered
+from peerproof.spec.peter.topics import State as Tree
+from peerproof.spec.stack import Stack, Stacked
+from peerproof.spec.wendy.routing import next_hop
+
+State: TypeAlias = Stacked[wendy.State, Tree]
+Next: TypeAlias = Step[State, Effect]
+
+
+class Underlay:
+    """Wendy, which asks before it lets a message go on. [WA-58]"""
+
+    def initial(self, self_id: NodeId, config: wendy.Config) -> Step[Any, Any]:
+        """See `stack.Overlay`."""
+        return wendy.initial(self_id, config)
+
+    def step(self, state: wendy.State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """See `stack.Overlay`."""
+        return wendy.step(state, event, pick)
+
+    def next_hop(self, state: wendy.State, key: wendy.Id, pick: Pick) -> wendy.Node | None:  # noqa: ARG002  # not left to chance
+        """See `stack.Overlay`. [W-39…W-44]"""
+        return next_hop(state, key)
+
+
+class Trees:
+    """What Peter adds. [P-06…P-28]"""
+
+    initial = staticmethod(tree.initial)
+    step = staticmethod(tree.step)
+    lowered = staticmethod(lowered)
+    lifted = staticmethod(lifted)
+
+
+STACK: Final = Stack(Underlay(), Trees())
+
+
+def initial(self_id: NodeId, config: wendy.Config) -> Next:
+    """A node that knows nobody and wants nothing. Wendy asks it about every message, whatever the configuration says. [WA-58]"""
+    return STACK.initial(self_id, replace(config, is_consulted=True))
+
+
+def step(state: State, event: Event, pick: Pick) -> Next:
+    """What a node of both protocols does about one event. Raises NotEnabled."""
+    return STACK.step(state, event, pick)

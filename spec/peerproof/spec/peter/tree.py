@@ -1,0 +1,261 @@
+"""
+The trees of subscriptions: what Peter does about what Wendy tells it, and about what its application wants.
+
+For each topic there is a tree with the meeting point, the node closest to the topic's id, as its root. A node wants a topic if
+it is subscribed itself or has children that do; it asks its next hop for the topic's events when it begins to want them, and
+takes that back when it wants them no more. [PA-04]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, TypeAlias, assert_never
+
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, NodeId, Notify, Sent, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.peter.messages import (
+    NOTIFY,
+    PUBLISH,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    Command,
+    NotifyMessage,
+    Own,
+    Publish,
+    PublishMessage,
+    Subscribe,
+    SubscribeMessage,
+    TreeEffect,
+    TreeEvent,
+    Unsubscribe,
+    UnsubscribeMessage,
+    Update,
+    lifted,
+)
+from peerproof.spec.peter.topics import MOST_CHILDREN, Row, State, id_of_topic, is_reachable
+from peerproof.spec.stack import Request, Seek, Told
+from peerproof.spec.wendy import (
+    Delivered,
+    Forward,
+    Forwarding,
+    Id,
+    Join,
+    Joined,
+    JoinFailed,
+    Leave,
+    Node,
+    NodeExited,
+    NodeJoined,
+    Route,
+    SendTo,
+)
+from peerproof.spec.wendy.state import Config, address_of
+
+Next: TypeAlias = Step[State, TreeEffect]
+
+#: A copy that so many nodes have received is not copied any more. [PA-25]
+MOST_HOPS: Final = 255
+
+
+def initial(self_id: NodeId, config: Config) -> State:
+    """A node that wants nothing."""
+    return State(self_id, config)
+
+
+def step(state: State, event: TreeEvent, seek: Seek) -> Next:
+    """What Peter does about one event: the table of contents of this module. Raises NotEnabled."""
+    if state.has_left:
+        return on_nothing(state, event)
+    match event:
+        case Asked(_, command):
+            return asked(state, command, seek)
+        case Told(_, notice):
+            return told(state, notice, seek)
+        case Sent(_, to, _, took):
+            return Step(state) if took is not None else departed(state, lambda node: address_of(state.config, node) == to, seek)
+        case _:
+            assert_never(event)
+
+
+def on_nothing(state: State, event: TreeEvent) -> Next:
+    """A node that has left does nothing any more, and is asked in vain. [PA-32]"""
+    if isinstance(event, Asked):
+        raise NotEnabled("left", "a node that has left does nothing any more")
+    return Step(state)
+
+
+def asked(state: State, command: Command, seek: Seek) -> Next:
+    """What the application wants. Raises NotEnabled."""
+    match command:
+        case Subscribe(topic):
+            return on_subscribe(state, id_of_topic(topic), seek)
+        case Unsubscribe(topic):
+            return on_unsubscribe(state, id_of_topic(topic), seek)
+        case Publish(topic, value):
+            return Step(state, (Request(Route(id_of_topic(topic), value, PUBLISH)),))
+        case Route(_, _, purpose):
+            if SUBSCRIBE <= purpose <= NOTIFY:
+                raise NotEnabled("reserved", f"the purposes {SUBSCRIBE} to {NOTIFY} are Peter's own")
+            return Step(state, (Request(command),))
+        case Join():
+            return Step(state, (Request(command),))
+        case Leave():
+            return Step(replace(state, has_left=True), (Request(command),))
+        case _:
+            assert_never(command)
+
+
+def told(state: State, notice: wendy.Notice, seek: Seek) -> Next:
+    """What Wendy tells: who comes and goes, and which messages come by. [P-01]"""
+    match notice:
+        case Delivered(application):
+            message = lifted(application)
+            return Step(state, (Notify(notice),)) if message is application else on_message(state, message, seek)  # type: ignore[arg-type]  # it is one of Peter's
+        case Forwarding(application):
+            message = lifted(application)
+            if message is application:
+                return Step(state, (Notify(notice), Request(Forward(application))))  # [PA-31]
+            if isinstance(message, PublishMessage):
+                return Step(state, (Request(Forward(application)),))  # [P-24, PA-16]
+            return on_message(state, message, seek)  # type: ignore[arg-type]  # it is one of Peter's
+        case NodeJoined(node):
+            return after(notice, on_node_joined(state, node, seek))
+        case NodeExited(node):
+            return after(notice, departed(state, lambda other: other.id == node.id, seek))
+        case Joined():
+            return after(notice, on_joined(state, seek))
+        case JoinFailed():
+            return Step(state, (Notify(notice),))
+        case _:
+            assert_never(notice)
+
+
+def after(notice: wendy.Notice, taken: Next) -> Next:
+    """A step after which the application is told the same as Peter was."""
+    return Step(taken.state, (Notify(notice), *taken.effects))
+
+
+def on_message(state: State, message: Own, seek: Seek) -> Next:
+    """
+    A message ends here: the journey of those of the tree, and that of a publish message at the meeting point. [P-08, P-13]
+
+    Those that this node has made itself and that come back could not be sent; that has been seen to. [PA-28]
+    """
+    sender, topic = message.header.sender, message.header.key
+    match message:
+        case PublishMessage(header, value):
+            return fanned_out(state, topic, value, header.hop)
+        case _ if sender.id == state.config.id:
+            return Step(state)
+        case SubscribeMessage():
+            return on_subscribe_message(state, topic, sender, seek)
+        case UnsubscribeMessage():
+            return on_unsubscribe_message(state, topic, sender, seek)
+        case NotifyMessage(header, value):
+            return fanned_out(state, topic, value, header.hop, source=sender.id)
+        case _:
+            assert_never(message)
+
+
+def on_subscribe(state: State, topic: Id, seek: Seek) -> Next:
+    """The application wants a topic's events. [P-06, P-07, PA-04]"""
+    return turned(state, topic, state.row(topic)._replace(is_local=True), seek)
+
+
+def on_unsubscribe(state: State, topic: Id, seek: Seek) -> Next:
+    """The application does not want them any more. [P-20, PA-04]"""
+    return turned(state, topic, state.row(topic)._replace(is_local=False), seek)
+
+
+def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+    """The previous hop becomes a child. [P-09…P-12, PA-05, PA-06, PA-29, PA-30]"""
+    row = state.row(topic)
+    if not is_reachable(state, child) or (child.id not in row.children and state.children() >= MOST_CHILDREN):
+        return Step(state)
+    return turned(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
+
+
+def on_unsubscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
+    """The previous hop is a child no more, if it was one. [P-21…P-23, PA-07]"""
+    row = state.row(topic)
+    return turned(state, topic, row._replace(children=row.children.without((child.id,))), seek)
+
+
+def turned(state: State, topic: Id, row: Row, seek: Seek) -> Next:
+    """
+    The node with another row for a topic: only if that changes whether it wants the events, it says so. [PA-04]
+
+    When it begins to want them it asks its next hop, which becomes its parent; when it ceases to, it tells its parent.
+    """
+    if row == state.row(topic):
+        return Step(state)
+    was_wanted = topic in state.topics
+    if row.is_wanted and not was_wanted:
+        return asked_for(state, topic, row, seek)
+    effects = tree_message(row.parent, topic, UNSUBSCRIBE) if was_wanted and not row.is_wanted else ()
+    return Step(state.with_row(topic, row), effects)
+
+
+def asked_for(state: State, topic: Id, row: Row, seek: Seek) -> Next:
+    """The node after it asked its next hop for a topic's events; the meeting point need not ask. [P-11…P-13, PA-09]"""
+    parent = seek(topic)
+    return Step(state.with_row(topic, row._replace(parent=parent)), tree_message(parent, topic, SUBSCRIBE))
+
+
+def tree_message(to: Node | None, topic: Id, purpose: int) -> tuple[TreeEffect, ...]:
+    """A message of this node's own to its parent, if it has one. [PA-08, PA-10]"""
+    return () if to is None else (Request(SendTo(to, topic, b"", purpose)),)
+
+
+def fanned_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    """
+    An event is delivered here, if this node is subscribed, and copied to each child but the one that it came from.
+
+    `hop` nodes have received it, which cannot be very many unless it goes in circles. [P-25, P-26, PA-17, PA-18, PA-25, PA-26]
+    """
+    row = state.row(topic)
+    effects: tuple[TreeEffect, ...] = (Notify(Update(topic, value)),) if row.is_local else ()
+    if hop < MOST_HOPS:
+        effects += tuple(
+            [Request(SendTo(node, topic, value, NOTIFY, hop)) for node in row.children.values() if node.id != source]
+        )
+    return Step(state, effects)
+
+
+def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
+    """Somebody has joined: who is now on the way to a topic becomes the parent. [P-17…P-19, PA-10…PA-13]"""
+    effects: tuple[TreeEffect, ...] = ()
+    for topic, row in state.topics.items():
+        if row.parent is not None and row.parent.id == node.id:
+            continue  # [PA-12]
+        there = seek(topic)
+        if there is not None and there.id == node.id:
+            effects += (*tree_message(row.parent, topic, UNSUBSCRIBE), *tree_message(there, topic, SUBSCRIBE))
+            state = state.with_row(topic, row._replace(parent=there))
+    return Step(state, effects)
+
+
+def on_joined(state: State, seek: Seek) -> Next:
+    """This node has joined: for what it already wants it is not the meeting point any more, or only by chance. [PA-27]"""
+    effects: tuple[TreeEffect, ...] = ()
+    for topic, row in state.topics.items():
+        if row.parent is None:
+            state, more = asked_for(state, topic, row, seek)
+            effects += more
+    return Step(state, effects)
+
+
+def departed(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
+    """Somebody has gone: children are taken out, and who has lost a parent asks the next hop. [P-14…P-16, PA-14, PA-28]"""
+    effects: tuple[TreeEffect, ...] = ()
+    for topic, row in state.topics.items():
+        children = [child for child, node in row.children.items() if is_gone(node)]
+        is_orphaned = row.parent is not None and is_gone(row.parent)
+        if not children and not is_orphaned:
+            continue
+        row = Row(row.is_local, row.children.without(children), None if is_orphaned else row.parent)  # noqa: PLW2901  # the same, later
+        state, more = asked_for(state, topic, row, seek) if is_orphaned and row.is_wanted else turned(state, topic, row, seek)
+        effects += more
+    return Step(state, effects)

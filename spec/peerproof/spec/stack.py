@@ -1,0 +1,165 @@
+"""
+A protocol on a protocol, as one value and one step.
+
+The lower one finds the way, the upper one says what is sent. Whatever comes from outside meets the lower one first, except what
+the application wants, which is the upper one's to decide; what the lower one tells its application are events of the upper one,
+and what that wants done are commands to the lower one. Neither sees the other's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+
+from peerproof.spec.core import Asked, Command, Instant, NodeId, Notice, Notify, Pick, Received, Send, Sent, Step
+
+Lower = TypeVar("Lower", covariant=True)
+Upper = TypeVar("Upper", covariant=True)
+
+#: The node that a message with this key would go to next, as routing stands now; None if it has arrived.
+Seek: TypeAlias = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Generic[Notice]):
+    """The protocol below has told its application something: an event of the one on top."""
+
+    now: Instant
+    notice: Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Command]):
+    """The protocol on top wants the one below to do something: an effect of the one on top."""
+
+    command: Command
+
+
+@dataclass(frozen=True)
+class Stacked(Generic[Lower, Upper]):
+    """A node of both protocols."""
+
+    lower: Lower
+    upper: Upper
+
+    @property
+    def self_id(self) -> NodeId:
+        """Its name, which the lower one knows."""
+        name: NodeId = self.lower.self_id  # type: ignore[attr-defined]  # every state has it
+        return name
+
+
+class Overlay(Protocol):
+    """The protocol below: a specification that can be asked for the way."""
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
+        """A node that has just started."""
+        ...
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What the node does about one event."""
+        ...
+
+    def next_hop(self, state: Any, key: Any, pick: Pick) -> Any | None:
+        """The node that a message with this key would go to; None if this node is its destination."""
+        ...
+
+
+class Layer(Protocol):
+    """The protocol on top."""
+
+    def initial(self, self_id: NodeId, config: Any) -> Any:
+        """The state of a node that has just started."""
+        ...
+
+    def step(self, state: Any, event: Any, seek: Seek) -> Step[Any, Any]:
+        """What it does about `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
+        ...
+
+    def lowered(self, message: Any) -> Any:
+        """A message as the protocol below has it."""
+        ...
+
+    def lifted(self, message: Any) -> Any:
+        """A message of the protocol below as this one names it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Down:
+    """Something that happens to the lower protocol."""
+
+    event: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Up:
+    """Something that happens to the upper protocol."""
+
+    event: Any
+
+
+class Stack:
+    """Two protocols as one: `initial` and `step` are those of a specification."""
+
+    def __init__(self, lower: Overlay, upper: Layer) -> None:
+        self._lower: Final = lower
+        self._upper: Final = upper
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Stacked[Any, Any], Any]:
+        """A node of both that has just started; both have the same configuration."""
+        state, effects = self._lower.initial(self_id, config)
+        return Step(Stacked(state, self._upper.initial(self_id, config)), effects)
+
+    def step(self, state: Stacked[Any, Any], event: Any, pick: Pick) -> Step[Stacked[Any, Any], Any]:
+        """
+        What the node does about one event.
+
+        What one protocol makes of it happens to the other at once, before the next effect, so that effects are in the order in
+        which they were wanted. Raises NotEnabled, as either does, and then nothing has happened.
+        """
+        lower, upper = state.lower, state.upper
+        effects: list[Any] = []
+        agenda = list(reversed(self._happens(event)))
+        while agenda:
+            match agenda.pop():
+                case _Down(about):
+                    lower, wanted = self._lower.step(lower, about, pick)
+                    agenda += reversed([self._from_below(event.now, effect) for effect in wanted])
+                case _Up(about):
+                    upper, wanted = self._upper.step(upper, about, partial(self._seek, lower, pick))
+                    agenda += reversed([_from_above(event.now, effect) for effect in wanted])
+                case effect:
+                    effects.append(effect)
+        is_same = lower is state.lower and upper is state.upper
+        return Step(state if is_same else replace(state, lower=lower, upper=upper), tuple(effects))
+
+    def _seek(self, lower: Any, pick: Pick, key: Any) -> Any:
+        return self._lower.next_hop(lower, key, pick)
+
+    def _happens(self, event: Any) -> list[Any]:
+        """Whom an event happens to, and in which order."""
+        match event:
+            case Asked():
+                return [_Up(event)]
+            case Received(now, sender, message):
+                return [_Down(Received(now, sender, self._upper.lowered(message)))]
+            case Sent(now, to, message, took):
+                return [_Down(Sent(now, to, self._upper.lowered(message), took)), _Up(event)]
+            case _:
+                return [_Down(event)]
+
+    def _from_below(self, now: Instant, effect: Any) -> Any:
+        match effect:
+            case Notify(notice):
+                return _Up(Told(now, notice))
+            case Send(to, message):
+                return Send(to, self._upper.lifted(message))
+            case _:
+                return effect
+
+
+def _from_above(now: Instant, effect: Any) -> Any:
+    return _Down(Asked(now, effect.command)) if isinstance(effect, Request) else effect
