@@ -334,6 +334,17 @@ def test_messages_of_a_cluster_arrive_unless_a_cut_lies_between(written: Written
     assert result.status == status
 
 
+@pytest.mark.parametrize(("joined", "status"), [("[{name: join, peer: {any: true}}]", "passed"), ("[]", "failed")])
+def test_of_a_node_of_a_cluster_it_is_judged_what_it_was_told_of_one_kind_since_the_last_time(
+    written: Written, joined: str, status: str
+) -> None:
+    told = f"  - told: {{node: b, event: join, equals: {joined}}}\n  - told: {{node: b, event: join, equals: []}}\n"
+    root = written(cluster=CLUSTER.replace("CUT", "").replace("VERSION", "1") + told)
+    (result,) = judged(root)[0].values()
+
+    assert (result.status, result.failure) == (status, None if status == "passed" else "events")
+
+
 def test_a_case_that_needs_what_the_implementation_does_not_offer_is_skipped_with_the_reason(written: Written) -> None:
     text = STEPS.format(level="must", steps="  needs: [time.travel]\n" + RIGHT["ordered"])
     (result,) = judged(written(exchange=text))[0].values()

@@ -2,7 +2,7 @@
 Cases about behaviour: one node and scripted peers (exchange), or a cluster of nodes and a network between them.
 
 What a step's action makes nodes put out is judged by the next `expect`, all of it; what no `expect` has judged when the next
-one comes, or the end, is unexpected. In a cluster the runner carries the messages, and only queries are judged.
+one comes, or the end, is unexpected. In a cluster the runner carries the messages, and queries and what applications are told are judged.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class _Script:
                 yield from self.expect(step["expect"])
             elif "observe" in step:
                 yield from self.observe(step["observe"])
+            elif "told" in step:
+                self.told(step["told"])
             else:
                 yield from self.act(step)
         self.where = "after the last step"
@@ -188,6 +190,13 @@ class _Script:
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
         self.trial.story.append(Happening(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
         self.bound = self.judged("observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound)
+
+    def told(self, told: Mapping[str, Any]) -> None:
+        """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
+        actor, event = self.stage.actors[told["node"]], told["event"]
+        found = [shown for shown in actor.told if shown["name"] == event]
+        actor.told = [shown for shown in actor.told if shown["name"] != event]
+        self.bound = self.judged("events", f"{self.where}.told.{event}", told["equals"], found, self.bound)
 
     def expect(self, expect: Mapping[str, Any]) -> Asking:
         """What came since the last time is what should have."""
@@ -299,6 +308,8 @@ class _Script:
         self.stage.messages.clear()
         self.stage.events.clear()
         self.stage.streams.clear()
+        for actor in self.stage.actors.values():
+            actor.told.clear()
 
 
 def _brief(value: Plain) -> str:

@@ -193,7 +193,7 @@ def _matchers(source: Source) -> Iterator[Finding]:
         expectations = (
             (part, (*where, "steps", index, name))
             for index, step in enumerate(vector.get("steps", ()))
-            for name, part in (("expect", step.get("expect")), ("observe", step.get("observe")))
+            for name, part in ((name, step.get(name)) for name in ("expect", "observe", "told"))
         )
         for place, value in (found for part, at in expectations for found in _objects(part, at)):
             words = plain_forms.MATCHERS.intersection(value)

@@ -81,6 +81,8 @@ class _Graph:
                 yield Note("", f"{at}heal")
             case "observe":
                 yield Note(how["node"], f"{how['query']} = {plain_text(how['equals'])}")
+            case "told":
+                yield Note(how["node"], f"was told {how['event']}: {plain_text(how['equals'])}")
             case "expect":
                 yield from self.expected(how)
 

@@ -7,7 +7,7 @@ All time is here. Timers run when the time comes to where they are due, in the o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +33,7 @@ class Actor:
     up: bool = True
     loaded: Plain = None  #: the state in which it begins, if it is not a fresh node
     timers: Sequence[Mapping[str, Any]] = ()  #: that run then
+    told: list[Mapping[str, Plain]] = field(default_factory=list)  #: events that nobody has judged
 
 
 class Message(NamedTuple):
@@ -180,6 +181,7 @@ class Stage:
                 self.trial.story.append(Happening(self.now, actor.name, _on_connection(stream)))
             else:
                 self.events.append(effect["event"])
+                actor.told.append(effect["event"])
                 self.trial.story.append(Happening(self.now, actor.name, _shown(effect["event"])))
         actor.next_timer = reply["next_timer_ms"]
         if actor.next_timer is not None and actor.next_timer < actor.now:
