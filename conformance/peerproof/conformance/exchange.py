@@ -2,7 +2,8 @@
 Cases about behaviour: one node and scripted peers (exchange), or a cluster of nodes and a network between them.
 
 What a step's action makes nodes put out is judged by the next `expect`, all of it; what no `expect` has judged when the next
-one comes, or the end, is unexpected. In a cluster the runner carries the messages, and queries and what applications are told are judged.
+one comes, or the end, is unexpected. In a cluster the runner carries the messages; queries are judged, and what applications
+are told.
 """
 
 from __future__ import annotations

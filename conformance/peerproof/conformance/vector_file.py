@@ -99,7 +99,11 @@ class _Script:
     def _names(self, path: Where, step: Mapping[str, Any]) -> Iterator[VectorError]:
         named: list[tuple[Where, str]] = [
             *(((action,), step[action]) for action in ("advance", "crash", "restart") if action in step),
-            *(((action, "node"), step[action]["node"]) for action in ("call", "observe", "sent", "stream", "told") if action in step),
+            *(
+                ((action, "node"), step[action]["node"])
+                for action in ("call", "observe", "sent", "stream", "told")
+                if action in step
+            ),
             *((("send", "to"), step["send"]["to"]) for _ in range("send" in step)),
             *((("cut", g, n), name) for g, group in enumerate(step.get("cut", ())) for n, name in enumerate(group)),
         ]
