@@ -162,7 +162,7 @@ def values(graph: Graph, world: World) -> Mapping[str, Value]:
         world = world[1:]
     count = len(system.places)
     nodes = [dict(zip(system.model.node_variables, _node_values(system, number), strict=True)) for number in world[:count]]
-    net = frozenset(system.model.message_value(system.messages[number]) for number in world[count + 1 :])
+    net = system.net_value(world[count + 1 :])
     variables = {
         name: canonical({place: node[name] for place, node in zip(system.model.names, nodes, strict=True)})
         for name in system.model.node_variables

@@ -337,7 +337,7 @@ class _Numbers:
                 known |= {value: number for number, value in enumerate(all_of_them)}
         count = len(self.local.places)
         nodes = (self.states[self.local.wholes[number]] for number in world[:count])
-        under_way = sorted(self.messages[self.local.messages[number]] for number in world[count + 1 :])
+        under_way = self.system.network.arranged(self.messages[self.local.messages[number]] for number in world[count + 1 :])
         return (*nodes, world[count], *under_way)
 
 

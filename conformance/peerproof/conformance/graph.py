@@ -74,6 +74,7 @@ class Worlds:
     def __init__(self, exploration: Exploration) -> None:
         system, model = exploration.system, exploration.system.model
         self._worlds = exploration.depths
+        self._network = system.network
         self._places, self._names = model.names, model.node_variables
         self._interned: list[list[Value]] = [[] for _ in self._names]
         self._numbers: list[dict[Value, int]] = [{} for _ in self._names]  #: variable -> value of one node -> its number
@@ -147,9 +148,20 @@ class Worlds:
             if len(self._nets) >= _MOST_KEPT:
                 self._nets.clear()
             total = sum(graph_digest.key(graph_digest.MESSAGE, _plain(message)) for message in messages)
-            numbers = sorted(self._messages.get(message, _NO_NUMBER) for message in messages)
-            self._nets[messages] = _Part(total, tuple(numbers))
+            numbers = self._network.arranged(number for message in messages for number in self._queue(message))
+            self._nets[messages] = _Part(total, numbers)
         return self._nets[messages]
+
+    def _queue(self, message: Value) -> Iterator[int]:
+        """The numbers of what an element of `net` stands for: a message, or, with order, those of a pair of nodes."""
+        contents: tuple[tuple[Value, ...], ...] = ((message,),)
+        if self._network.is_ordered:
+            match message:
+                case (sender, to, tuple(queue)) if queue and all(isinstance(content, tuple) for content in queue):
+                    contents = tuple((sender, to, *content) for content in queue)
+                    return (self._messages.get(content, _NO_NUMBER) for content in contents)
+            raise ValueError(f"{message} in net are no messages in order")
+        return iter((self._messages.get(message, _NO_NUMBER),))
 
 
 class _Part(NamedTuple):

@@ -27,8 +27,9 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from peerproof.conformance.plain_steps import Event, canonical, open_picks, plain_event
 from peerproof.spec.core import CancelTimer, Expired, Notify, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.explore import explore
+from peerproof.spec.network import Network
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Connected, Model, with_messages
+from peerproof.spec.world import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Connected, Model
 
 World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
 
@@ -99,6 +100,8 @@ class LocalSteps:
         self.place_of = [self.places.index(state.self_id) for state in self.states]  #: of a state
         self.senders = [self.places.index(message.sender) for message in self.messages]
         self.receivers = [self.places.index(message.to) for message in self.messages]
+        pairs = [sender * len(self.places) + to for sender, to in zip(self.senders, self.receivers, strict=True)]
+        self.network = Network(pairs, is_ordered=self.model.faults.ordered)
         self._whole_numbers = {state: number for number, state in enumerate(self.wholes)}
         self._state_numbers = {state: number for number, state in enumerate(self.states)}
         self._message_numbers = {message: number for number, message in enumerate(self.messages)}
@@ -122,6 +125,7 @@ class LocalSteps:
     def moves(self, world: World) -> Iterator[Move]:
         """Every edge that leaves a world: those of `spec.world.System`, each with the local step in it."""
         faults, count = self.model.faults, len(self.fresh)
+        with_messages = self.network.with_messages
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
         for place in range(count):
             for label, branch in self.local(nodes[place]):
@@ -131,6 +135,8 @@ class LocalSteps:
                 branch = self.restarted(nodes[place])
                 yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), (self.token(branch),))
         for index, message in enumerate(net):
+            if not self.network.is_first(net, index):
+                continue
             rest = net[:index] + net[index + 1 :]
             if faults.connections:
                 for label, after, sends, tokens in self._exchanges(nodes, message):

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.explore import Edge
-from peerproof.spec.world import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World, with_messages
+from peerproof.spec.world import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World
 from peerproof.tla.values import Function
 
 
@@ -196,7 +196,7 @@ def happened(system: System, world: World, edge: Edge) -> Happened | None:
 
 def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
     """Every event in a world with what it makes of it; the bounds do not matter, as the edge that is looked for exists."""
-    count = len(system.places)
+    count, with_messages = len(system.places), system.network.with_messages
     nodes, restarts, net = world[:count], world[count], world[count + 1 :]
     for place, node in enumerate(nodes):
         before, behind = nodes[:place], nodes[place + 1 :]
@@ -205,6 +205,8 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
             yield Happened(place, None, branch.sent), Edge(label, made)
         yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
     for index, message in enumerate(net):
+        if not system.network.is_first(net, index):
+            continue
         rest = net[:index] + net[index + 1 :]
         place = system.receivers[message]
         if system.model.faults.connections:

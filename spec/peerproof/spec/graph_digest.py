@@ -2,10 +2,10 @@
 One number for a whole labelled state graph, whoever explored it, in whichever order.
 
 A state has a key of 128 bits: the sum of the keys of its parts, that is of each node's values with the node's place, of the
-restarts left, and of each message under way. A part's key is a hash of its values as text, and that text is one for equal
-values. The digest of a graph is the sum of one hash for each state, over its key and its labelled edges, sorted; and of one
-hash for each initial state. A sum has no order, so that parts of a graph can be taken in any order and by several processes,
-and an edge that is there twice counts twice.
+restarts left, and of each message under way, or, with order, of those of each pair of nodes together. A part's key is a hash
+of its values as text, and that text is one for equal values. The digest of a graph is the sum of one hash for each state, over
+its key and its labelled edges, sorted; and of one hash for each initial state. A sum has no order, so that parts of a graph can
+be taken in any order and by several processes, and an edge that is there twice counts twice.
 
 Two different states have equal keys with a chance of 2^-128. In a graph of n states some two of them have with a chance
 of at most n^2 / 2^129, see `chance_of_collision`; the same bounds the chance that a graph other than the one that was
@@ -89,23 +89,28 @@ class WorldKeys:
 
         self._nodes = _Kept(node)
         self._restarts = _Kept(lambda left: key(RESTARTS, left))
-        self._messages = _Kept(lambda number: key(MESSAGE, model.message_value(system.messages[number])))
+        self._queues = _Kept(lambda queue: key(MESSAGE, system.queue_value(queue)))
+        self._messages = _Kept(lambda number: self._queues[(number,)])
+        self._network = system.network
 
     def __call__(self, world: World) -> int:
         """The key of a world."""
         count = self._count
         key_of = self._nodes.__getitem__
         total = self._restarts[world[count]] + sum(map(key_of, world[:count]))
-        return total + sum(map(self._messages.__getitem__, world[count + 1 :]))
+        net = world[count + 1 :]
+        if self._network.is_ordered:
+            return total + sum(map(self._queues.__getitem__, self._network.queues(net)))
+        return total + sum(map(self._messages.__getitem__, net))
 
 
-class _Kept(dict[int, int]):
-    def __init__(self, make: Callable[[int], int]) -> None:
+class _Kept(dict[Any, int]):
+    def __init__(self, make: Callable[[Any], int]) -> None:
         super().__init__()
         self._make = make
 
-    def __missing__(self, number: int) -> int:
-        made = self[number] = self._make(number)
+    def __missing__(self, part: Any) -> int:
+        made = self[part] = self._make(part)
         return made
 
 

@@ -5,7 +5,7 @@ A *world* is a tuple of integers: the state of each node, the restarts that are 
 a number stands for is kept once, in the `System`; so is what an event makes of a node's state, whatever the other nodes
 are doing. That makes a world cheap to keep, to compare and to move on, and two worlds are the same exactly if their numbers are.
 
-The network is a set: messages overtake each other, and sending again what is already under way changes nothing. A
+The network is a set, in which messages overtake each other, or keeps them in order for each pair of nodes; see `network`. A
 configuration says how many there may be, whether they get lost or arrive twice, and how often a node may restart. What
 would go over a bound does not happen: bounds are guards, so that every state has all its edges.
 
@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from peerproof.spec.core import Instant, NodeId, Received, Send, Sent, Specification, outcomes
+from peerproof.spec.network import Net, Network, queue_value
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
 
 World: TypeAlias = tuple[int, ...]
@@ -41,6 +42,7 @@ class Faults:
     restarts: int = 0  #: of all nodes together
     restarting: frozenset[NodeId] = frozenset()  #: the nodes that may restart
     connections: bool = False  #: whether messages go over connections; the model is then a `Connected` one
+    ordered: bool = False  #: whether messages from one node to another arrive in the order in which they were sent
 
 
 class Model(Protocol):
@@ -73,7 +75,7 @@ class Model(Protocol):
         ...
 
     def message_value(self, message: InFlight) -> Any:
-        """A message under way as an element of the variable `net`."""
+        """A message under way: `<<from, to, ...>>`, which is an element of the variable `net`; with order see `queue_value`."""
         ...
 
 
@@ -126,6 +128,8 @@ class System:
         self.messages: list[InFlight] = []
         self.receivers: list[int] = []  #: message -> place of the node that it goes to
         self.senders: list[int] = []  #: message -> place of the node that it comes from
+        self._pairs: list[int] = []  #: message -> number of the pair of nodes that it goes between
+        self.network = Network(self._pairs, is_ordered=model.faults.ordered)
         self.there: list[bool] = []  #: state -> whether messages over connections arrive
         self.violations: list[Violation] = []  #: of nodes and steps, as they come up
         self.asked: list[Question] = []  #: in order: who answers the same ones in this order has the same numbers
@@ -144,7 +148,8 @@ class System:
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
         """Every edge that leaves a world: its label, and the world it leads to; equal edges as often as there are ways."""
-        faults, count = self.model.faults, len(self.fresh)
+        faults, network, count = self.model.faults, self.network, len(self.fresh)
+        with_messages, ordered = network.with_messages, faults.ordered
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
         for place in range(count):
             for label, branch in self.local(nodes[place]):
@@ -153,6 +158,8 @@ class System:
             if restarts and self.places[place] in faults.restarting:
                 yield RESTART, (*nodes[:place], self.restarted(nodes[place]), *nodes[place + 1 :], restarts - 1, *net)
         for index, message in enumerate(net):
+            if ordered and not network.is_first(net, index):
+                continue
             rest = net[:index] + net[index + 1 :]
             if faults.connections:
                 yield from self._ends(nodes, restarts, message, rest)
@@ -181,7 +188,7 @@ class System:
 
     def _ends(self, nodes: World, restarts: int, message: int, rest: tuple[int, ...]) -> Iterator[tuple[str, World]]:
         for label, after, sends in self.exchanges(nodes, message):
-            if len(sent := with_messages(rest, sends)) <= self.model.faults.in_flight:
+            if len(sent := self.network.with_messages(rest, sends)) <= self.model.faults.in_flight:
                 yield label, (*after, restarts, *sent)
 
     def local(self, state: int) -> tuple[tuple[str, Branch], ...]:
@@ -241,7 +248,10 @@ class System:
                 yield 2 * place, (LOCAL, state)
             if world[count] and state not in self._restarted and self.places[place] in self.model.faults.restarting:
                 yield 2 * place + 1, (RESTARTED, state)
-        for index, message in enumerate(world[count + 1 :], count):
+        net = world[count + 1 :]
+        for index, message in enumerate(net, count):
+            if not self.network.is_first(net, index - count):
+                continue
             to, sender = world[self.receivers[message]], world[self.senders[message]]
             is_told = self.model.faults.connections
             arrives = not is_told or self.there[to]
@@ -255,6 +265,15 @@ class System:
         count = len(self.fresh)
         nodes = dict(zip(self.places, (self.states[number] for number in world[:count]), strict=True))
         return Cluster(nodes, tuple(self.messages[number] for number in world[count + 1 :]))
+
+    def net_value(self, net: Net) -> frozenset[Any]:
+        """These messages as the variable `net`."""
+        return frozenset(map(self.queue_value, self.network.queues(net)))
+
+    def queue_value(self, queue: Net) -> Any:
+        """What `network.queues` gives as an element of the variable `net`."""
+        values = [self.model.message_value(self.messages[number]) for number in queue]
+        return queue_value(values) if self.network.is_ordered else values[0]
 
     def _first_time(self, question: Question) -> Any:
         if not self.may_ask:
@@ -285,13 +304,9 @@ class System:
             self.messages.append(message)
             self.receivers.append(self.places.index(message.to))
             self.senders.append(self.places.index(message.sender))
+            self._pairs.append(self.senders[-1] * len(self.places) + self.receivers[-1])
         return self._message_numbers[message]
 
 
 def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
     return (*nodes[:place], state, *nodes[place + 1 :])
-
-
-def with_messages(net: tuple[int, ...], sent: tuple[int, ...]) -> tuple[int, ...]:
-    """The messages under way after these were sent too: a set, as a sorted tuple."""
-    return tuple(sorted({*net, *sent})) if sent else net

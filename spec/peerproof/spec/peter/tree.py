@@ -73,8 +73,10 @@ def step(state: State, event: TreeEvent, seek: Seek) -> Next:
             return asked(state, command, seek)
         case Told(_, notice):
             return told(state, notice, seek)
-        case Sent(_, to, _, took):
-            return Step(state) if took is not None else departed(state, lambda node: address_of(state.config, node) == to, seek)
+        case Sent(_, to, message, took):
+            if took is not None or not isinstance(message, Own):
+                return Step(state)
+            return departed(state, lambda node: address_of(state.config, node) == to, seek)  # [PA-28]
         case _:
             assert_never(event)
 

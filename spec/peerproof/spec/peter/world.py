@@ -1,0 +1,273 @@
+"""The bounded world of Peter, on an abstract router: what the constants of a model mean for the nodes that run in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec import peter
+from peerproof.spec.changed import Taking, replacing
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.peter import tree
+from peerproof.spec.peter.messages import (
+    Command,
+    Message,
+    NotifyMessage,
+    Own,
+    Publish,
+    PublishMessage,
+    Subscribe,
+    Unsubscribe,
+    Update,
+    lifted,
+    lowered,
+)
+from peerproof.spec.peter.router import Beat, Known, Order, Router, addr, number
+from peerproof.spec.peter.topics import State, id_of_topic
+from peerproof.spec.properties import InFlight
+from peerproof.spec.stack import Stack, Stacked
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import Heartbeat, Join, Leave, NodeAnnouncement
+from peerproof.spec.wendy.state import Config
+from peerproof.spec.world import NOW, Faults
+
+
+class Todo(NamedTuple):
+    """Something that a node's application still has to do; 0 for a topic or an event that it is not about."""
+
+    what: str
+    topic: int
+    event: int
+
+
+#: Topic and event, by number -> how often it was delivered.
+Got = Table[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class Lived(Stacked[Known, State]):
+    """A node in a world: one that can crash, whose application has some things to do and counts what it gets."""
+
+    up: bool = True
+    todo: tuple[Todo, ...] = ()
+    got: Got = field(default_factory=Table)
+
+
+class Trees:
+    """What Peter adds, with a step that may be changed: a `Layer` for `stack.Stack`."""
+
+    initial = staticmethod(tree.initial)
+    lowered = staticmethod(lowered)
+    lifted = staticmethod(lifted)
+
+    def __init__(self, step: Taking) -> None:
+        self.step: Final = step
+
+
+class Bounded:
+    """Peter on a router, where a node that does not run does nothing, and an application does what it has to."""
+
+    def __init__(self, router: Router, step: Taking) -> None:
+        self._stack = Stack(router, Trees(step))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(peter, name)
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """A node that knows nobody and wants nothing."""
+        node, effects = self._stack.initial(self_id, config)
+        return Step(Lived(node.lower, node.upper), effects)
+
+    def step(self, state: Lived, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What the node does about one event; `Asked` with a `Todo` is the application doing it."""
+        if isinstance(event, Asked) and isinstance(event.command, Todo):
+            what = event.command.what
+            done = replace(state, up=state.up or what == "join", todo=state.todo[1:])
+            if what == "crash":
+                return Step(replace(done, up=False))
+            after, effects = self.taken(done, Asked(NOW, command(event.command)), pick)
+            return Step(replace(after, up=False) if what == "leave" else after, effects)
+        return self.taken(state, event, pick) if state.up else Step(state)
+
+    def taken(self, state: Lived, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What both protocols make of an event, with what is delivered counted."""
+        step: Step[Any, Any] = self._stack.step(state, event, pick)
+        after, effects = step
+        updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, Update)]
+        for update in updates:
+            what = topic_number(update.topic), int(update.value)
+            after = replace(after, got=after.got.put({what: after.got.get(what, 0) + 1}))
+        return Step(after, effects)
+
+
+class Model:
+    """
+    A few nodes, as the constants of a configuration say; `tla/peter/constants.json` has some.
+
+    `changes` are made to what Peter does; see `variants`.
+    """
+
+    node_variables: tuple[str, ...] = ("local", "children", "parent", "view", "asking", "up", "todo", "got")
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))
+        self.topics: tuple[int, ...] = tuple(sorted(constants["Topic"]))
+        self.router = _router(constants)
+        self._most_hops: int = constants["MaxHops"]
+        self.spec: Specification = self.bounded(self.router)
+        self.faults = Faults(in_flight=constants["MaxNet"], connections=True, ordered=constants["Fifo"])
+        self._beating: Mapping[int, list[int]] = _grouped(constants["Beating"])
+        members = constants["Members"]
+        self.todo = {n: _things(constants["Todo"], n) for n in self.names}
+        ring = Order(closest=_order(constants["Order"]))
+        nodes = {n: self.spec.initial(addr(Id(n)), Config(Id(n), is_consulted=True, ring=ring)).state for n in self.names}
+        for n, node in nodes.items():
+            view = self.router.knows.get(Id(n), frozenset()) if n in members else frozenset()
+            nodes[n] = replace(node, lower=replace(node.lower, view=view), up=n in members, todo=self.todo[n])
+        subscribed = _subscribed(self.bounded(replace(self.router, is_closest=True)), nodes, constants["Subscribed"])
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(Id(n)), node) for n, node in subscribed.items())
+
+    def bounded(self, router: Router) -> Bounded:
+        """The protocol on this router."""
+        return Bounded(router, replacing(tree, MOST_HOPS=self._most_hops)(self.layer()))
+
+    def layer(self) -> Taking:
+        """What Peter does."""
+        return tree.step
+
+    def offers(self, state: Lived) -> Iterator[tuple[str, Any]]:
+        """The next thing that its application has to do, if that is possible, and heartbeats."""
+        node = state.lower.id
+        if state.todo and self.is_possible(state):
+            yield "Command", Asked(NOW, state.todo[0])
+        if state.up:
+            for other in self._beating.get(node, ()):
+                if other in state.lower.view - state.lower.asking:
+                    yield "Heartbeat", Expired(NOW, Beat(Id(other)))
+
+    def is_possible(self, state: Lived) -> bool:
+        """Whether the application can do the next thing: join, once, if it does not run, else anything but that."""
+        is_new = not state.up and state.todo == self.todo[state.lower.id]
+        return is_new if state.todo[0].what == "join" else state.up
+
+    def restarted(self, state: Lived) -> Lived:
+        """Nobody restarts in these worlds."""
+        raise NotImplementedError
+
+    def is_there(self, state: Lived) -> bool:
+        """Whether it runs."""
+        return state.up
+
+    def took(self, message: InFlight) -> int:  # noqa: ARG002  # the same for all
+        """Nobody measures anything here."""
+        return 1
+
+    def seen(self, state: Lived) -> Stacked[Known, State]:
+        """Neither that the node runs, nor what its application still has to do and has got."""
+        return Stacked(state.lower, state.upper)
+
+    def noticed(self, state: Lived, event: Any) -> Any | None:
+        """Commands instead of things to do; nothing of a crash, nor after it."""
+        if isinstance(event, Asked) and isinstance(event.command, Todo):
+            return None if event.command.what == "crash" else Asked(event.now, command(event.command))
+        return event if state.up else None
+
+    def node_values(self, state: Lived) -> tuple[Any, ...]:
+        """The node as the module's variables."""
+        rows = {topic_number(topic): row for topic, row in state.upper.topics.items()}
+        return (
+            frozenset(topic for topic, row in rows.items() if row.is_local),
+            frozenset((topic, int(child)) for topic, row in rows.items() for child in row.children),
+            frozenset((topic, int(row.parent.id)) for topic, row in rows.items() if row.parent),
+            frozenset(map(int, state.lower.view)),
+            frozenset(map(int, state.lower.asking)),
+            state.up,
+            tuple(tuple(todo) for todo in state.todo),
+            dict(state.got),
+        )
+
+    def message_value(self, message: InFlight) -> Any:
+        """`<<from, to, kind, topic, event, hop>>`."""
+        sender, to, content = message
+        return int(number(sender)), int(number(to)), *_content(content)
+
+
+def topic_text(topic: int) -> str:
+    """The text of a topic, by its number."""
+    return f"topic {topic:010}"
+
+
+def topic_id(topic: int) -> Id:
+    """The id of a topic, by its number."""
+    return id_of_topic(topic_text(topic))
+
+
+def topic_number(topic: Id) -> int:
+    """The number of a topic, by its id."""
+    return int(topic.to_bytes(16, "big")[-10:])
+
+
+def command(todo: Todo) -> Command:
+    """What the application of a node asks for."""
+    match todo:
+        case ("join", _, _):
+            return Join(addr(Id(0)))  # whom it knows, the constants say
+        case ("leave", _, _):
+            return Leave()
+        case ("subscribe", topic, _):
+            return Subscribe(topic_text(topic))
+        case ("unsubscribe", topic, _):
+            return Unsubscribe(topic_text(topic))
+        case ("publish", topic, event):
+            return Publish(topic_text(topic), str(event).encode())
+    raise ValueError(f"there is no command {todo!r} in a world")
+
+
+def _router(constants: Mapping[str, Any]) -> Router:
+    knows = {Id(n): frozenset(map(Id, others)) for n, others in _grouped(constants["Knows"]).items()}
+    astray: defaultdict[tuple[Id, Id], frozenset[Id]] = defaultdict(frozenset)
+    for n, topic, other in constants["Astray"]:
+        astray[Id(n), topic_id(topic)] |= {Id(other)}
+    return Router(knows, dict(astray), is_closest=constants["Hops"] == "closest")
+
+
+def _order(order: list[list[int]]) -> tuple[tuple[Id, tuple[Id, ...]], ...]:
+    return tuple((topic_id(topic), tuple(map(Id, nodes))) for topic, *nodes in order)
+
+
+def _things(todo: list[list[Any]], node: int) -> tuple[Todo, ...]:
+    return tuple(Todo(*thing) for _, thing in sorted((index, thing) for n, index, *thing in todo if n == node))
+
+
+def _grouped(pairs: list[list[int]]) -> dict[int, list[int]]:
+    """The second of each pair by the first, ascending."""
+    return {first: sorted(other for one, other in pairs if one == first) for first, _ in pairs}
+
+
+def _subscribed(spec: Bounded, nodes: Mapping[int, Lived], who: list[list[int]]) -> dict[int, Lived]:
+    """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
+    after = dict(nodes)
+    for n, topic in who:
+        events: list[tuple[int, Any]] = [(n, Asked(NOW, Subscribe(topic_text(topic))))]
+        while events:
+            at, event = events.pop()
+            after[at], effects = spec.taken(after[at], event, _no_choice)  # type: ignore[arg-type]  # nothing is left to chance
+            sends = [effect for effect in effects if isinstance(effect, Send)]
+            events += [(number(sent.to), Received(NOW, addr(Id(at)), sent.message)) for sent in sends]
+    return after
+
+
+def _no_choice(*_: Any) -> Any:
+    raise AssertionError("nothing is left to chance")
+
+
+def _content(message: Message) -> tuple[str, int, int, int]:
+    """What kind of message it is, its topic and event, and how many nodes have received it."""
+    if isinstance(message, Own):
+        kind, about = type(message).__name__.removesuffix("Message").lower(), message.header
+        event = int(message.value) if isinstance(message, (PublishMessage, NotifyMessage)) else 0
+        return kind, topic_number(about.key), event, about.hop
+    kinds = {Heartbeat: "heartbeat", NodeAnnouncement: "announce"}
+    return kinds.get(type(message), "exit"), 0, 0, 0
