@@ -152,9 +152,9 @@ def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
     state = replace(state, departed=state.departed - {sender.id}) if sender.id in state.departed else state
     if is_newer(state.versions, versions):
         return Step(state, send(state, sender, NodeRace(header(state), shown(state))))
-    is_news = sender.id != state.id and sender.id not in state.known and address_of(state.config, sender) is not None
+    is_other = sender.id != state.id and address_of(state.config, sender) is not None
     state, effects = told(state, sender, announcement.tables)
-    return Step(state, (Notify(NodeJoined(sender)), *effects) if is_news else effects)
+    return Step(state, (Notify(NodeJoined(sender)), *effects) if is_other else effects)  # [WA-72]
 
 
 def is_newer(own: Versions, included: Versions) -> bool:

@@ -277,7 +277,7 @@ class JoinFailed:
 
 @dataclass(frozen=True, slots=True)
 class NodeJoined:
-    """A node that was not known has announced itself. [W-66, WA-72, WD-24]"""
+    """A node has announced itself, and was taken in. [W-66, WA-72]"""
 
     node: Node
 
