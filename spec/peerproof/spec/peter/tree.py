@@ -231,7 +231,8 @@ def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is not None and row.parent.id == node.id:
-            continue  # [PA-12]
+            effects += tree_message(row.parent, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
+            continue
         there = seek(topic)
         if there is not None and there.id == node.id:
             effects += (*tree_message(row.parent, topic, UNSUBSCRIBE), *tree_message(there, topic, SUBSCRIBE))
