@@ -203,7 +203,8 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
         for label, branch in system.local(node):
             made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
             yield Happened(place, None, branch.sent), Edge(label, made)
-        yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
+        if restarts:
+            yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
     for index, message in enumerate(net):
         if not system.network.is_first(net, index):
             continue

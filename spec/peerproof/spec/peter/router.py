@@ -119,7 +119,7 @@ class Router:
         match message:
             case Application(about, _, _):
                 return self._routed(state, replace(message, header=replace(about, hop=about.hop + 1)))
-            case NodeAnnouncement(about) if about.sender.id not in state.view:
+            case NodeAnnouncement(about):
                 return Step(replace(state, view=state.view | {about.sender.id}), (Notify(NodeJoined(about.sender)),))
             case NodeExit(about):
                 return _gone(state, about.sender.id)
