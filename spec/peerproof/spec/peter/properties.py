@@ -153,11 +153,12 @@ def asked_alternating(taken: Taken) -> bool:
     for topic in {*before.topics, *after.topics, *(message.header.key for _, message in sends)}:
         old, new = before.row(topic).parent, after.row(topic).parent
         is_gone = old is not None and old.id not in view(taken.after)
+        is_back = old is not None and old.id in come.values()
         asked = old and address_of(before.config, old)
         for to, message in sends:
             if message.header.key != topic:
                 continue
-            if isinstance(message, SubscribeMessage) and (asked is None or is_gone or (to == asked and to in come)):
+            if isinstance(message, SubscribeMessage) and (asked is None or is_gone or (is_back and to in come)):
                 asked, is_gone = to, False
             elif isinstance(message, UnsubscribeMessage) and to == asked:
                 asked = None
@@ -201,10 +202,11 @@ def _asked(taken: Taken) -> list[tuple[NodeId, SubscribeMessage | UnsubscribeMes
     return [(to, message) for to, message in sends if isinstance(message, (SubscribeMessage, UnsubscribeMessage))]
 
 
-def _come(taken: Taken) -> set[NodeId | None]:
-    """Where they are who have just said that they have come."""
+def _come(taken: Taken) -> Mapping[NodeId | None, Id]:
+    """Who has just said that it has come, by where it is."""
     notices = [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
-    return {address_of(taken.after.upper.config, notice.node) for notice in notices if isinstance(notice, NodeJoined)}
+    come = [notice.node for notice in notices if isinstance(notice, NodeJoined)]
+    return {address_of(taken.after.upper.config, node): node.id for node in come}
 
 
 def all_trees(cluster: Cluster) -> bool:
