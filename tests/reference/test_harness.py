@@ -24,8 +24,9 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
 
     assert reply.pop("version")
     assert reply.pop("language").startswith("python 3.")
-    assert reply["protocols"].keys() == {"scuttlebutt", "swim", "wendy"}
-    del reply["protocols"]["swim"], reply["protocols"]["wendy"]
+    assert reply["protocols"].keys() == {"scuttlebutt", "swim", "wendy", "peter"}
+    for name in ("swim", "wendy", "peter"):
+        del reply["protocols"][name]
     assert reply == {
         "ok": True,
         "protocol": 1,
@@ -52,6 +53,14 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
         "sockets": [],
         "reset": "fresh-instance",
     }
+
+
+def test_what_peter_can_is_asked_for_as_of_wendy_and_its_topics_too(pipe: Pipe) -> None:
+    found = pipe("hello", protocol=[1, 1])["protocols"]
+    wendy, peter = (set(found[name]["capabilities"]) for name in ("wendy", "peter"))
+
+    assert wendy - peter == {"api.forward", "api.send_to"}  # which are for those on top of it
+    assert peter - wendy == {"api.subscribe", "api.unsubscribe", "api.publish", "observe.topics"}
 
 
 def test_hello_refuses_a_version_of_the_protocol_that_it_does_not_speak(pipe: Pipe) -> None:
@@ -325,4 +334,4 @@ def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 2
-    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy\n"
+    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter\n"

@@ -7,6 +7,7 @@ Run a seeded cluster in virtual time: the reference's nodes on a network that mi
   peerproof simulate scuttlebutt --nodes 5 --rounds 60 --crash 2@10 --restart 2@30
   peerproof simulate swim --nodes 8 --rounds 60 --loss 0.05 --crash 3@20 --check
   peerproof simulate wendy --nodes 20 --rounds 80 --updates 50 --crash 3@60 --check
+  peerproof simulate peter --nodes 20 --rounds 80 --updates 20 --topics 6 --subscriptions 3 --churn 0.02
 
 The same options give the same run, bit for bit. Nodes are called n0:1, n1:1 and so on, start within the first round, and
 all but the first know the first as their seed. In the first half of the run each sets pairs of its own: in its
@@ -16,10 +17,16 @@ Wendy's nodes join by the one that has been running for the longest time, all at
 of them. In the second half of the run each routes messages to random keys. How many hops these took, whether they arrived at the
 node that was the closest then, and how many messages each join took is reported. Over connections nothing is lost or doubled.
 
+Peter's nodes do what Wendy's do, and subscribe to some of the topics before anything is published; in the second half each
+publishes on random ones. An event is due to those who are subscribed all the time and up. How many were lost, or delivered twice,
+is reported, and how deep the trees are, how many children a node has, and how many messages with events go over a link.
+--churn P lets nodes but the first crash in the second half, each with this chance in each round; they come back three rounds
+later, with their old wishes. With the same chance a node of Peter gives up a topic for another.
+
 --check holds every step to the protocol's properties and exits with 1 if one is violated. What should hold in the end is
-only reported: no run of finite length refutes it. Properties are promised for runs without restarts; with --restart, a
-violation shows what a restart breaks (BX-03 and BX-04 in spec/scuttlebutt.md). What Wendy promises of a ring at rest, it promises
-as long as nobody has gone, so not with --crash.
+only reported: no run of finite length refutes it. Properties are promised for runs without restarts; with --restart or --churn, a
+violation shows what a restart breaks (BX-03 and BX-04 in spec/scuttlebutt.md). What Wendy and Peter promise of a ring at rest,
+they promise as long as nobody has gone, so not with --crash.
 """
 
 from __future__ import annotations
@@ -42,8 +49,10 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     from peerproof.reference.configuration import protocol_commands
 
-    for _, command in protocol_commands(parser, "a cluster"):
+    for protocol, command in protocol_commands(parser, "a cluster"):
         _add_options(command)
+        if protocol.subscribes:
+            _add_topics(command)
 
 
 def _add_options(command: ArgumentParser) -> None:
@@ -60,9 +69,16 @@ def _add_options(command: ArgumentParser) -> None:
     add("--crash", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="may be repeated")
     add("--restart", type=_moment, action="append", default=[], metavar="NODE@ROUND", help="may be repeated")
     add("--apart", type=int, default=0, metavar="N", help="rounds from one start to the next (default 0: all in the first round)")
+    add("--churn", type=float, default=0.0, metavar="P", help="chance, in each round of the second half, that a node crashes")
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
     add("--check", type=_count, nargs="?", const=1, metavar="N", help="check properties; those of the cluster every N steps")
     add("--json", action="store_true", help="print the result as one JSON object")
+
+
+def _add_topics(command: ArgumentParser) -> None:
+    add = command.add_argument
+    add("--topics", type=_count, default=4, metavar="N", help="that nodes subscribe to and publish on (default 4)")
+    add("--subscriptions", type=int, default=2, metavar="N", help="to how many of them each node subscribes (default 2)")
 
 
 def run(args: Namespace) -> int:
@@ -96,6 +112,7 @@ def _campaign(args: Namespace) -> Campaign:
     from peerproof.spec.core import Duration
 
     protocol = PROTOCOLS[args.protocol]
+    of_topics = {"topics": args.topics, "subscriptions": args.subscriptions} if protocol.subscribes else {}
     return Campaign(
         protocol=protocol,
         config=plain_of(args, protocol),
@@ -108,7 +125,9 @@ def _campaign(args: Namespace) -> Campaign:
         crashes=tuple(args.crash),
         restarts=tuple(args.restart),
         apart=args.apart,
+        churn=args.churn,
         check_every=args.check,
+        **of_topics,
     )
 
 

@@ -7,24 +7,19 @@ The plan is data and the result follows from it, so that a campaign can be run a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Any
 
-from peerproof.reference.connected import Connected, Figures
+from peerproof.reference.connected import Figures
 from peerproof.reference.network import Faults
 from peerproof.reference.protocols import Protocol
 from peerproof.reference.recorder import Recorder
+from peerproof.reference.schedule import Overlay, Schedule
 from peerproof.reference.simulator import Checker, Connections, Simulation, Violation
 from peerproof.spec.core import Instant, NodeId
-from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Property
 from peerproof.spec.wire import Plain
-
-#: Rounds after which a node has joined.
-JOINING: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +37,9 @@ class Campaign:
     crashes: tuple[tuple[int, int], ...] = ()  #: node, round
     restarts: tuple[tuple[int, int], ...] = ()  #: node, round
     apart: int = 0  #: rounds between the starts of two nodes; 0: all start within the first round
+    churn: float = 0.0  #: the chance, in each round of the second half, that a node but the first crashes, to come back later
+    topics: int = 4  #: of a protocol with topics: how many there are
+    subscriptions: int = 2  #: and to how many of them each node subscribes
     check_every: int | None = None  #: steps between two looks at the whole cluster; None: nothing is checked
 
     def __post_init__(self) -> None:
@@ -52,6 +50,10 @@ class Campaign:
                 raise ValueError(f"there is no node {node}: the last of {self.nodes} nodes is {self.nodes - 1}")
         if self.apart < 0:
             raise ValueError(f"nodes start 0 rounds apart or more, not {self.apart}")
+        if not 0 <= self.churn <= 1:
+            raise ValueError(f"churn is a chance from 0 to 1, not {self.churn}")
+        if not 0 <= self.subscriptions <= self.topics:
+            raise ValueError(f"a node subscribes to some of {self.topics} topics, not to {self.subscriptions}")
         if self.protocol.is_connected and (self.faults.loss or self.faults.duplication):
             raise ValueError(f"{self.protocol.name} speaks over connections, where nothing is lost or delivered twice")
         self.node_config(0)
@@ -63,6 +65,11 @@ class Campaign:
     def node_config(self, number: int) -> Any:
         """A node's configuration: all but the first have the first for a seed."""
         return self.protocol.configured(self.config, self.node_id(number), [self.node_id(0)] if number else [])
+
+    def topic(self, place: int) -> str:
+        """The text of one of the topics, from 0 on. They begin differently, or all would have one meeting point."""
+        random = Random(f"{self.seed}/topic/{place}").random
+        return "".join(chr(33 + int(random() * 94)) for _ in range(4)) + f" topic {place:05}"
 
     def period(self) -> int:
         """Milliseconds from one round to the next."""
@@ -129,7 +136,7 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
     overlay = Overlay(connected, simulation) if connected else None
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
-    _schedule(campaign, simulation, overlay)
+    Schedule(campaign, simulation, overlay)
     goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]
     since: dict[str, int | None] = {p.name: None for p in goals}
     for number in range(1, campaign.rounds + 1):
@@ -151,26 +158,6 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     )
 
 
-class Overlay:
-    """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
-
-    def __init__(self, connected: Connected, simulation: Simulation) -> None:
-        self.figures: Final = connected.Figures(simulation)
-        self._connected: Final = connected
-        self._simulation: Final = simulation
-        simulation.notified = self._told
-
-    def join(self, node: NodeId) -> None:
-        """Join by the node that has been running for the longest time; the first of all is a ring by itself."""
-        if contact := next((other for other in self._simulation.states() if other != node), None):
-            self._simulation.ask(node, self._connected.joining(contact))
-
-    def _told(self, node: NodeId, notice: Any) -> None:
-        self.figures.told(node, notice)
-        if self._connected.is_alone(notice):
-            self._simulation.at(self._simulation.now, partial(self.join, node))
-
-
 def _note(goals: list[Property], simulation: Simulation, number: int, since: dict[str, int | None]) -> None:
     cluster = simulation.cluster()
     for goal in goals:
@@ -178,49 +165,3 @@ def _note(goals: list[Property], simulation: Simulation, number: int, since: dic
             since[goal.name] = None
         elif since[goal.name] is None:
             since[goal.name] = number
-
-
-def _assign(campaign: Campaign, simulation: Simulation, figures: Figures | None, node: NodeId, update: int) -> None:
-    state = simulation.states().get(node)
-    if state is not None:  # on top of a crashed node there is no application
-        key = campaign.protocol.key(campaign.seed, node, update)
-        with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
-            simulation.ask(node, campaign.protocol.assign(state, key, f"v{update}"))
-            if figures:
-                figures.routed()
-
-
-def _schedule(campaign: Campaign, simulation: Simulation, overlay: Overlay | None) -> None:
-    """Everything that is not the protocol's doing: starts, updates, crashes, restarts, the partition."""
-    random = Random(f"{campaign.seed}/schedule").random
-    period, half = campaign.period(), campaign.period() * campaign.rounds // 2
-    ids = [campaign.node_id(number) for number in range(campaign.nodes)]
-    figures = overlay.figures if overlay else None
-
-    def start(number: int) -> None:
-        simulation.start(ids[number], campaign.node_config(number))
-        if overlay:
-            overlay.join(ids[number])
-
-    def restart(number: int) -> None:
-        simulation.restart(ids[number], campaign.protocol.restarted)
-        if overlay:
-            overlay.join(ids[number])
-
-    for number, node in enumerate(ids):
-        begin = number * campaign.apart * period if campaign.apart else int(random() * period)
-        simulation.at(Instant(begin), partial(start, number))
-        for update in range(campaign.updates):
-            moment = int(random() * half)
-            if overlay:  # a ring is asked when it has come about, and each node when it had the time to join
-                moment = max(half + moment, begin + JOINING * period)
-            act = partial(_assign, campaign, simulation, figures, node, update)
-            simulation.at(Instant(max(begin, moment)), act)
-    for number, moment in campaign.crashes:
-        simulation.at(Instant(moment * period), partial(simulation.crash, ids[number]))
-    for number, moment in campaign.restarts:
-        simulation.at(Instant(moment * period), partial(restart, number))
-    if campaign.partition:
-        first, last = campaign.partition
-        simulation.at(Instant(first * period), partial(simulation.network.cut, [ids[: len(ids) // 2], ids[len(ids) // 2 :]]))
-        simulation.at(Instant(last * period), simulation.network.heal)

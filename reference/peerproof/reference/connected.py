@@ -88,6 +88,10 @@ class Connected(Protocol):
         """Whether a node in this state confirms a message, and takes it in."""
         ...
 
+    def remark(self, message: Any) -> str | None:
+        """What is strange about a message that a node takes in, so that somebody should look at it; None for nothing."""
+        ...
+
     def has_left(self, state: Any) -> bool:
         """Whether a node has gone of its own will, so that it cannot be reached any more."""
         ...

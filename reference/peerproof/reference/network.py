@@ -2,8 +2,8 @@
 An in-memory network in virtual time that treats datagrams as badly as a real one: it loses them, delays them, doubles
 them, lets one overtake another, and falls apart into partitions.
 
-Over connections nothing is lost or doubled, and how long a message takes is a matter of who sends it to whom: nodes have their
-places on a map, so that some are near and others far, for the whole of a run.
+Over connections nothing is lost or doubled, and no message of a pair overtakes another [PA-19]. How long a message takes is a
+matter of who sends it to whom: nodes have their places on a map, so that some are near and others far, for the whole of a run.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class Network:
         self._at: dict[NodeId, tuple[float, float]] = {}  #: places on the map
         self._random: Final = Random(seed).random
         self._side: dict[NodeId, int] = {}
+
+    @property
+    def reorders(self) -> bool:
+        """Whether some messages take longer than others of the same pair."""
+        return self._faults.reordering > 0
 
     def cut(self, sides: Iterable[Iterable[NodeId]]) -> None:
         """From now on only nodes of one side hear each other; those that no side names are a side of their own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from random import Random
 from typing import Any, Final, cast
 
 from peerproof.reference.connected import Connected
@@ -27,7 +28,8 @@ class Protocol:
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     assigned: Callable[[Any, str, str], Plain]  #: state, key, value -> the command that sets a key to a value
     restarted: Callable[[Any], Any] = lambda config: config  #: the configuration of a node that comes back with what it keeps
-    key: Callable[[str, NodeId, int], str] = lambda _seed, _node, update: f"k{update % 3}"  #: that a simulated node sets next
+    key: Callable[[Any, NodeId, int], str] = lambda _plan, _node, update: f"k{update % 3}"  #: that a simulated node sets next
+    subscribes: bool = False  #: whether nodes subscribe to topics, on which events are published
     is_connected: bool = False  #: whether it has a module `peerproof.reference.<name>` that is a `connected.Connected`
 
     def specification(self) -> Specification:
@@ -80,6 +82,12 @@ def _wendy_assigned(state: Any, key: str, value: str) -> Plain:
     return assigned(state, key, value)
 
 
+def _peter_assigned(state: Any, key: str, value: str) -> Plain:
+    from peerproof.reference.peter import assigned
+
+    return assigned(state, key, value)
+
+
 def _swim_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
     from peerproof.spec.swim.state import host_and_port
 
@@ -126,7 +134,18 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             shown=("own", "leaf_set", "neighborhood_set", "routing_table"),
             placed=_wendy_placed,
             assigned=_wendy_assigned,
-            key=lambda seed, node, update: f"{seed}/{node}/{update}",
+            key=lambda plan, node, update: f"{plan.seed}/{node}/{update}",
+            is_connected=True,
+        ),
+        Protocol(
+            "peter",
+            transport="tcp",
+            period="network_timeout",
+            shown=("own", "leaf_set", "neighborhood_set", "routing_table", "topics"),
+            placed=_wendy_placed,
+            assigned=_peter_assigned,
+            key=lambda plan, node, update: plan.topic(int(plan.topics * Random(f"{plan.seed}/{node}/{update}").random())),
+            subscribes=True,
             is_connected=True,
         ),
     )

@@ -108,6 +108,7 @@ class Simulation:
         self._starts: dict[NodeId, int] = {}
         self._heap: list[tuple[Instant, int, Due]] = []
         self._order = 0
+        self._latest: Final[dict[tuple[NodeId, NodeId], Instant]] = {}  #: when the last message of a pair arrives
 
     def start(self, node: NodeId, config: Any) -> None:
         """Start a node, now."""
@@ -153,6 +154,10 @@ class Simulation:
                 due()
         self.now = max(self.now, until)
 
+    def life(self, node: NodeId) -> int:
+        """How often a node has been started; 0 if it does not run."""
+        return self._starts[node] if node in self._places else 0
+
     def states(self) -> dict[NodeId, Any]:
         """The nodes that run, in the order in which they were started."""
         return {node: place.driver.state for node, place in self._places.items()}
@@ -167,8 +172,10 @@ class Simulation:
             origin, micros = self._places[message.sender], self.network.trip(message.sender, message.to)
             if micros is None:
                 self._push(Instant(self.now + self._connections.timeout), Outcome(origin, message, None))
-            else:
-                self._push(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
+                return
+            if self.network.reorders:
+                micros = self._not_before(message, micros)
+            self._push(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
             return
         for delay in self.network.fate(message.sender, message.to):
             self._push(Instant(self.now + delay), message)
@@ -178,6 +185,13 @@ class Simulation:
         self.steps += 1
         for observer in self.observers:
             observer(node, taken)
+
+    def _not_before(self, message: InFlight, micros: int) -> int:
+        """How long a message takes that does not overtake the one before it of the same pair. [PA-19]"""
+        pair = message.sender, message.to
+        arrives = max(Instant(self.now + millis(micros)), self._latest.get(pair, self.now))
+        self._latest[pair] = arrives
+        return max(micros, (arrives - self.now) * 1000)
 
     def _arrived(self, crossing: Crossing) -> None:
         """At a node that is there a message is taken in, and confirmed on the way back; otherwise its time runs out."""

@@ -13,6 +13,10 @@ have to announce itself once more.
 
 A message that does not get through is held against whoever it was for; so nothing that this node has to send is dropped because
 there is too much of it.
+
+Messages to one address go one after the other, so that they arrive in the order in which they were sent [PA-19]; those to others
+do not wait for them. If one takes longer than it may, those behind it have failed with it, and so has what waits too long for its
+turn: who is slow takes one connection of this node, and not its time.
 """
 
 from __future__ import annotations
@@ -21,12 +25,13 @@ import asyncio
 import errno
 import logging
 import socket
-from collections import deque
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from peerproof.reference.connected import Connected
+from peerproof.reference.outbox import Outbox, Parcel
 from peerproof.reference.realtime import Listener, RealTimeNode
 from peerproof.reference.recorder import Recorder
 from peerproof.reference.udp import named, parsed
@@ -46,6 +51,9 @@ MOST_HELD: Final = 2**26
 MOST_WAITING: Final = 4096
 MOST_WAITING_BYTES: Final = 2**26
 
+#: Timeouts for which a message waits for those before it to the same address.
+MOST_TIMEOUTS: Final = 4
+
 #: Seconds for which the shortest time that a message to somebody took is remembered, and how many of these times.
 REMEMBERED: Final = 3600.0
 MOST_REMEMBERED: Final = 4096
@@ -56,14 +64,6 @@ _AGAIN: Final = 0.1
 
 #: Bytes that are read at once of what should be an acknowledgement.
 _PIECE: Final = 2**10
-
-
-class Parcel(NamedTuple):
-    """A message to be sent, in both its forms; None for the bytes of one that cannot be sent."""
-
-    to: NodeId
-    message: Any
-    data: bytes | None
 
 
 class TcpNode(RealTimeNode):
@@ -89,8 +89,7 @@ class TcpNode(RealTimeNode):
         self._server: asyncio.Server | None = None
         self._incoming: Final[dict[Incoming, None]] = {}  #: the oldest first
         self._held = 0
-        self._waiting: Final[deque[Parcel]] = deque()
-        self._waiting_bytes = 0
+        self._waiting: Final = Outbox()
         self._outgoing: Final[set[asyncio.Task[None]]] = set()
         self._shortest: Final[dict[NodeId, tuple[int, float]]] = {}  #: microseconds, since when
         self._is_full = False
@@ -120,8 +119,7 @@ class TcpNode(RealTimeNode):
         except (ValueError, NotEnabled) as error:
             logger.info("nothing sent to %a: %s", to, error)
             data = None
-        self._waiting.append(Parcel(to, message, data))
-        self._waiting_bytes += len(data or b"")
+        self._waiting.put(Parcel(to, message, data, self._loop.time()))
 
     def arrived(self, incoming: Incoming, data: bytes) -> None:
         """A whole message is there: it is confirmed, and taken in. Raises MalformedMessage if it is none."""
@@ -131,6 +129,8 @@ class TcpNode(RealTimeNode):
             incoming.cut_off()
             return
         incoming.confirm(self.connected.FRAMING.ACKNOWLEDGEMENT)
+        if remark := self.connected.remark(message):
+            self._warn("strange:", f"{remark}; it came from {incoming.peer}")
         try:
             self.driver.received(incoming.peer, message)
         except Exception:
@@ -192,15 +192,13 @@ class TcpNode(RealTimeNode):
 
     def _pump(self) -> None:
         """Sends what waits, as far as there are connections to spare."""
-        while self._waiting and len(self._outgoing) < MOST_OUTGOING:
-            parcel = self._waiting.popleft()
-            self._waiting_bytes -= len(parcel.data or b"")
+        while len(self._outgoing) < MOST_OUTGOING and (parcel := self._waiting.take()):
             task = self._loop.create_task(self._deliver(parcel))
             self._outgoing.add(task)
-            task.add_done_callback(self._delivered)
+            task.add_done_callback(partial(self._delivered, parcel.to))
         if self._has_left and not self._outgoing:
             self._loop.call_soon(self._listener.left)
-        is_full = len(self._waiting) > MOST_WAITING or self._waiting_bytes > MOST_WAITING_BYTES
+        is_full = len(self._waiting) > MOST_WAITING or self._waiting.size > MOST_WAITING_BYTES
         if is_full is not self._is_full:
             self._is_full = is_full
             if is_full:
@@ -208,26 +206,40 @@ class TcpNode(RealTimeNode):
             for incoming in self._incoming:
                 incoming.pause() if is_full else incoming.resume()
 
-    def _delivered(self, task: asyncio.Task[None]) -> None:
+    def _delivered(self, to: NodeId, task: asyncio.Task[None]) -> None:
         self._outgoing.discard(task)
-        if not task.cancelled():
+        if not self._is_closed:
+            self._waiting.ended(to)
             self._pump()
 
     async def _deliver(self, parcel: Parcel) -> None:
-        begun, took = self._loop.time(), None
+        begun, took, to = self._loop.time(), None, parcel.to
+        given_up = begun - MOST_TIMEOUTS * self.timeout  #: what has waited since then
         try:
             async with asyncio.timeout(self.timeout):
-                if parcel.data is not None and await self._exchanged(parcel.to, parcel.data):
-                    took = self._least(parcel.to, int((self._loop.time() - begun) * 1_000_000))
-        except (OSError, OverflowError) as error:  # TimeoutError is one
-            logger.info("not sent to %s: %s", parcel.to, error or f"not confirmed in {self.timeout:g} s")
+                if parcel.data is not None and await self._exchanged(to, parcel.data):
+                    took = self._least(to, int((self._loop.time() - begun) * 1_000_000))
+        except TimeoutError:
+            logger.info("not sent to %s: not confirmed in %g s", to, self.timeout)
+            given_up = begun + self.timeout
+        except (OSError, OverflowError) as error:
+            logger.info("not sent to %s: %s", to, error)
         if self._is_closed:
             return
+        behind = list(self._waiting.behind(to, given_up))
+        if behind:
+            logger.info("not sent to %s: %d messages that waited for others too long", to, len(behind))
+        self._known(parcel, took)
+        for late in behind:
+            self._known(late, None)
+        self._settle()
+
+    def _known(self, parcel: Parcel, took: int | None) -> None:
+        """What has become of a message."""
         try:
             self.driver.sent(parcel.to, parcel.message, took)
         except Exception:
             logger.exception("a fault of this program: what became of a message to %s is passed over", parcel.to)
-        self._settle()
 
     def _least(self, to: NodeId, took: int) -> int:
         """The shortest time that a message to somebody took, for a while."""

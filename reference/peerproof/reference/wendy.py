@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from peerproof.reference.simulator import Simulation
 from peerproof.spec.core import Duration, Expired, NodeId, Send
@@ -29,7 +29,7 @@ from peerproof.spec.wendy.messages import (
 )
 from peerproof.spec.wendy.state import Config, Stage, State
 from peerproof.spec.wendy.transitions import is_admitted
-from peerproof.spec.wire import Plain
+from peerproof.spec.wire import Plain, Tagged
 
 FRAMING: Final = framing
 TEXTS: Final = {
@@ -41,10 +41,7 @@ TEXTS: Final = {
 TYPED: Final = {"route": "route KEY payload"}
 
 #: Messages that are not there for joining; repairs are, as a join leads to none.
-_NOT_JOINING: Final = ("application", "heartbeat", "node_exit", "node_repair")
-
-#: The tags of messages by their classes.
-_NAMES: Final = {record.kind: name for name, record in MESSAGE_FORM.cases.items()}
+NOT_JOINING: Final = ("application", "heartbeat", "node_exit", "node_repair")
 
 
 def digest(text: str) -> str:
@@ -64,6 +61,11 @@ def assigned(_: Any, key: str, value: str) -> Plain:
     except MalformedMessage:
         key = digest(key)
     return {"type": "route", "key": key, "value": value.encode(errors="surrogateescape").hex(), "purpose": LEAST_APPLICATION}
+
+
+def remark(_: Any) -> str | None:
+    """Nothing."""
+    return None
 
 
 def timeout(config: Config) -> Duration:
@@ -120,6 +122,9 @@ class Figures:
     A delivery is right if, of the nodes that run and have joined at that instant, the one that delivers is closest to the key.
     """
 
+    not_joining: ClassVar[tuple[str, ...]] = NOT_JOINING
+    messages: ClassVar[Tagged] = MESSAGE_FORM
+
     def __init__(self, simulation: Simulation) -> None:
         self.sent: Counter[str] = Counter()  #: messages by their types; heartbeats that measure somebody new are "measurement"
         self.joined = 0
@@ -128,7 +133,14 @@ class Figures:
         self.wrong = 0
         self.unready = 0  #: of the wrong ones, those at a node that had not joined
         self._simulation: Final = simulation
-        simulation.observers.append(self._observe)
+        self._names: Final = {record.kind: name for name, record in self.messages.cases.items()}  #: of messages, by their classes
+        simulation.observers.append(self.observe)
+
+    @staticmethod
+    def of_wendy(state: Any) -> State:
+        """Wendy's part of a node's state."""
+        whole: State = state
+        return whole
 
     def routed(self) -> None:
         """See `connected.Figures`."""
@@ -139,17 +151,21 @@ class Figures:
         if isinstance(notice, Joined):
             self.joined += 1
         elif isinstance(notice, Delivered):
-            header, states = notice.message.header, self._simulation.states()
-            self.hops[header.hop] += 1
-            if owner(states.values(), header.key) != states[node].id:
-                self.wrong += 1
-                self.unready += not is_member(states[node])
+            self.arrived(node, notice.message.header.key, notice.message.header.hop)
+
+    def arrived(self, node: NodeId, key: Id, hops: int) -> None:
+        """A message has come to its destination."""
+        states = {other: self.of_wendy(state) for other, state in self._simulation.states().items()}
+        self.hops[hops] += 1
+        if owner(states.values(), key) != states[node].id:
+            self.wrong += 1
+            self.unready += not is_member(states[node])
 
     def plain(self) -> Mapping[str, Plain]:
         """See `connected.Figures`."""
         delivered = self.hops.total()
-        joining = sum(count for name, count in self.sent.items() if name not in _NOT_JOINING)
-        ring = [state for state in self._simulation.states().values() if is_member(state)]
+        joining = sum(count for name, count in self.sent.items() if name not in self.not_joining)
+        ring = [state for state in map(self.of_wendy, self._simulation.states().values()) if is_member(state)]
         return {
             "routed": self.asked,
             "delivered": delivered,
@@ -177,12 +193,13 @@ class Figures:
         sizes = (f"{name.replace('_', ' ')} {found[name]:.1f}" for name in ("routing_table", "leaf_set", "neighborhood_set"))
         yield f"nodes in the tables, in the mean: {', '.join(sizes)}"
 
-    def _observe(self, _: NodeId, taken: Taken) -> None:
+    def observe(self, _: NodeId, taken: Taken) -> None:
+        """A node has taken a step."""
         is_due = isinstance(taken.event, Expired) and isinstance(taken.event.timer, HeartbeatDue)
         for effect in taken.effects:
             if isinstance(effect, Send):
                 is_new = isinstance(effect.message, Heartbeat) and not is_due
-                self.sent["measurement" if is_new else _NAMES[type(effect.message)]] += 1
+                self.sent["measurement" if is_new else self._names[type(effect.message)]] += 1
 
 
 def is_member(state: State) -> bool:
