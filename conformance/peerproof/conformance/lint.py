@@ -106,14 +106,20 @@ def findings(readable: Sequence[Source]) -> list[Finding]:
 
 
 def citations(clauses: prose.Clauses) -> Iterator[Finding]:
-    """What the specification's code, its properties and the prose itself cite without there being such a clause."""
+    """
+    What the specification's code, its properties and the prose itself cite without there being such a clause.
+
+    Code and prose may cite other protocols: what stands on one says on which of its clauses.
+    """
+    others = frozenset(item for name in prose.protocols() if name != clauses.protocol for item in _clauses_of(name).items)
+    known = clauses.items.keys() | others
     for clause, places in clauses.code.items():
-        if clause not in clauses.items:
+        if clause not in known:
             for place in places:
                 yield Finding(sources.shown(place.file), place.line, 1, "clause", _unknown(clause, clauses))
     for number, line in enumerate(clauses.file.read_text(encoding="utf-8").splitlines(), start=1):
         for clause in prose.cited(line):
-            if clause not in clauses.items:
+            if clause not in known:
                 yield Finding(sources.shown(clauses.file), number, line.index("[") + 1, "clause", _unknown(clause, clauses))
     for clause, names in clauses.properties.items():
         if clause not in clauses.items:
