@@ -24,7 +24,7 @@ from peerproof.spec.wire import Form, Plain, Record, Tagged, misfit
 
 
 class TopicText(Form):
-    """The text of a topic; too short a one is no misfit, but is refused by the node. [PA-02]"""
+    """The text of a topic: any string; too short a one is no misfit, but is refused by the node. [P-02, PA-02]"""
 
     def plain(self, value: Any) -> Plain:
         """The string."""

@@ -39,7 +39,7 @@ class State:
 
     self_id: NodeId
     config: Config  #: the node's, as Wendy has it
-    topics: Table[Id, Row] = field(default_factory=Table)  #: those that are wanted [PA-11]
+    topics: Table[Id, Row] = field(default_factory=Table)  #: those that are wanted; at first none [PA-11, PA-21]
     has_left: bool = False
 
     def row(self, topic: Id) -> Row:
