@@ -50,6 +50,11 @@ class Stacked(Generic[Lower, Upper]):
         name: NodeId = self.lower.self_id  # type: ignore[attr-defined]  # every state has it
         return name
 
+    @property
+    def config(self) -> Any:
+        """How it is configured, which the lower one knows, too."""
+        return self.lower.config  # type: ignore[attr-defined]  # every state has it
+
 
 class Overlay(Protocol):
     """The protocol below: a specification that can be asked for the way."""

@@ -10,17 +10,17 @@ import pytest
 from tests.spec.peter.worlds import CHAIN
 
 from peerproof.spec.core import Asked, NodeId, Notify, Received, Send, Table
-from peerproof.spec.peter import PROPERTIES, Row, Update
+from peerproof.spec.peter import PROPERTIES, Row, Update, id_of_topic
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
-from peerproof.spec.peter.router import addr, node_of
-from peerproof.spec.peter.world import Lived, Model, Todo, topic_id
+from peerproof.spec.peter.router import addr, node_id, node_of, topic_text
+from peerproof.spec.peter.world import Lived, Model, Todo
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Header, Heartbeat, NodeJoined
 from peerproof.spec.world import NOW
 
 NAMED = {prop.name: prop for prop in PROPERTIES}
-TOPIC, OTHER = topic_id(1), topic_id(2)
+TOPIC, OTHER = id_of_topic(Model(CHAIN).texts[1]), id_of_topic(topic_text(2))
 
 
 def nodes(**changes: Any) -> dict[NodeId, Any]:
@@ -35,7 +35,7 @@ def with_row(state: Lived, topic: Id = TOPIC, **changes: Any) -> Lived:
 
 
 def children(*numbers: int) -> Table[Id, Any]:
-    return Table({Id(number): node_of(Id(number)) for number in numbers})
+    return Table({node_id(number): node_of(node_id(number)) for number in numbers})
 
 
 def broken(cluster: Cluster) -> set[str]:
@@ -45,7 +45,7 @@ def broken(cluster: Cluster) -> set[str]:
 def spoiled(number: int, **changes: Any) -> set[str]:
     """What is broken at rest if a node keeps something else of the topic."""
     states = nodes()
-    at = addr(Id(number))
+    at = addr(node_id(number))
     return broken(Cluster(states | {at: with_row(states[at], **changes)}))
 
 
@@ -67,7 +67,7 @@ def test_tree_at_rest_breaks_nothing_and_is_what_there_should_be_in_the_end() ->
         (3, {"children": children(1, 2)}, {"ChildrenAndParentsAgree", "OneParent"}),
         (3, {"children": children(2, 3)}, {"ChildrenAndParentsAgree", "OneParent"}),
         (1, {"parent": None}, {"ChildrenAndParentsAgree", "OneRoot"}),
-        (2, {"parent": node_of(Id(1))}, {"ChildrenAndParentsAgree", "OneRoot"}),
+        (2, {"parent": node_of(node_id(1))}, {"ChildrenAndParentsAgree", "OneRoot"}),
         (1, {"children": children(2)}, {"ChildrenAndParentsAgree", "OneParent"}),
         (2, {"children": children(), "is_local": False}, {"ChildrenAndParentsAgree", "InTreeIffWanted", "NoOrphan"}),
     ],
@@ -78,23 +78,23 @@ def test_tree_at_rest_that_is_wrong_breaks_what_it_should(number: int, change: d
 
 def test_child_that_wants_nothing_is_in_the_tree_for_nothing() -> None:
     states = nodes(Subscribed=[[2, 1]])
-    states[addr(Id(2))] = with_row(states[addr(Id(2))], children=children(1))
+    states[addr(node_id(2))] = with_row(states[addr(node_id(2))], children=children(1))
 
     assert broken(Cluster(states)) == {"ChildrenAndParentsAgree", "InTreeIffWanted"}
 
 
 def wrong() -> dict[NodeId, Any]:
     states = nodes()
-    return states | {addr(Id(3)): with_row(states[addr(Id(3))], children=children())}
+    return states | {addr(node_id(3)): with_row(states[addr(node_id(3))], children=children())}
 
 
 def crashed(states: dict[NodeId, Any]) -> dict[NodeId, Any]:
-    return states | {addr(Id(2)): replace(states[addr(Id(2))], up=False)}
+    return states | {addr(node_id(2)): replace(states[addr(node_id(2))], up=False)}
 
 
 def without_way(states: dict[NodeId, Any]) -> dict[NodeId, Any]:
-    first = states[addr(Id(1))]
-    return states | {addr(Id(1)): replace(first, lower=replace(first.lower, view=frozenset()))}
+    first = states[addr(node_id(1))]
+    return states | {addr(node_id(1)): replace(first, lower=replace(first.lower, view=frozenset()))}
 
 
 @pytest.mark.parametrize("change", [crashed, without_way])
@@ -104,28 +104,28 @@ def test_nothing_is_said_of_a_tree_that_is_not_at_rest(change: Callable[[dict[No
 
 
 def test_rest_is_when_nothing_but_heartbeats_is_under_way() -> None:
-    header = Header(node_of(Id(1)), TOPIC)
+    header = Header(node_of(node_id(1)), TOPIC)
     subscribe, heartbeat = SubscribeMessage(header), Heartbeat(header)
 
-    assert not broken(Cluster(wrong(), (InFlight(addr(Id(1)), addr(Id(2)), subscribe),)))
-    assert broken(Cluster(wrong(), (InFlight(addr(Id(1)), addr(Id(2)), heartbeat),)))
+    assert not broken(Cluster(wrong(), (InFlight(addr(node_id(1)), addr(node_id(2)), subscribe),)))
+    assert broken(Cluster(wrong(), (InFlight(addr(node_id(1)), addr(node_id(2)), heartbeat),)))
 
 
 def test_rows_that_nobody_wants_are_wrong() -> None:
-    assert NAMED["RowsRight"].holds(nodes()[addr(Id(3))])
-    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(Id(3))], children=children()))
-    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(Id(3))], children=children(3)))
+    assert NAMED["RowsRight"].holds(nodes()[addr(node_id(3))])
+    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(node_id(3))], children=children()))
+    assert not NAMED["RowsRight"].holds(with_row(nodes()[addr(node_id(3))], children=children(3)))
 
 
 def sends(kind: Any, to: int, topic: Id = TOPIC, *more: Any) -> Send[Any]:
-    return Send(addr(Id(to)), kind(Header(node_of(Id(2)), topic), *more))
+    return Send(addr(node_id(to)), kind(Header(node_of(node_id(2)), topic), *more))
 
 
 #: Node 2 with 3 as its parent, and without a row, both for the topic.
-ASKED = nodes()[addr(Id(2))]
+ASKED = nodes()[addr(node_id(2))]
 FREE = replace(ASKED, upper=replace(ASKED.upper, topics=Table()))
 EVENT = Asked(NOW, Todo("subscribe", 1, 0))
-JOINS = Notify(NodeJoined(node_of(Id(3))))
+JOINS = Notify(NodeJoined(node_of(node_id(3))))
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ JOINS = Notify(NodeJoined(node_of(Id(3))))
         (ASKED, FREE, [], False),
         (ASKED, ASKED, [sends(SubscribeMessage, 3)], False),
         (ASKED, ASKED, [JOINS, sends(SubscribeMessage, 3)], True),
-        (ASKED, with_row(ASKED, parent=node_of(Id(1))), [sends(UnsubscribeMessage, 3), sends(SubscribeMessage, 1)], True),
-        (ASKED, with_row(ASKED, parent=node_of(Id(1))), [sends(SubscribeMessage, 1), sends(UnsubscribeMessage, 3)], False),
-        (ASKED, with_row(ASKED, parent=node_of(Id(1))), [sends(SubscribeMessage, 1)], False),
+        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(UnsubscribeMessage, 3), sends(SubscribeMessage, 1)], True),
+        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(SubscribeMessage, 1), sends(UnsubscribeMessage, 3)], False),
+        (ASKED, with_row(ASKED, parent=node_of(node_id(1))), [sends(SubscribeMessage, 1)], False),
     ],
 )
 def test_what_a_node_asks_for_alternates(before: Any, after: Any, effects: list[Any], is_right: bool) -> None:
@@ -154,13 +154,13 @@ def test_parent_that_has_departed_is_not_told() -> None:
     gone = with_row(without, parent=None)
 
     assert NAMED["AskedAlternating"].holds(Taken(ASKED, EVENT, gone, ()))
-    elsewhere = with_row(without, parent=node_of(Id(1)))
+    elsewhere = with_row(without, parent=node_of(node_id(1)))
     assert NAMED["AskedAlternating"].holds(Taken(ASKED, EVENT, elsewhere, (sends(SubscribeMessage, 1),)))
 
 
 def test_message_of_one_topic_changes_nothing_of_another() -> None:
-    message = SubscribeMessage(Header(node_of(Id(1)), TOPIC))
-    event = Received(NOW, addr(Id(1)), message)
+    message = SubscribeMessage(Header(node_of(node_id(1)), TOPIC))
+    event = Received(NOW, addr(node_id(1)), message)
     other = with_row(ASKED, OTHER, is_local=True)
 
     independent = NAMED["TopicsIndependent"].holds
@@ -172,7 +172,7 @@ def test_message_of_one_topic_changes_nothing_of_another() -> None:
 
 
 def test_events_are_delivered_to_subscribers_once_and_copied_once() -> None:
-    copy = Received(NOW, addr(Id(3)), NotifyMessage(Header(node_of(Id(3)), TOPIC), b"1"))
+    copy = Received(NOW, addr(node_id(3)), NotifyMessage(Header(node_of(node_id(3)), TOPIC), b"1"))
     update, down, back = Notify(Update(TOPIC, b"1")), sends(NotifyMessage, 1, TOPIC, b"1"), sends(NotifyMessage, 3, TOPIC, b"1")
 
     right = NAMED["DeliveredToSubscribers"].holds
@@ -184,7 +184,7 @@ def test_events_are_delivered_to_subscribers_once_and_copied_once() -> None:
 
 
 def test_each_thing_that_should_happen_is_seen_when_it_does() -> None:
-    elsewhere = with_row(ASKED, parent=node_of(Id(1)))
+    elsewhere = with_row(ASKED, parent=node_of(node_id(1)))
     seen = [
         Taken(FREE, EVENT, ASKED, (sends(SubscribeMessage, 3),)),
         Taken(ASKED, EVENT, FREE, (sends(UnsubscribeMessage, 3),)),

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.spec.peter.worlds import CHAIN
 
+from peerproof.conformance.local_steps import local_steps
+from peerproof.spec import peter, wendy
 from peerproof.spec.explore import Exploration, explore
 from peerproof.spec.peter.properties import PROPERTIES
 from peerproof.spec.peter.variants import VARIANTS
@@ -163,6 +165,34 @@ def test_two_topics_do_not_meet() -> None:
     assert {nodes["children"] for nodes in ends(found)} == {
         (frozenset({(2, 2)}), frozenset({(1, 1), (2, 3)}), frozenset({(1, 2)}))
     }
+
+
+STILL = {"Knows": [[1, 2], [2, 1], [2, 3], [3, 2]], "Hops": "closest"}
+
+
+def test_steps_of_a_world_where_nobody_comes_or_goes_are_those_of_nodes_on_wendy() -> None:
+    things = todo(n1=[SUBSCRIBE, UNSUBSCRIBE], n2=[SUBSCRIBE], n3=[PUBLISH])
+    local = local_steps(Model(CHAIN | STILL | {"Todo": things}))
+
+    worlds, ahead = {local.initial()}, [local.initial()]
+    while ahead:
+        found = {move.target for move in local.moves(ahead.pop())} - worlds
+        worlds |= found
+        ahead += found
+    assert len(worlds) == len(explored(**STILL, Todo=things).depths)
+    assert {type(state.lower) for state in local.states} == {wendy.State}
+    assert all(peter.STATE.value(plain, state.self_id, state.config) == state for plain, state in shown(local.states))
+
+
+def shown(states: list[Any]) -> list[tuple[Any, Any]]:
+    return [(peter.STATE.plain(state), state) for state in states]
+
+
+def test_world_where_somebody_comes_or_may_choose_has_no_nodes_on_wendy() -> None:
+    for change in ({"Todo": todo(n1=[["crash", 0, 0]])}, {"Members": [2, 3]}, {"Knows": [[1, 2], [1, 3]], "Hops": "any"}):
+        model = Model(CHAIN | STILL | change)
+        with pytest.raises(ValueError, match="no tables"):
+            model.seen(model.nodes[0][1])
 
 
 OPERATIONS = {"n1": [SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE], "n2": [SUBSCRIBE, UNSUBSCRIBE]}

@@ -37,6 +37,10 @@ from peerproof.spec.wendy.state import Config, address, host_and_port
 
 HOST: Final = "n"
 
+#: Node 0's id. Between it and node 1's there is room for the ids of topics, which are texts such as `topic at node 01`.
+_FIRST: Final = int.from_bytes(b"topic at node 0\0", "big")
+_ROOM: Final = 256
+
 
 @dataclass(frozen=True)
 class Order(Ring):
@@ -90,10 +94,10 @@ class Router:
             case Received(_, _, message):
                 return self._received(state, message)
             case Sent(_, to, message, None):
-                return self._failed(state, number(to), message)
+                return self._failed(state, id_at(to), message)
             case Sent(_, to, message, _):
                 is_answer = isinstance(message, Heartbeat)
-                return Step(replace(state, asking=state.asking - {number(to)}) if is_answer else state)
+                return Step(replace(state, asking=state.asking - {id_at(to)}) if is_answer else state)
             case Expired(_, Beat(node)):
                 return Step(replace(state, asking=state.asking | {node}), (Send(addr(node), Heartbeat(header(state))),))
             case Asked(_, command):
@@ -169,16 +173,36 @@ def header(state: Known, key: Id | None = None) -> Header:
     return Header(node_of(state.id), state.id if key is None else key)
 
 
+def node_id(number: int) -> Id:
+    """A node's id, by its number."""
+    return Id(_FIRST + _ROOM * number)
+
+
+def number_of(node: Id) -> int:
+    """A node's number, by its id."""
+    return (node - _FIRST) // _ROOM
+
+
 def node_of(node: Id) -> Node:
-    """A node by its number: it is at `n:3` if that is 2."""
-    return Node(node, HOST, HOST, node + 1)
+    """A node by its id: it is at `n:3` if its number is 2."""
+    return Node(node, HOST, HOST, number_of(node) + 1)
 
 
 def addr(node: Id) -> NodeId:
     """Where a node is."""
-    return address(HOST, node + 1)
+    return address(HOST, number_of(node) + 1)
 
 
-def number(where: NodeId) -> Id:
+def id_at(where: NodeId) -> Id:
     """Which node is at an address."""
-    return Id(host_and_port(where)[1] - 1)
+    return node_id(host_and_port(where)[1] - 1)
+
+
+def topic_text(topic: int, near: int = 0) -> str:
+    """The text of a topic, by its number, whose id is just above that of a node; both numbers have one digit."""
+    return f"topic at node {near}{topic}"
+
+
+def topic_number(topic: Id) -> int:
+    """The number of a topic, by its id."""
+    return topic % _ROOM - ord("0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -24,11 +24,12 @@ from peerproof.spec.peter.messages import (
     lifted,
     lowered,
 )
-from peerproof.spec.peter.router import Beat, Known, Order, Router, addr, number
+from peerproof.spec.peter.router import Beat, Known, Order, Router, addr, id_at, node_id, number_of, topic_number
+from peerproof.spec.peter.standing import SCORE, tables, texts_of
 from peerproof.spec.peter.topics import State, id_of_topic
 from peerproof.spec.properties import InFlight
 from peerproof.spec.stack import Stack, Stacked
-from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.ids import REAL, Id
 from peerproof.spec.wendy.messages import Heartbeat, Join, Leave, NodeAnnouncement
 from peerproof.spec.wendy.state import Config
 from peerproof.spec.world import NOW, Faults
@@ -42,6 +43,9 @@ class Todo(NamedTuple):
     event: int
 
 
+#: What an application may do by which nodes come or go.
+MOVES: Final = frozenset({"join", "leave", "crash"})
+
 #: Topic and event, by number -> how often it was delivered.
 Got = Table[tuple[int, int], int]
 
@@ -53,6 +57,16 @@ class Lived(Stacked[Known, State]):
     up: bool = True
     todo: tuple[Todo, ...] = ()
     got: Got = field(default_factory=Table)
+
+    @property
+    def id(self) -> Id:
+        """The node's."""
+        return self.lower.id
+
+    @property
+    def config(self) -> Config:
+        """How a node on Wendy is configured that stands for it."""
+        return replace(self.lower.config, ring=REAL)
 
 
 class Trees:
@@ -69,8 +83,9 @@ class Trees:
 class Bounded:
     """Peter on a router, where a node that does not run does nothing, and an application does what it has to."""
 
-    def __init__(self, router: Router, step: Taking) -> None:
+    def __init__(self, router: Router, step: Taking, texts: Mapping[int, str]) -> None:
         self._stack = Stack(router, Trees(step))
+        self._texts = texts  #: of topics, by number
 
     def __getattr__(self, name: str) -> Any:
         return getattr(peter, name)
@@ -87,7 +102,7 @@ class Bounded:
             done = replace(state, up=state.up or what == "join", todo=state.todo[1:])
             if what == "crash":
                 return Step(replace(done, up=False))
-            after, effects = self.taken(done, Asked(NOW, command(event.command)), pick)
+            after, effects = self.taken(done, Asked(NOW, command(event.command, self._texts)), pick)
             return Step(replace(after, up=False) if what == "leave" else after, effects)
         return self.taken(state, event, pick) if state.up else Step(state)
 
@@ -113,25 +128,33 @@ class Model:
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))
-        self.topics: tuple[int, ...] = tuple(sorted(constants["Topic"]))
-        self.router = _router(constants)
+        self.texts = texts_of({topic: order for topic, *order in constants["Order"]})
+        self.router = _router(constants, self.texts)
         self._most_hops: int = constants["MaxHops"]
         self.spec: Specification = self.bounded(self.router)
         self.faults = Faults(in_flight=constants["MaxNet"], connections=True, ordered=constants["Fifo"])
-        self._beating: Mapping[int, list[int]] = _grouped(constants["Beating"])
-        members = constants["Members"]
-        self.todo = {n: _things(constants["Todo"], n) for n in self.names}
-        ring = Order(closest=_order(constants["Order"]))
-        nodes = {n: self.spec.initial(addr(Id(n)), Config(Id(n), is_consulted=True, ring=ring)).state for n in self.names}
-        for n, node in nodes.items():
-            view = self.router.knows.get(Id(n), frozenset()) if n in members else frozenset()
-            nodes[n] = replace(node, lower=replace(node.lower, view=view), up=n in members, todo=self.todo[n])
-        subscribed = _subscribed(self.bounded(replace(self.router, is_closest=True)), nodes, constants["Subscribed"])
-        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(Id(n)), node) for n, node in subscribed.items())
+        self._beating = _grouped(constants["Beating"])
+        self.todo = {node_id(n): _things(constants["Todo"], n) for n in self.names}
+        closest = tuple((id_of_topic(self.texts[topic]), tuple(map(node_id, order))) for topic, *order in constants["Order"])
+        members = set(map(node_id, constants["Members"]))
+        fresh = {node: self._fresh(node, Order(closest=closest), is_member=node in members) for node in self.todo}
+        asked = [(node_id(n), Subscribe(self.texts[topic])) for n, topic in constants["Subscribed"]]
+        subscribed = _subscribed(self.bounded(replace(self.router, is_closest=True)), fresh, asked)
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(node), state) for node, state in subscribed.items())
+        is_still = not self._beating and not any(thing.what in MOVES for things in self.todo.values() for thing in things)
+        known = [state.lower for state in subscribed.values() if state.up]
+        is_still = is_still and len(known) == len(self.names)
+        self._tables = tables(known, self.router, [topic for topic, _ in closest]) if is_still else None
+
+    def _fresh(self, node: Id, ring: Order, *, is_member: bool) -> Lived:
+        """A node that wants nothing; it runs if it is a member."""
+        state: Lived = self.spec.initial(addr(node), Config(node, is_consulted=True, ring=ring)).state
+        lower = replace(state.lower, view=self.router.knows.get(node, frozenset())) if is_member else state.lower
+        return replace(state, lower=lower, up=is_member, todo=self.todo[node])
 
     def bounded(self, router: Router) -> Bounded:
         """The protocol on this router."""
-        return Bounded(router, replacing(tree, MOST_HOPS=self._most_hops)(self.layer()))
+        return Bounded(router, replacing(tree, MOST_HOPS=self._most_hops)(self.layer()), self.texts)
 
     def layer(self) -> Taking:
         """What Peter does."""
@@ -139,17 +162,16 @@ class Model:
 
     def offers(self, state: Lived) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and heartbeats."""
-        node = state.lower.id
         if state.todo and self.is_possible(state):
             yield "Command", Asked(NOW, state.todo[0])
         if state.up:
-            for other in self._beating.get(node, ()):
+            for other in self._beating.get(state.id, ()):
                 if other in state.lower.view - state.lower.asking:
-                    yield "Heartbeat", Expired(NOW, Beat(Id(other)))
+                    yield "Heartbeat", Expired(NOW, Beat(other))
 
     def is_possible(self, state: Lived) -> bool:
         """Whether the application can do the next thing: join, once, if it does not run, else anything but that."""
-        is_new = not state.up and state.todo == self.todo[state.lower.id]
+        is_new = not state.up and state.todo == self.todo[state.id]
         return is_new if state.todo[0].what == "join" else state.up
 
     def restarted(self, state: Lived) -> Lived:
@@ -161,17 +183,20 @@ class Model:
         return state.up
 
     def took(self, message: InFlight) -> int:  # noqa: ARG002  # the same for all
-        """Nobody measures anything here."""
-        return 1
+        """The same for all."""
+        return SCORE
 
-    def seen(self, state: Lived) -> Stacked[Known, State]:
-        """Neither that the node runs, nor what its application still has to do and has got."""
-        return Stacked(state.lower, state.upper)
+    def seen(self, state: Lived) -> Stacked[Any, State]:
+        """A node on Wendy that routes as this one does. Raises ValueError if somebody may come or go, or choose."""
+        if self._tables is None:
+            raise ValueError("in this world nodes have no tables, as somebody may come or go, or choose among next hops")
+        below = self._tables[state.id]
+        return Stacked(below, replace(state.upper, config=below.config))
 
     def noticed(self, state: Lived, event: Any) -> Any | None:
         """Commands instead of things to do; nothing of a crash, nor after it."""
         if isinstance(event, Asked) and isinstance(event.command, Todo):
-            return None if event.command.what == "crash" else Asked(event.now, command(event.command))
+            return None if event.command.what == "crash" else Asked(event.now, command(event.command, self.texts))
         return event if state.up else None
 
     def node_values(self, state: Lived) -> tuple[Any, ...]:
@@ -179,10 +204,10 @@ class Model:
         rows = {topic_number(topic): row for topic, row in state.upper.topics.items()}
         return (
             frozenset(topic for topic, row in rows.items() if row.is_local),
-            frozenset((topic, int(child)) for topic, row in rows.items() for child in row.children),
-            frozenset((topic, int(row.parent.id)) for topic, row in rows.items() if row.parent),
-            frozenset(map(int, state.lower.view)),
-            frozenset(map(int, state.lower.asking)),
+            frozenset((topic, number_of(child)) for topic, row in rows.items() for child in row.children),
+            frozenset((topic, number_of(row.parent.id)) for topic, row in rows.items() if row.parent),
+            frozenset(map(number_of, state.lower.view)),
+            frozenset(map(number_of, state.lower.asking)),
             state.up,
             tuple(tuple(todo) for todo in state.todo),
             dict(state.got),
@@ -191,71 +216,52 @@ class Model:
     def message_value(self, message: InFlight) -> Any:
         """`<<from, to, kind, topic, event, hop>>`."""
         sender, to, content = message
-        return int(number(sender)), int(number(to)), *_content(content)
+        return number_of(id_at(sender)), number_of(id_at(to)), *_content(content)
 
 
-def topic_text(topic: int) -> str:
-    """The text of a topic, by its number."""
-    return f"topic {topic:010}"
-
-
-def topic_id(topic: int) -> Id:
-    """The id of a topic, by its number."""
-    return id_of_topic(topic_text(topic))
-
-
-def topic_number(topic: Id) -> int:
-    """The number of a topic, by its id."""
-    return int(topic.to_bytes(16, "big")[-10:])
-
-
-def command(todo: Todo) -> Command:
-    """What the application of a node asks for."""
+def command(todo: Todo, texts: Mapping[int, str]) -> Command:
+    """What the application of a node asks for; the texts are those of the topics."""
     match todo:
         case ("join", _, _):
-            return Join(addr(Id(0)))  # whom it knows, the constants say
+            return Join(addr(node_id(0)))  # whom it knows, the constants say
         case ("leave", _, _):
             return Leave()
         case ("subscribe", topic, _):
-            return Subscribe(topic_text(topic))
+            return Subscribe(texts[topic])
         case ("unsubscribe", topic, _):
-            return Unsubscribe(topic_text(topic))
+            return Unsubscribe(texts[topic])
         case ("publish", topic, event):
-            return Publish(topic_text(topic), str(event).encode())
+            return Publish(texts[topic], str(event).encode())
     raise ValueError(f"there is no command {todo!r} in a world")
 
 
-def _router(constants: Mapping[str, Any]) -> Router:
-    knows = {Id(n): frozenset(map(Id, others)) for n, others in _grouped(constants["Knows"]).items()}
+def _router(constants: Mapping[str, Any], texts: Mapping[int, str]) -> Router:
+    knows = {node: frozenset(others) for node, others in _grouped(constants["Knows"]).items()}
     astray: defaultdict[tuple[Id, Id], frozenset[Id]] = defaultdict(frozenset)
     for n, topic, other in constants["Astray"]:
-        astray[Id(n), topic_id(topic)] |= {Id(other)}
+        astray[node_id(n), id_of_topic(texts[topic])] |= {node_id(other)}
     return Router(knows, dict(astray), is_closest=constants["Hops"] == "closest")
-
-
-def _order(order: list[list[int]]) -> tuple[tuple[Id, tuple[Id, ...]], ...]:
-    return tuple((topic_id(topic), tuple(map(Id, nodes))) for topic, *nodes in order)
 
 
 def _things(todo: list[list[Any]], node: int) -> tuple[Todo, ...]:
     return tuple(Todo(*thing) for _, thing in sorted((index, thing) for n, index, *thing in todo if n == node))
 
 
-def _grouped(pairs: list[list[int]]) -> dict[int, list[int]]:
-    """The second of each pair by the first, ascending."""
-    return {first: sorted(other for one, other in pairs if one == first) for first, _ in pairs}
+def _grouped(pairs: list[list[int]]) -> dict[Id, list[Id]]:
+    """The second of each pair of nodes by the first, ascending."""
+    return {node_id(first): sorted(node_id(other) for one, other in pairs if one == first) for first, _ in pairs}
 
 
-def _subscribed(spec: Bounded, nodes: Mapping[int, Lived], who: list[list[int]]) -> dict[int, Lived]:
+def _subscribed(spec: Bounded, nodes: Mapping[Id, Lived], who: Iterable[tuple[Id, Subscribe]]) -> dict[Id, Lived]:
     """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
     after = dict(nodes)
-    for n, topic in who:
-        events: list[tuple[int, Any]] = [(n, Asked(NOW, Subscribe(topic_text(topic))))]
+    for node, wanted in who:
+        events: list[tuple[Id, Any]] = [(node, Asked(NOW, wanted))]
         while events:
             at, event = events.pop()
             after[at], effects = spec.taken(after[at], event, _no_choice)  # type: ignore[arg-type]  # nothing is left to chance
             sends = [effect for effect in effects if isinstance(effect, Send)]
-            events += [(number(sent.to), Received(NOW, addr(Id(at)), sent.message)) for sent in sends]
+            events += [(id_at(sent.to), Received(NOW, addr(at), sent.message)) for sent in sends]
     return after
 
 
