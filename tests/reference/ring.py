@@ -1,4 +1,4 @@
-"""Wendy nodes on real sockets of the loopback, all in one event loop."""
+"""Wendy nodes, and Peter nodes, on real sockets of the loopback, all in one event loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from random import Random
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from peerproof.reference.connected import Connected
 from peerproof.reference.driver import seeded
@@ -15,9 +15,9 @@ from peerproof.reference.realtime import Listener
 from peerproof.reference.tcp import TcpNode
 from peerproof.reference.udp import bound, named
 from peerproof.reference.wendy import digest, is_member
-from peerproof.spec import wendy
 from peerproof.spec.core import Duration, NodeId
-from peerproof.spec.wendy import Config, Delivered, HeartbeatDue, Id, Join, JoinFailed, Route, State, id_of_text
+from peerproof.spec.peter import Row, Update, id_of_topic
+from peerproof.spec.wendy import Config, Delivered, HeartbeatDue, Id, Join, JoinFailed, Node, Route, State, id_of_text
 from peerproof.spec.wendy.ids import REAL
 
 from .conftest import PATIENCE
@@ -28,24 +28,25 @@ from .conftest import PATIENCE
 WAIT = Duration(100)
 PATIENT = Duration(120_000)
 
-CONNECTED = cast("Connected", PROTOCOLS["wendy"].connected())
-
 
 class Member:
     """A node of the ring, and what was delivered to it."""
+
+    protocol: ClassVar = PROTOCOLS["wendy"]
 
     def __init__(self, ring: Ring, number: int, **config: Any) -> None:
         opened = bound(NodeId("127.0.0.1:0"), socket.SOCK_STREAM)
         self.addr = named(opened.getsockname())
         self.id = id_of_text(digest(f"member {number}"))
         self.delivered: list[Any] = []
+        self.updates: list[bytes] = []  #: of Peter
         self._ring = ring
         self.node = TcpNode(
-            wendy,
+            self.protocol.specification(),
             self.addr,
             opened,
             seeded(str(number)),
-            connected=CONNECTED,
+            connected=cast("Connected", self.protocol.connected()),
             timeout=PATIENT,
             listener=Listener(told=self._told),
         )
@@ -61,12 +62,37 @@ class Member:
         assert not isinstance(notice, JoinFailed)
         if isinstance(notice, Delivered):
             self.delivered.append(notice.message)
+        elif isinstance(notice, Update):
+            self.updates.append(notice.value)
+
+
+class TreeMember(Member):
+    """A node of Peter's."""
+
+    protocol: ClassVar = PROTOCOLS["peter"]
+
+    @property
+    def state(self) -> State:
+        """What Wendy's part of it knows."""
+        state: State = self.node.driver.state.lower
+        return state
+
+    def row(self, topic: str) -> Row:
+        """What it keeps of a topic."""
+        row: Row = self.node.driver.state.upper.row(id_of_topic(topic))
+        return row
+
+    @property
+    def itself(self) -> Node:
+        """As others know it."""
+        return self.state.node
 
 
 class Ring:
     """A ring; `async with` it."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[Member] = Member) -> None:
+        self._kind = kind
         self.members: list[Member] = []
         self.random = Random("ring")
 
@@ -81,7 +107,7 @@ class Ring:
     async def add(self, count: int) -> None:
         """So many nodes join at once, by members that are there."""
         old = list(self.members)
-        new = [Member(self, len(old) + number) for number in range(count)]
+        new = [self._kind(self, len(old) + number) for number in range(count)]
         for member in new:
             await member.node.listen()
             if old:

@@ -22,13 +22,13 @@ STRANGER = Node(Id(5), "127.0.0.1", "127.0.0.1", 1)
 HEARTBEAT = MESSAGE.encode(Heartbeat(Header(STRANGER, Id(5))))
 
 
-def with_ring(size: int, act: Callable[[Ring], Awaitable[None]]) -> None:
+def with_ring(size: int, act: Callable[[Ring], Awaitable[None]], kind: type[Member] = Member) -> None:
     """Does something to nodes that are alone."""
 
     async def live() -> None:
-        async with Ring() as ring:
+        async with Ring(kind) as ring:
             for number in range(size):
-                ring.members.append(Member(ring, number))
+                ring.members.append(kind(ring, number))
                 await ring.members[-1].node.listen()
             await act(ring)
 
