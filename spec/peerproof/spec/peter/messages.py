@@ -92,8 +92,14 @@ class Update:
 Notice: TypeAlias = Update | wendy.Notice
 Timer: TypeAlias = wendy.Timer
 
+
+@dataclass(frozen=True, slots=True)
+class Rerouted:
+    """The tables that decide the way have changed: a message that had arrived may now have to go further. [PA-27]"""
+
+
 #: What happens to the tree, and what it wants. [P-01]
-TreeEvent: TypeAlias = Told[wendy.Notice] | Asked[Command] | Sent[Message]
+TreeEvent: TypeAlias = Told[wendy.Notice | Rerouted] | Asked[Command] | Sent[Message]
 TreeEffect: TypeAlias = Request[wendy.Command] | Notify[Notice]
 
 #: What happens to a whole node, and what it wants.

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec import wendy
-from peerproof.spec.core import NodeId, Pick, Step
+from peerproof.spec.core import NodeId, Notify, Pick, Step
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.messages import Effect, Event, lifted, lowered
+from peerproof.spec.peter.messages import Effect, Event, Rerouted, lifted, lowered
 from peerproof.spec.peter.topics import State as Tree
 from peerproof.spec.stack import Stack, Stacked
 from peerproof.spec.wendy.routing import next_hop
@@ -25,11 +25,15 @@ class Underlay:
         return wendy.initial(self_id, config)
 
     def step(self, state: wendy.State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """See `stack.Overlay`."""
-        return wendy.step(state, event, pick)
+        """See `stack.Overlay`. Also tells of other routes, once it is in the ring: before, it knows too few. [PA-27]"""
+        after, told = wendy.step(state, event, pick)
+        is_in_ring = after.stage in (wendy.Stage.ALONE, wendy.Stage.JOINED)
+        if is_in_ring and (after.leaf_set, after.routing_table) != (state.leaf_set, state.routing_table):
+            return Step(after, (*told, Notify(Rerouted())))
+        return Step(after, told)
 
     def next_hop(self, state: wendy.State, key: wendy.Id, pick: Pick) -> wendy.Node | None:  # noqa: ARG002  # not left to chance
-        """See `stack.Overlay`. [W-39…W-44]"""
+        """See `stack.Overlay`. Of two nodes that are equally far one is taken, here as there. [W-39…W-44, PA-20]"""
         return next_hop(state, key)
 
 

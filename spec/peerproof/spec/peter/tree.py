@@ -25,6 +25,7 @@ from peerproof.spec.peter.messages import (
     Own,
     Publish,
     PublishMessage,
+    Rerouted,
     Subscribe,
     SubscribeMessage,
     TreeEffect,
@@ -109,7 +110,7 @@ def asked(state: State, command: Command, seek: Seek) -> Next:
             assert_never(command)
 
 
-def told(state: State, notice: wendy.Notice, seek: Seek) -> Next:
+def told(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
     """What Wendy tells: who comes and goes, and which messages come by. [P-01]"""
     match notice:
         case Delivered(application):
@@ -127,7 +128,9 @@ def told(state: State, notice: wendy.Notice, seek: Seek) -> Next:
         case NodeExited(node):
             return after(notice, departed(state, lambda other: other.id == node.id, seek))
         case Joined():
-            return after(notice, on_joined(state, seek))
+            return after(notice, on_rerouted(state, seek))
+        case Rerouted():
+            return on_rerouted(state, seek)
         case JoinFailed():
             return Step(state, (Notify(notice),))
         case _:
@@ -207,7 +210,7 @@ def asked_for(state: State, topic: Id, row: Row, seek: Seek) -> Next:
 
 
 def tree_message(to: Node | None, topic: Id, purpose: int) -> tuple[TreeEffect, ...]:
-    """A message of this node's own to its parent, if it has one. [PA-08, PA-10]"""
+    """A message of this node's own to its parent, if it has one; it must not overtake another. [PA-08, PA-10, PA-19]"""
     return () if to is None else (Request(SendTo(to, topic, b"", purpose)),)
 
 
@@ -227,11 +230,13 @@ def fanned_out(state: State, topic: Id, value: bytes, hop: int, source: Id | Non
 
 
 def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
-    """Somebody has joined: who is now on the way to a topic becomes the parent. [P-17…P-19, PA-10…PA-13]"""
+    """Somebody has joined: who is now on the way to a topic becomes the parent. [P-17…P-19, PA-10…PA-13, PA-33]"""
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is not None and row.parent.id == node.id:
-            effects += tree_message(row.parent, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
+            parent = node if is_reachable(state, node) else row.parent  # at another address, perhaps
+            effects += tree_message(parent, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
+            state = state.with_row(topic, row._replace(parent=parent))
             continue
         there = seek(topic)
         if there is not None and there.id == node.id:
@@ -240,8 +245,8 @@ def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-def on_joined(state: State, seek: Seek) -> Next:
-    """This node has joined: for what it already wants it is not the meeting point any more, or only by chance. [PA-27]"""
+def on_rerouted(state: State, seek: Seek) -> Next:
+    """This node has joined, or has learnt of others: of what it already wants it may be the meeting point no more. [PA-27]"""
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is None:
@@ -251,7 +256,11 @@ def on_joined(state: State, seek: Seek) -> Next:
 
 
 def departed(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
-    """Somebody has gone: children are taken out, and who has lost a parent asks the next hop. [P-14…P-16, PA-14, PA-28]"""
+    """
+    Somebody has gone: children are taken out, and who has lost a parent asks the next hop.
+
+    [P-14…P-16, PA-14, PA-22, PA-28, PA-33]
+    """
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         children = [child for child, node in row.children.items() if is_gone(node)]

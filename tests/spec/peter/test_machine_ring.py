@@ -1,0 +1,217 @@
+"""Rings in which everything happens at once: in quiet again, an event reaches each subscriber once, and nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.spec.core import NodeId, Notify, Step
+from peerproof.spec.peter import Publish, Subscribe, Unsubscribe, Update, id_of_topic, tree
+from peerproof.spec.peter.topics import Row, State
+from peerproof.spec.stack import Request
+from peerproof.spec.wendy import Id, Leave, Node, Stage
+from peerproof.spec.wendy.ids import REAL
+from peerproof.spec.wendy.routing import hops
+
+from .ring import Ring
+
+#: Messages grow with the square of the nodes: fewer of these by default, and of the runs.
+RUNS = settings.default.max_examples  # type: ignore[union-attr]  # there is one
+MOST_NODES = 9 if PROFILES["quick"].runs >= RUNS else 16
+
+#: Two in the same part of the ring, one in another; the last is between the others.
+TOPICS = ("weather/london/today", "weather/lisbon/today", "é" * 9, "~" * 16)
+
+#: Sixteen places around the ring, and some beside topics and beside each other.
+PLACES = [
+    *(Id(number << 124) for number in range(16)),
+    *(Id((id_of_topic(topic) + step) % REAL.size) for topic in TOPICS for step in (-1, 0, 1, 1 << 96)),
+    *(Id((15 << 124) + number) for number in (1, 2, 3)),
+]
+NUMBERS = st.sampled_from(PLACES) | st.integers(0, REAL.size - 1).map(Id)
+CHANCE = st.integers(0, 2**16)
+TOPIC = st.sampled_from(TOPICS)
+
+
+class Trees(RuleBasedStateMachine):
+    """A ring, of whom nobody has gone that is still missed."""
+
+    most: ClassVar[int] = MOST_NODES
+
+    @initialize(side=st.sampled_from([2, 4, 16]), numbers=st.lists(NUMBERS, min_size=1, max_size=6, unique=True), chance=CHANCE)
+    def start(self, side: int, numbers: list[Id], chance: int) -> None:
+        """One node alone, which others join at once."""
+        self.ring = Ring(chance, side)
+        self.ring.begin(numbers[0])
+        self.seen = set(numbers[:1])
+        self.events = 0
+        self.join(numbers[1:], chance)
+
+    def one(self, chance: int) -> NodeId:
+        """Any node."""
+        self.ring.random.seed(chance)
+        return self.ring.random.choice(sorted(self.ring.nodes))
+
+    @rule(numbers=st.lists(NUMBERS, min_size=1, max_size=4, unique=True), chance=CHANCE)
+    def join(self, numbers: list[Id], chance: int) -> None:
+        """Some join, each at any moment, by somebody who has joined."""
+        ring = self.ring
+        ring.random.seed(chance)
+        for number in numbers:
+            if number not in self.seen and len(ring.nodes) < self.most:
+                self.seen.add(number)
+                ring.join(number)
+                ring.some(ring.random.randrange(6))
+
+    @rule(topic=TOPIC, many=st.integers(1, 4), chance=CHANCE)
+    def subscribe(self, topic: str, many: int, chance: int) -> None:
+        """Some subscribe."""
+        for number in range(many):
+            self.ring.ask(self.one(chance + number), Subscribe(topic))
+
+    @rule(topic=TOPIC, many=st.integers(1, 4), chance=CHANCE)
+    def unsubscribe(self, topic: str, many: int, chance: int) -> None:
+        """Some unsubscribe, if they were subscribed."""
+        for number in range(many):
+            self.ring.ask(self.one(chance + number), Unsubscribe(topic))
+
+    @rule(topic=TOPIC, chance=CHANCE)
+    def publish(self, topic: str, chance: int) -> None:
+        """An event, which may arrive or not, and more than once."""
+        self.ring.ask(self.one(chance), Publish(topic, b"in between"))
+
+    @rule(many=st.integers(1, 30), chance=CHANCE)
+    def deliver(self, many: int, chance: int) -> None:
+        """Some messages arrive."""
+        self.ring.random.seed(chance)
+        self.ring.some(many)
+
+    @rule(many=st.integers(1, 6), leaves=st.booleans(), during=st.integers(0, 20), chance=CHANCE)
+    def go(self, many: int, leaves: bool, during: int, chance: int) -> None:
+        """From a ring where all have joined one leaves or crashes, or several at once; they are missed, and all is repaired."""
+        ring = self.ring
+        ring.random.seed(chance)
+        ring.settle_joins()
+        many = min(many if len(ring.nodes) <= ring.side else 1, len(ring.nodes) - 1)
+        for who in ring.random.sample(sorted(ring.nodes), many):
+            if leaves:
+                ring.ask(who, Leave())
+            ring.some(during if leaves else 0)
+            ring.crash(who)
+        ring.settle()
+        for _ in range(2):  # the first time, somebody may list those whom it has not missed yet [WX-11]
+            ring.heartbeats()
+        self.judge(chance)
+
+    @rule(chance=CHANCE)
+    def quiet(self, chance: int) -> None:
+        """Everything arrives, and every wait is over."""
+        self.ring.random.seed(chance)
+        self.ring.settle()
+        self.judge(chance)
+
+    def judge(self, chance: int) -> None:
+        """
+        What holds at rest, of each topic whose meeting point all nodes agree on [PX-03], and whose departed parents were missed.
+
+        That is as long as they were in their children's tables [PX-07]. Departed children are missed by the first event. [PA-28]
+        """
+        ring = self.ring
+        assert {state.lower.stage for state in ring.nodes.values()} <= {Stage.ALONE, Stage.JOINED}
+        for topic in TOPICS:
+            if agreed(ring, id_of_topic(topic)) and not unmissed(ring, id_of_topic(topic)):
+                self.events += 1
+                got = ring.publish(self.one(chance), topic, b"%d" % self.events)
+                assert got == dict.fromkeys(ring.subscribers(id_of_topic(topic)), 1)
+                judge(ring, id_of_topic(topic))
+
+
+def agreed(ring: Ring, key: Id) -> bool:
+    """Whether from everywhere messages come to the node that is closest to a key."""
+    states = {state.lower.id: state.lower for state in ring.nodes.values()}
+    owner = min(states, key=lambda one: REAL.rank(one, key))
+    return all(list(islice(hops(states, start, key), 2 * MOST_NODES))[-1] == owner for start in states)
+
+
+def unmissed(ring: Ring, key: Id) -> bool:
+    """Whether somebody's parent is not there any more; then it was not in the tables of its child any more either."""
+    children = [who for who in ring.interested(key) if ring.parent(who, key) not in (None, *ring.nodes)]
+    rows = [(ring.nodes[who].lower, ring.nodes[who].upper.row(key).parent) for who in children]
+    assert not any(parent.id in router.known for router, parent in rows if parent is not None)
+    return bool(children)
+
+
+def judge(ring: Ring, key: Id) -> None:
+    """The tree of a topic, at rest. [PI-02…PI-06]"""
+    interested, root = ring.interested(key), ring.root(key)
+    parents = {who: ring.parent(who, key) for who in interested}
+    assert {who for who in interested if parents[who] is None} <= {root}
+    assert all(parent in interested and who in ring.children(parent, key) for who, parent in parents.items() if parent)
+    assert all(parents.get(child) == who for who in interested for child in ring.children(who, key))
+    assert interested <= ring.reached(key)
+
+
+TestTrees = pytest.mark.slow(Trees.TestCase)
+TestTrees.settings = settings(max_examples=RUNS // 3)
+
+
+def never(state: State, seek: Any) -> Any:
+    """A meeting point remains one (PA-27)."""
+    return Step(state)
+
+
+def only_children(state: State, is_gone: Any, seek: Any) -> Any:
+    """A parent is never missed (P-14)."""
+    children = {topic: [child for child, node in row.children.items() if is_gone(node)] for topic, row in state.topics.items()}
+    for topic, row in state.topics.items():
+        state = state.with_row(topic, row._replace(children=row.children.without(children[topic])))
+    return Step(state)
+
+
+def routed(state: State, node: Node, seek: Any) -> Any:
+    """When it has another parent, a node unsubscribes there (PX-04)."""
+    taken = homed(state, node, seek)
+    effects: Any = taken.effects  # requests to send
+    return Step(taken.state, tuple([Request(replace(effect.command, node=node)) for effect in effects]))
+
+
+def children_only(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """Who has no children left unsubscribes, also if it is subscribed itself (PX-01)."""
+    taken = right(state, topic, row, seek)
+    lost = state.row(topic).children and not row.children and row.is_local
+    return Step(taken.state, taken.effects + tree.tree_message(row.parent, topic, 18)) if lost else taken
+
+
+def everybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Any:
+    """Who is in the tree gets the event, subscribed or not (PA-17)."""
+    taken = spread(state, topic, value, hop, source)
+    return Step(state, (Notify(Update(topic, value)), *[e for e in taken.effects if not isinstance(e, Notify)]))
+
+
+right, spread, homed = tree.turned, tree.fanned_out, tree.on_node_joined
+
+MISTAKES: dict[str, Any] = {
+    "on_rerouted": never,
+    "departed": only_children,
+    "on_node_joined": routed,
+    "turned": children_only,
+    "fanned_out": everybody,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, name, MISTAKES[name])
+
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(
+            seed(1)(Trees), settings=settings(max_examples=100, stateful_step_count=25, phases=[Phase.generate])
+        )
