@@ -130,7 +130,7 @@ class Model:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))
         self.texts = texts_of({topic: order for topic, *order in constants["Order"]})
         self.router = _router(constants, self.texts)
-        self._most_hops: int = constants["MaxHops"]
+        self.most_hops: int = constants["MaxHops"]
         self.spec: Specification = self.bounded(self.router)
         self.faults = Faults(in_flight=constants["MaxNet"], connections=True, ordered=constants["Fifo"])
         self._beating = _grouped(constants["Beating"])
@@ -154,7 +154,7 @@ class Model:
 
     def bounded(self, router: Router) -> Bounded:
         """The protocol on this router."""
-        return Bounded(router, replacing(tree, MOST_HOPS=self._most_hops)(self.layer()), self.texts)
+        return Bounded(router, replacing(tree, MOST_HOPS=self.most_hops)(self.layer()), self.texts)
 
     def layer(self) -> Taking:
         """What Peter does."""
@@ -186,8 +186,10 @@ class Model:
         """The same for all."""
         return SCORE
 
-    def seen(self, state: Lived) -> Stacked[Any, State]:
+    def seen(self, state: Stacked[Any, State]) -> Stacked[Any, State]:
         """A node on Wendy that routes as this one does. Raises ValueError if somebody may come or go, or choose."""
+        if not isinstance(state, Lived):
+            return state  # it is one
         if self._tables is None:
             raise ValueError("in this world nodes have no tables, as somebody may come or go, or choose among next hops")
         below = self._tables[state.id]
