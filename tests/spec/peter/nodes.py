@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.spec.wendy.nodes import NOW, h, name, peer, peers, place
+from tests.spec.wendy.nodes import NOW, h, peer, peers, place
 
 from peerproof.spec.core import Asked, Notify, Sent, Step, Table
 from peerproof.spec.peter import (
@@ -18,7 +18,7 @@ from peerproof.spec.peter import (
     id_of_topic,
     tree,
 )
-from peerproof.spec.peter.messages import NOTIFY, lowered
+from peerproof.spec.peter.messages import NOTIFY, PUBLISH, lowered
 from peerproof.spec.peter.topics import State
 from peerproof.spec.stack import Request, Seek, Told
 from peerproof.spec.wendy import Config, Delivered, Forwarding, Header, Id, Route, SendTo, Versions
@@ -107,10 +107,10 @@ def said(effects: tuple[Any, ...]) -> list[str]:
 def _in_words(effect: Any) -> str:
     match effect:
         case Request(SendTo(node, key, value, purpose, hop)):
-            event = f" {value.decode()} {hop}" if purpose == NOTIFY else ""
-            return f"{name(node)} {KINDS[purpose]}{TOPICS[key]}{event}"
-        case Request(Route(key, value, 19)):
-            return f"PUBLISH{TOPICS[key]} {value.decode()}"
+            event = f" {(value or b'').decode()} {hop}" if purpose == NOTIFY else ""
+            return f"{node.local_ip[1:]} {KINDS[purpose]}{TOPICS[key]}{event}"
+        case Request(Route(key, value, purpose)) if purpose == PUBLISH:
+            return f"{KINDS[purpose]}{TOPICS[key]} {(value or b'').decode()}"
         case Notify(Update(key, value)):
-            return f"update{TOPICS[key]} {value.decode()}"
+            return f"update{TOPICS[key]} {(value or b'').decode()}"
     raise ValueError(effect)
