@@ -159,13 +159,20 @@ def _clauses(table: Table) -> dict[str, list[str]]:
     """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
-    return {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}") for kind in kinds}
+    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refused(table))}
+    about = {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
+    return {kind: cited for kind, cited in about.items() if cited}
 
 
-def _cited(clauses: Clauses, function: str) -> list[str]:
+def _refused(table: Table) -> Iterator[int]:
+    for _, events in table.refusals:
+        yield from events
+
+
+def _cited(clauses: Clauses, function: str, *, must: bool) -> list[str]:
     cited = [clause for clause, places in clauses.code.items() if any(place.within.endswith(f".{function}") for place in places)]
     found = sorted((clause for clause in cited if clause in clauses.items and clauses.items[clause].level), key=in_order)
-    if not found:
+    if must and not found:
         raise ValueError(f"the specification of {clauses.protocol} has no {function} that cites a clause")
     return found
 

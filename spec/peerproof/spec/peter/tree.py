@@ -21,6 +21,7 @@ from peerproof.spec.peter.messages import (
     SUBSCRIBE,
     UNSUBSCRIBE,
     Command,
+    Message,
     NotifyMessage,
     Own,
     Publish,
@@ -74,10 +75,8 @@ def step(state: State, event: TreeEvent, seek: Seek) -> Next:
             return asked(state, command, seek)
         case Told(_, notice):
             return told(state, notice, seek)
-        case Sent(_, to, message, took):
-            if took is not None or not isinstance(message, Own):
-                return Step(state)
-            return departed(state, lambda node: address_of(state.config, node) == to, seek)  # [PA-28]
+        case Sent():
+            return on_sent(state, event, seek)
         case _:
             assert_never(event)
 
@@ -97,7 +96,7 @@ def asked(state: State, command: Command, seek: Seek) -> Next:
         case Unsubscribe(topic):
             return on_unsubscribe(state, id_of_topic(topic), seek)
         case Publish(topic, value):
-            return Step(state, (Request(Route(id_of_topic(topic), value, PUBLISH)),))
+            return on_publish(state, id_of_topic(topic), value)
         case Route(_, _, purpose):
             if SUBSCRIBE <= purpose <= NOTIFY:
                 raise NotEnabled("reserved", f"the purposes {SUBSCRIBE} to {NOTIFY} are Peter's own")
@@ -158,8 +157,8 @@ def on_message(state: State, message: Own, seek: Seek) -> Next:
             return on_subscribe_message(state, topic, sender, seek)
         case UnsubscribeMessage():
             return on_unsubscribe_message(state, topic, sender, seek)
-        case NotifyMessage(header, value):
-            return fanned_out(state, topic, value, header.hop, source=sender.id)
+        case NotifyMessage():
+            return on_notify(state, message)
         case _:
             assert_never(message)
 
@@ -172,6 +171,24 @@ def on_subscribe(state: State, topic: Id, seek: Seek) -> Next:
 def on_unsubscribe(state: State, topic: Id, seek: Seek) -> Next:
     """The application does not want them any more. [P-20, PA-04]"""
     return turned(state, topic, state.row(topic)._replace(is_local=False), seek)
+
+
+def on_publish(state: State, topic: Id, value: bytes) -> Next:
+    """The application has an event for all subscribers, wherever they are: it goes to the meeting point. [P-24, P-28]"""
+    return Step(state, (Request(Route(topic, value, PUBLISH)),))
+
+
+def on_notify(state: State, copy: NotifyMessage) -> Next:
+    """A copy of an event has come down the tree. [P-26, PA-15, PA-17, PA-18, PA-26]"""
+    header = copy.header
+    return fanned_out(state, header.key, copy.value, header.hop, source=header.sender.id)
+
+
+def on_sent(state: State, sent: Sent[Message], seek: Seek) -> Next:
+    """If a message of Peter's did not arrive, whoever was at its address has gone, whether or not Wendy knew it. [PA-28]"""
+    if sent.took is not None or not isinstance(sent.message, Own):
+        return Step(state)
+    return departed(state, lambda node: address_of(state.config, node) == sent.to, seek)
 
 
 def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:

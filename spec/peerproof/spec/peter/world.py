@@ -108,8 +108,8 @@ class Bounded:
 
     def taken(self, state: Lived, event: Any, pick: Pick) -> Step[Any, Any]:
         """What both protocols make of an event, with what is delivered counted."""
-        step: Step[Any, Any] = self._stack.step(state, event, pick)
-        after, effects = step
+        stacked, effects = self._stack.step(state, event, pick)
+        after = replace(state, lower=stacked.lower, upper=stacked.upper)
         updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, Update)]
         for update in updates:
             what = topic_number(update.topic), int(update.value)
