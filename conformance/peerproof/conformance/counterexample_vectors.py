@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, cast
 
 from peerproof.conformance.clauses import load
-from peerproof.conformance.counterexamples import is_asked, replayed, stored, system_of
+from peerproof.conformance.counterexamples import graph_of, is_asked, replayed, stored, system_of
 from peerproof.conformance.coverage import in_order
 from peerproof.conformance.message_graph import happened
 from peerproof.conformance.plain_steps import configured, open_picks, order
@@ -79,7 +79,7 @@ def text(protocol: str, models: Iterable[Model]) -> str:
 def chosen(models: Iterable[Model]) -> list[Model]:
     """The models whose counterexamples say something about a node: those of what one would expect, and what is false."""
     telling = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
-    return [model for model in telling if is_asked(model)]
+    return [model for model in telling if is_asked(model) and getattr(system_of(graph_of(model)).model, "has_nodes", True)]
 
 
 def vectors_of(model: Model) -> Iterator[dict[str, Any]]:

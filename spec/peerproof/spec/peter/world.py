@@ -146,6 +146,11 @@ class Model:
         is_still = is_still and len(known) == len(self.names)
         self._tables = tables(known, self.router, [topic for topic, _ in closest]) if is_still else None
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether what happens in this world could happen to nodes on Wendy: if nobody comes, goes, or may choose a next hop."""
+        return self._tables is not None
+
     def _fresh(self, node: Id, ring: Order, *, is_member: bool) -> Lived:
         """A node that wants nothing; it runs if it is a member."""
         state: Lived = self.spec.initial(addr(node), Config(node, is_consulted=True, ring=ring)).state
