@@ -62,6 +62,8 @@ class StateForm:
         upper = State(self_id, config, Table(rows), has_left=lower.stage is Stage.LEFT)
         if (problem := misplaced(upper)) is not None:
             raise misfit("topics", problem, plain["topics"])
+        if not all(is_reachable(upper, node) for node in lower.known.values()):
+            raise misfit("wendy", "tables of nodes with addresses of their own", plain["wendy"])  # else no parent could be asked
         return Stacked(lower, upper)
 
 
