@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from tests.conformance import wrong, wrong_swim, wrong_wendy
+from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, known, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -56,7 +56,14 @@ WENDY: Final = Mistakes(
     ),
 )
 
-PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY)
+PETER: Final = Mistakes(
+    wrong_peter.Wrong,
+    wrong_peter.DIVERGENCES,
+    "tests.conformance.mistakes_peter",
+    ("applications", "events", "repair", "subscribing", "topics", "wire"),
+)
+
+PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY, PETER)
 
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
 
