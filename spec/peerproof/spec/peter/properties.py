@@ -150,7 +150,7 @@ def asked_alternating(taken: Taken) -> bool:
     """
     before, after = taken.before.upper, taken.after.upper
     sends, come = _asked(taken), _come(taken)
-    for topic in {*before.topics, *after.topics, *(message.header.key for _, message in sends)}:
+    for topic in _touched(taken):
         old, new = before.row(topic).parent, after.row(topic).parent
         is_gone = old is not None and old.id not in view(taken.after)
         is_back = old is not None and old.id in come.values()
@@ -171,10 +171,7 @@ def asked_alternating(taken: Taken) -> bool:
 
 def topics_independent(taken: Taken) -> bool:
     """What concerns one topic changes nothing of another. [PI-09]"""
-    touched = {message.header.key for _, message in _asked(taken)}
-    before, after = taken.before.upper.topics, taken.after.upper.topics
-    if before is not after:
-        touched |= {topic for topic in {*before, *after} if before.get(topic) != after.get(topic)}
+    touched = _touched(taken)
     match taken.event:
         case Received(_, _, message) if isinstance(message, Own):
             return touched <= {message.header.key}
@@ -200,6 +197,15 @@ def _asked(taken: Taken) -> list[tuple[NodeId, SubscribeMessage | UnsubscribeMes
     """The node's own messages that say what it wants, and whom it sends them to."""
     sends = ((effect.to, effect.message) for effect in taken.effects if isinstance(effect, Send))
     return [(to, message) for to, message in sends if isinstance(message, (SubscribeMessage, UnsubscribeMessage))]
+
+
+def _touched(taken: Taken) -> set[Id]:
+    """The topics of which something has changed, or something is sent."""
+    touched = {message.header.key for _, message in _asked(taken)}
+    before, after = taken.before.upper.topics, taken.after.upper.topics
+    if before is not after:
+        touched |= {topic for topic in {*before, *after} if before.get(topic) != after.get(topic)}
+    return touched
 
 
 def _come(taken: Taken) -> Mapping[NodeId | None, Id]:
