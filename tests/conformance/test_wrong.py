@@ -50,6 +50,7 @@ WENDY: Final = Mistakes(
         "joining",
         "lenient",
         "routing",
+        "sending",
         "strict",
         "tables",
         "wire",
