@@ -33,12 +33,13 @@ from random import Random
 from resource import RUSAGE_SELF, getrusage
 from statistics import median
 from time import process_time
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
+from peerproof.reference.connected import Connected
 from peerproof.reference.network import Faults, Network
+from peerproof.reference.protocols import PROTOCOLS
 from peerproof.reference.simulator import Connections, Simulation
-from peerproof.reference.wendy import digest, has_left, is_member
-from peerproof.spec import wendy
+from peerproof.reference.wendy import digest, is_member
 from peerproof.spec.core import Duration, Instant, NodeId, Table
 from peerproof.spec.wendy import Config, Delivered, Id, Join, Route, Stage, State, id_of_text
 from peerproof.spec.wendy.ids import REAL
@@ -55,6 +56,9 @@ FAULTS = Faults(least_delay=Duration(1), most_delay=Duration(50))
 #: Milliseconds: of the network, so that a joiner waits for two seconds, and until it has joined.
 TIMEOUT = Duration(1_000)
 JOINING = 5_000
+
+#: Between heartbeats: there are none.
+NEVER = Duration(0)
 
 DECISIONS, ROUNDS, TARGET = 50_000, 5, 200_000
 
@@ -79,8 +83,12 @@ class Found(NamedTuple):
 class Ring:
     """Nodes in a simulation, and what is delivered to them."""
 
-    def __init__(self, size: int, seed: str) -> None:
-        self.simulation = Simulation(wendy, seed, FAULTS, connections=Connections(TIMEOUT, has_left))
+    protocol: ClassVar = PROTOCOLS["wendy"]
+
+    def __init__(self, size: int, seed: str, heartbeat: Duration = NEVER) -> None:
+        self.heartbeat = heartbeat
+        specification, connected = self.protocol.specification(), cast("Connected", self.protocol.connected())
+        self.simulation = Simulation(specification, seed, FAULTS, connections=Connections(TIMEOUT, connected.has_left))
         self.simulation.notified = self.told
         self.map = Network(FAULTS, f"{seed}/network")  #: the same as the simulation's, which counts what is sent
         self.random = Random(seed)
@@ -95,7 +103,7 @@ class Ring:
 
     def start(self, address: NodeId) -> None:
         """Start a node that is alone."""
-        config = Config(self.id_of(address), network_timeout=TIMEOUT, heartbeat=Duration(0))
+        config = Config(self.id_of(address), network_timeout=TIMEOUT, heartbeat=self.heartbeat)
         self.simulation.start(address, config)
 
     def join(self) -> None:
@@ -113,7 +121,11 @@ class Ring:
             address = self.ids[node]
             self.start(address)
             driver = self.simulation._places[address].driver
-            driver.state = self.filled(driver.state, at)
+            driver.state = self.whole(driver.state, at)
+
+    def whole(self, state: Any, at: int) -> Any:
+        """A node of the protocol after that."""
+        return self.filled(state, at)
 
     def filled(self, state: State, at: int) -> State:
         """A node, at this place of the ring, after others were tried in its tables."""

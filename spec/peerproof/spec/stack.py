@@ -9,7 +9,7 @@ and what that wants done are commands to the lower one. Neither sees the other's
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -139,7 +139,7 @@ class Stack:
                 case effect:
                     effects.append(effect)
         is_same = lower is state.lower and upper is state.upper
-        return Step(state if is_same else replace(state, lower=lower, upper=upper), tuple(effects))
+        return Step(state if is_same else Stacked(lower, upper), tuple(effects))
 
     def _seek(self, lower: Any, pick: Pick, key: Any) -> Any:
         return self._lower.next_hop(lower, key, pick)

@@ -127,10 +127,12 @@ class State:
 
     def at(self, address: NodeId) -> Iterator[Node]:
         """The nodes, known or being measured, that are reached at an address."""
-        _, _, port = address.rpartition(":")
+        host, _, port = address.rpartition(":")
+        hosts = host, host[1:-1]  # what is cheap to compare comes first
         for table in (self.known, self.measured):
             for node in table.values():
-                if str(node.port) == port and address_of(self.config, node) == address:
+                is_there = (node.local_ip in hosts or node.global_ip in hosts) and str(node.port) == port
+                if is_there and address_of(self.config, node) == address:
                     yield node
 
 

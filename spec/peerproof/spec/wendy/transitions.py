@@ -38,6 +38,7 @@ from peerproof.spec.wendy.messages import (
     FlushCache,
     Forward,
     Forwarding,
+    Header,
     Heartbeat,
     HeartbeatDue,
     Join,
@@ -196,8 +197,9 @@ def on_send_to(state: State, command: SendTo) -> Next:
 
 def on_application(state: State, message: Application) -> Next:
     """A message for an application comes by: it is delivered, or goes on. [W-37…W-44, WA-46, WA-56]"""
-    hop = min(message.header.hop + 1, MOST_HOPS)
-    return routed(state, replace(message, header=replace(message.header, hop=hop)))
+    about = message.header
+    counted = Header(about.sender, about.key, about.versions, about.credentials, min(about.hop + 1, MOST_HOPS))
+    return routed(state, Application(counted, message.purpose, message.value))
 
 
 def routed(state: State, message: Application, *, is_allowed: bool = False) -> Next:
