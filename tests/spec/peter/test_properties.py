@@ -63,13 +63,13 @@ def test_tree_at_rest_breaks_nothing_and_is_what_there_should_be_in_the_end() ->
 @pytest.mark.parametrize(
     ("number", "change", "names"),
     [
-        (3, {"children": children()}, {"ChildrenAndParentsAgree", "InTreeIffWanted", "NoOrphan"}),
-        (3, {"children": children(1, 2)}, {"ChildrenAndParentsAgree", "OneParent"}),
-        (3, {"children": children(2, 3)}, {"ChildrenAndParentsAgree", "OneParent"}),
-        (1, {"parent": None}, {"ChildrenAndParentsAgree", "OneRoot"}),
-        (2, {"parent": node_of(node_id(1))}, {"ChildrenAndParentsAgree", "OneRoot"}),
-        (1, {"children": children(2)}, {"ChildrenAndParentsAgree", "OneParent"}),
-        (2, {"children": children(), "is_local": False}, {"ChildrenAndParentsAgree", "InTreeIffWanted", "NoOrphan"}),
+        (3, {"children": children()}, {"Mutual", "TreeOfInterested", "NoOrphan"}),
+        (3, {"children": children(1, 2)}, {"Mutual", "OneParent"}),
+        (3, {"children": children(2, 3)}, {"Mutual", "OneParent"}),
+        (1, {"parent": None}, {"Mutual", "OneRoot"}),
+        (2, {"parent": node_of(node_id(1))}, {"Mutual", "OneRoot"}),
+        (1, {"children": children(2)}, {"Mutual", "OneParent"}),
+        (2, {"children": children(), "is_local": False}, {"Mutual", "TreeOfInterested", "NoOrphan"}),
     ],
 )
 def test_tree_at_rest_that_is_wrong_breaks_what_it_should(number: int, change: dict[str, Any], names: set[str]) -> None:
@@ -80,7 +80,7 @@ def test_child_that_wants_nothing_is_in_the_tree_for_nothing() -> None:
     states = nodes(Subscribed=[[2, 1]])
     states[addr(node_id(2))] = with_row(states[addr(node_id(2))], children=children(1))
 
-    assert broken(Cluster(states)) == {"ChildrenAndParentsAgree", "InTreeIffWanted"}
+    assert broken(Cluster(states)) == {"Mutual", "TreeOfInterested"}
 
 
 def wrong() -> dict[NodeId, Any]:
@@ -146,16 +146,16 @@ JOINS = Notify(NodeJoined(node_of(node_id(3))))
     ],
 )
 def test_what_a_node_asks_for_alternates(before: Any, after: Any, effects: list[Any], is_right: bool) -> None:
-    assert NAMED["AskedAlternating"].holds(Taken(before, EVENT, after, tuple(effects))) == is_right
+    assert NAMED["Alternate"].holds(Taken(before, EVENT, after, tuple(effects))) == is_right
 
 
 def test_parent_that_has_departed_is_not_told() -> None:
     without = replace(ASKED, lower=replace(ASKED.lower, view=frozenset()))
     gone = with_row(without, parent=None)
 
-    assert NAMED["AskedAlternating"].holds(Taken(ASKED, EVENT, gone, ()))
+    assert NAMED["Alternate"].holds(Taken(ASKED, EVENT, gone, ()))
     elsewhere = with_row(without, parent=node_of(node_id(1)))
-    assert NAMED["AskedAlternating"].holds(Taken(ASKED, EVENT, elsewhere, (sends(SubscribeMessage, 1),)))
+    assert NAMED["Alternate"].holds(Taken(ASKED, EVENT, elsewhere, (sends(SubscribeMessage, 1),)))
 
 
 def test_message_of_one_topic_changes_nothing_of_another() -> None:
@@ -163,7 +163,7 @@ def test_message_of_one_topic_changes_nothing_of_another() -> None:
     event = Received(NOW, addr(node_id(1)), message)
     other = with_row(ASKED, OTHER, is_local=True)
 
-    independent = NAMED["TopicsIndependent"].holds
+    independent = NAMED["Independent"].holds
     assert independent(Taken(FREE, event, ASKED, (sends(SubscribeMessage, 3),)))
     assert not independent(Taken(FREE, event, with_row(FREE, OTHER, is_local=True), ()))
     assert not independent(Taken(FREE, event, FREE, (sends(SubscribeMessage, 3, OTHER),)))

@@ -250,16 +250,16 @@ def _at_rest(name: str, about: str, clauses: tuple[str, ...], holds: Any) -> Pro
 
 PROPERTIES: Final = (
     Property("RowsRight", "topics are kept while they are wanted", ("PI-01", "PA-04"), "node", rows_right),
-    _at_rest("ChildrenAndParentsAgree", "at rest parents know their children", ("PI-02",), children_and_parents_agree),
+    _at_rest("Mutual", "at rest parents know their children", ("PI-02",), children_and_parents_agree),
     _at_rest("OneRoot", "at rest parents lead to the meeting point", ("PI-03", "P-12"), one_root),
-    _at_rest("InTreeIffWanted", "at rest those who want a topic are its tree", ("PI-04",), in_tree_iff_wanted),
+    _at_rest("TreeOfInterested", "at rest those who want a topic are its tree", ("PI-04",), in_tree_iff_wanted),
     _at_rest("NoOrphan", "at rest every subscriber is reached", ("PI-05", "P-27"), no_orphan),
     _at_rest("OneParent", "at rest nobody has two parents", ("PI-06",), one_parent),
     Property(
         "DeliveredToSubscribers", "events are for subscribers", ("PI-07", "P-28", "PA-26"), "step", delivered_to_subscribers
     ),
-    Property("AskedAlternating", "who asks is no child already", ("PI-08", "PA-04"), "step", asked_alternating),
-    Property("TopicsIndependent", "topics do not meet", ("PI-09",), "step", topics_independent),
+    Property("Alternate", "who asks is no child already", ("PI-08", "PA-04"), "step", asked_alternating),
+    Property("Independent", "topics do not meet", ("PI-09",), "step", topics_independent),
     Property("EventuallyTree", "each topic has one tree", ("PL-01",), "cluster", all_trees, "eventually"),
     Property("SomebodySubscribes", "somebody asks for events", ("P-11",), "step", subscribes, "sometimes"),
     Property("SomebodyUnsubscribes", "somebody does not want them any more", ("P-22",), "step", unsubscribes, "sometimes"),
