@@ -106,26 +106,33 @@ def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
 
 def picture(model: Model, without: Collection[str]) -> str:
     """What is asked, and how it fails."""
+    diagram, steps, ends = failing(model, without)
+    replaced = "".join(f", `{right}` in place of `{left}`" for left, right in model.replace.items())
+    where = f"`{model.name}`, configuration `{model.configuration.name}`{replaced}"
+    said = f"{where}: `{model.violated}` is violated in {counted(steps, 'step')}{ends}."
+    return "\n".join([said, "", *fenced(diagram.mermaid(), steps)] if steps else [said])
+
+
+def failing(model: Model, without: Collection[str]) -> tuple[MessageGraph, int, str]:
+    """The run in which it fails, how many steps that takes, and what comes then."""
     if not is_walked(model):
         run = tuple(stored(model).states)
-        said = (
-            f"`{model.name}`, configuration `{model.configuration.name}`: `{model.violated}` is violated in {len(run) - 1} steps."
-        )
-        return "\n".join([said, "", *fenced(traced(run, without).mermaid(), len(run) - 1)])
+        return traced(run, without), len(run) - 1, ""
     ends = ""
     if is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant"):
         answer = answered(model)
         graph, path = answer.graph, answer.path
-        ends = f", then for ever within {answer.trap.size:,} states" if answer.trap else ""
+        ends = f", then for ever within {counted(answer.trap.size, 'state')}" if answer.trap else ""
     else:  # of what both find at the same depth, TLC's run is the one that is kept
         example = stored(model)
         graph, path = replayed(model, example)
         ends = "" if example.loop is None else f", then again and again from after step {example.loop}"
-    where = f"`{model.name}`, configuration `{model.configuration.name}`" + "".join(
-        f", `{right}` in place of `{left}`" for left, right in model.replace.items()
-    )
-    said = f"{where}: `{model.violated}` is violated in {len(path)} steps{ends}."
-    return "\n".join([said, "", *fenced(drawn(graph, path, without).mermaid(), len(path))] if path else [said])
+    return drawn(graph, path, without), len(path), ends
+
+
+def counted(number: int, what: str) -> str:
+    """So many of something, as one says it."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def is_walked(model: Model) -> bool:
