@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import pytest
-from tests.conformance import wrong, wrong_swim, wrong_wendy
+from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import failed, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -14,13 +14,14 @@ from peerproof.conformance.counterexample_vectors import FILE, chosen, text, vec
 from peerproof.conformance.sources import vectors_root
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import Pick, Step
+from peerproof.spec.peter import variants as peter_variants
 from peerproof.spec.scuttlebutt import variants
 from peerproof.spec.swim import variants as swim_variants
 from peerproof.spec.wendy import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
 MODELS: Final = {
-    protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim", "wendy")
+    protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim", "wendy", "peter")
 }
 
 of_each_protocol = pytest.mark.parametrize("protocol", MODELS)
@@ -96,6 +97,12 @@ class Forgotten(wrong_wendy.Wrong):
     instead: ClassVar = {"repair.remembered": wendy_variants.forgotten}
 
 
+class Literal(wrong_peter.Wrong):
+    """Does not count its own interest as a child. [PX-01]"""
+
+    instead: ClassVar = {"tree.turned": peter_variants.literally}
+
+
 def own(protocol: str) -> list[Vector]:
     """The vectors from a protocol's counterexamples."""
     return [vector for vector in suite().vectors if vector.file == f"{protocol}/{FILE}"]
@@ -131,9 +138,10 @@ def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
 def test_every_claim_that_is_false_has_a_vector(protocol: str) -> None:
     shown = {name[:5].upper() for name in flags_of(protocol)}
 
-    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10, "wendy": 8}[protocol]
-    # The run that breaks BX-02 breaks BX-01 too, and has its name, as WX-02 and WX-01. To WX-11 a crash is enough.
-    without = {"scuttlebutt": {"BX-02"}, "swim": set(), "wendy": {"WX-02", "WX-11"}}[protocol]
+    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10, "wendy": 8, "peter": 2}[protocol]
+    # Of Peter there are those whose worlds nodes on Wendy can stand for. The run that breaks BX-02 breaks BX-01 too, and has its
+    # name, as WX-02 and WX-01. To WX-11 a crash is enough.
+    without = {"scuttlebutt": {"BX-02"}, "swim": set(), "wendy": {"WX-02", "WX-11"}, "peter": set()}[protocol]
     assert claims(protocol).keys() - shown == without
 
 
@@ -146,7 +154,7 @@ def test_two_claims_share_one_run() -> None:
 @of_each_protocol
 def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -> None:
     """The others are of a model with a flaw."""
-    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}, "wendy": {"wx-04", "wx-09"}}[protocol]
+    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}, "wendy": {"wx-04", "wx-09"}, "peter": {"px-01"}}[protocol]
     flags = flags_of(protocol)
 
     assert flawed <= {name[:5] for name in flags}
@@ -166,6 +174,7 @@ def test_reference_passes(protocol: str) -> None:
         (Overwritten, "sx-10-overwritten-node-n-1"),
         (NoConflict, "wx-04-unchecked-node-n-1"),
         (Forgotten, "wx-09-ghost-node-n-1"),
+        (Literal, "px-01-literal-node-n-2"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance import wrong, wrong_swim, wrong_wendy
+from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, known, path_of
 from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
@@ -242,6 +242,7 @@ MODULES: Final = {
     "scuttlebutt": ("packing", "answers", "store", "rounds"),  # nor is a failure detector
     "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
     "wendy": ("announcing", "departures", "joining", "routing", "tables"),  # nor is an application, nor how JSON is written
+    "peter": ("events", "subscribing"),  # nor is a text of a topic; nobody comes or goes in those that are tables
 }
 
 
@@ -251,6 +252,9 @@ def score(protocol: str) -> Score:
     if protocol == "scuttlebutt":
         found = Mistakes(wrong.Wrong, wrong.DIVERGENCES, "tests.conformance.mistakes", modules)
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 57)
+    if protocol == "peter":
+        found = Mistakes(wrong_peter.Wrong, wrong_peter.DIVERGENCES, "tests.conformance.mistakes_peter", modules)
+        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "", protocol)], 20)
     if protocol == "wendy":
         found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
         return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)], 60)
