@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
 from peerproof.spec.explore import Edge, explore
+from peerproof.spec.peter.world import Model as PeterModel
 from peerproof.spec.scuttlebutt.world import Model
 from peerproof.spec.swim.world import Model as SwimModel
 from peerproof.spec.wendy.world import Model as WendyModel
@@ -141,6 +142,23 @@ def test_message_over_a_connection_changes_both_ends_or_fails_at_its_sender() ->
     assert of_path(system, [crashed, late, failed], without).text().splitlines()[-2:] == [
         "n:3 -x n:1  3. join 2 2 [0, 0, 0] 0 []",
         "n:3  .      stage = alone, contact = ()",
+    ]
+
+
+def test_of_equal_messages_in_an_ordered_network_the_one_that_was_sent_first_arrives_first() -> None:
+    system = System(PeterModel(configurations("peter")["in-order"].constants))
+    world, path = system.initial(), []
+    for label in ("Command", "Command", "Command", "Receive"):
+        path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label))
+        world = path[-1].target
+
+    happenings = of_path(system, path).happenings
+
+    assert [each for each in happenings if isinstance(each, Arrow)] == [Arrow("n:2", "n:3", "4. subscribe 1 0 0 (sent in 1)")]
+    assert [each.label for each in happenings[-3:]] == [
+        "still under way to n:3, sent in 2: unsubscribe 1 0 0",
+        "still under way to n:3, sent in 3: subscribe 1 0 0",
+        "still under way to n:4, sent in 4: subscribe 1 0 0",
     ]
 
 

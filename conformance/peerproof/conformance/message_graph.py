@@ -7,6 +7,7 @@ Vectors, failures, counterexamples and differences between graphs are all drawn 
 from __future__ import annotations
 
 import json
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
@@ -131,9 +132,34 @@ class Happened(NamedTuple):
     told: int | None = None  #: the sender of a message over a connection, which learns in the same step what became of it
 
 
+class Sendings:
+    """
+    The steps in which messages were sent.
+
+    In an ordered network equal messages can be under way at once, and the one that was sent first arrives first; elsewhere a
+    message that is sent again is the same one, sent in the later step.
+    """
+
+    def __init__(self, is_ordered: bool) -> None:
+        self._is_ordered = is_ordered
+        self._steps: defaultdict[int, deque[int]] = defaultdict(deque)
+
+    def add(self, messages: Iterable[int], step: int) -> None:
+        """They were sent in that step."""
+        for message in messages:
+            self._steps[message].append(step)
+
+    def of(self, message: int) -> int | None:
+        """When the message was sent that arrives now; None if it was under way from the start."""
+        steps = self._steps[message]
+        if not steps:
+            return None
+        return steps.popleft() if self._is_ordered else steps[-1]
+
+
 def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) -> Iterator[Arrow | Note]:
     world = system.initial()
-    sent: dict[int, int] = {}  # message -> the step that sent it last
+    sent = Sendings(system.network.is_ordered)
     for number, edge in enumerate(path, 1):
         taken = happened(system, world, edge)
         if taken is None:
@@ -141,17 +167,18 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
             world = edge.target
             continue
         if taken.message is not None:
-            yield _arrow(system, number, edge.label, taken.message, sent.get(taken.message))
+            yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
         elif taken.place is not None:
             yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
         for place in dict.fromkeys((taken.place, taken.told)):
             if place is not None and (changed := changes(system, world, edge.target, place, without)):
                 yield Note(str(system.places[place]), changed)
-        sent |= dict.fromkeys(taken.sent, number)
+        sent.add(taken.sent, number)
         world = edge.target
     for message in world[len(system.places) + 1 :]:
         sender, to, _ = system.messages[message]
-        when = f", sent in {sent[message]}" if message in sent else ""
+        step = sent.of(message)
+        when = "" if step is None else f", sent in {step}"
         yield Note(str(sender), f"still under way to {to}{when}: {_content(system, message)}")
 
 
