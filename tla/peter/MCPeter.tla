@@ -43,7 +43,8 @@ TypeOK ==
     /\ Size(net) <= MaxNet
     /\ \A m \in net : {m[1], m[2]} \subseteq Node /\ m[1] # m[2]
     /\ IF Fifo
-       THEN \A queue \in net : Cardinality(QueueOf(net, queue[1], queue[2])) = 1 /\ queue[3] # <<>> /\ \A i \in DOMAIN queue[3] : IsRest(queue[3][i])
+       THEN \A queue \in net :
+                Cardinality(QueueOf(net, queue[1], queue[2])) = 1 /\ queue[3] # <<>> /\ \A rest \in Range(queue[3]) : IsRest(rest)
        ELSE \A m \in net : IsRest(Tail(Tail(m)))
 
 -----------------------------------------------------------------------------
@@ -177,6 +178,13 @@ InStep ==
             isChild == x \in ChildrenOf(p, t)
         IN  /\ \A i \in DOMAIN sent : (sent[i][1] = "subscribe") <=> (isChild <=> i % 2 = 0)
             /\ (p \in ParentOf(x, t)) <=> (isChild <=> Len(sent) % 2 = 0)
+
+\* Whoever turns out to have gone is nobody's child or parent any more. [PA-14, PA-28]
+GoneForgotten ==
+    \A m \in Arriving : ~up[m[2]] /\ up[m[1]] =>
+        \A after \in Failed(Local(m[1]), m) :
+            /\ m[2] \notin after.view
+            /\ m[2] \in view[m[1]] \/ m[4] # 0 => \A t \in Topic : m[2] \notin Children(after, t) \cup Parent(after, t)
 
 \* An event about one topic has nothing to do with another. [PI-09]
 IsSame(n, after, t) ==
