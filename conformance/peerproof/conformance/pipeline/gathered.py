@@ -36,7 +36,7 @@ SEVERITIES: Final = ("rejected", "undetermined", "log")
 POINTS: Final = 400
 
 #: The metrics with a curve over rounds.
-BY_ROUND: Final = ("messages_sent", "bytes_sent", "delivered", "misdelivered")
+BY_ROUND: Final = ("messages_sent", "bytes_sent", "delivered", "misdelivered", "events_delivered")
 
 Row = Mapping[str, Any]
 

@@ -9,6 +9,9 @@ A parameter grid: every combination of the values that it lists is a configurati
     crash: [null, 2@10]             # node 2 in round 10; several with spaces between: 2@10 1@20
     restart: 2@30
     updates: 5                      # pairs that each node sets, messages that it routes
+    churn: [0, 0.05]                # chance, in each round of the second half, that a node crashes, to come back
+    topics: 4                       # of Peter: how many there are, and to how many of them each node subscribes
+    subscriptions: 2
     apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
     config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
 
@@ -42,6 +45,9 @@ DEFAULTS: Final[Mapping[str, Plain]] = {
     "rounds": 50,
     "updates": 5,
     "apart": 0,
+    "churn": 0.0,
+    "topics": 4,
+    "subscriptions": 2,
     "loss": 0.0,
     "duplication": 0.0,
     "reordering": 0.0,
@@ -96,6 +102,9 @@ def campaign(protocol: Protocol, point: Point, seed: str) -> Campaign:
         crashes=_moments(point["crash"]),
         restarts=_moments(point["restart"]),
         apart=point["apart"],
+        churn=point["churn"],
+        topics=point["topics"],
+        subscriptions=point["subscriptions"],
     )
 
 
@@ -170,6 +179,9 @@ _READ: Final[Mapping[str, Callable[[Plain], Plain]]] = {
     "rounds": _count("rounds"),
     "updates": _count("updates"),
     "apart": _count("apart", 0),
+    "churn": _chance("churn"),
+    "topics": _count("topics"),
+    "subscriptions": _count("subscriptions", 0),
     "loss": _chance("loss"),
     "duplication": _chance("duplication"),
     "reordering": _chance("reordering"),

@@ -63,6 +63,11 @@ ABOUT: Final[Mapping[str, str]] = {
     "routing_table": "nodes in a node's routing table, as it was last sent",
     "leaf_set": "nodes in a node's leaf set, as it was last sent",
     "neighborhood_set": "nodes in a node's neighborhood set, as it was last sent",
+    "events_delivered": "the part of the events due to subscribers which they got; what is missing was lost",
+    "event_duplicates": "how often a subscriber got an event once too often",
+    "tree_depth": "over how many nodes an event came from the meeting point to a subscriber",
+    "fan_out": "copies of an event that a node sent",
+    "link_stress": "messages with events that went from one node to another, of each two with any",
 }
 
 

@@ -17,16 +17,20 @@ import msgspec
 from peerproof.conformance.pipeline.events import Event, events
 from peerproof.conformance.pipeline.measures import (
     Delivered,
+    FannedOut,
     Judged,
     Made,
     Measured,
     Membership,
     Observer,
+    Published,
     Reached,
     Report,
     Routed,
     Seen,
+    Subscribed,
     Unreached,
+    Updated,
     observer,
 )
 from peerproof.conformance.pipeline.tables import METRICS, Column, Table, Type
@@ -43,10 +47,11 @@ SLOTS: Final = 2**32
 ROWS: Final = 4096
 
 #: What stands in `block` instead of a number of levels. Sorted by it, what is known of the nodes comes first.
-LIVES: Final = -4
-MEMBERS: Final = -3
-JUDGEMENTS: Final = -2
-ROUTES: Final = -1
+LIVES: Final = -5
+MEMBERS: Final = -4
+JUDGEMENTS: Final = -3
+ROUTES: Final = -2
+TOPICS: Final = -1
 
 _MICROSECONDS: Final = 1000
 
@@ -58,19 +63,26 @@ SIGHTINGS: Final = Table(
         Column("run_id", Type.TEXT, "the run"),
         Column("protocol", Type.TEXT, "its protocol"),
         Column("slot", Type.WHOLE, "by which groups of rows that belong together are spread"),
-        Column("block", Type.WHOLE, "which levels; or lives, members, judgements, or routes"),
-        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life; a member; a message"),
+        Column("block", Type.WHOLE, "which levels; or lives, members, judgements, routes, or topics"),
+        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life; a member; a message; a topic"),
         Column("t_us", Type.WHOLE, "microseconds on the node's clock; of a life, its beginning"),
         Column("what", Type.TEXT, "made, reached; the judgement; shared or own, for the clock of a life"),
         Column("node", Type.TEXT, "who has seen it"),
-        Column("low", Type.WHOLE, "the first level; of a life, microseconds of its end; of a member, a count", nullable=True),
+        Column(
+            "low",
+            Type.WHOLE,
+            "the first level; of a life, microseconds of its end; a count; hops",
+            nullable=True,
+        ),
         Column("high", Type.WHOLE, "the last level; of a life, microseconds from round to round", nullable=True),
-        Column("via", Type.TEXT, "the peer that told it; the key of a message", nullable=True),
+        Column("via", Type.TEXT, "the peer that told it; the key of a message; an event", nullable=True),
     ),
 )
 MADE, REACHED = "made", "reached"
 MEMBER, NO_MEMBER, UNREACHED = "member", "no member", "unreached"
 ROUTED, DELIVERED = "routed", "delivered"
+SUBSCRIBED, UNSUBSCRIBED = "subscribed", "unsubscribed"
+PUBLISHED, FANNED_OUT, UPDATED = "published", "fanned out", "updated"
 SHARED, OWN = "shared", "own"  #: one clock for all nodes of a run, or one for each
 
 #: A metric that this module yields, and its unit.
@@ -87,6 +99,8 @@ UNITS: Final = {
     "routing_table": "nodes",
     "leaf_set": "nodes",
     "neighborhood_set": "nodes",
+    "fan_out": "copies",
+    "link_stress": "messages",
 }
 
 Write = Callable[[Table, Any], object]
@@ -178,7 +192,7 @@ class _Node:
         self._knows_sent, self._knows_received = False, False
         self._unreadable = 0
         self._begun: int | None = None
-        self._changes = 0  #: of membership
+        self._changes = 0  #: of membership and subscriptions
         self._last = 0
 
     def add(self, event: Event) -> None:
@@ -225,10 +239,12 @@ class _Node:
 
     def _effects(self, event: Event, effects: str, received_bytes: int) -> None:
         sent: list[Any] = []
+        sent_to: list[str] = []
         notices: list[Any] = []
         for effect in _decode(effects) if effects != "[]" else ():
             if "send" in effect:
                 sent.append(effect["send"]["message"])
+                sent_to.append(effect["send"]["to"])
             elif "notify" in effect:
                 notices.append(effect["notify"])
         self._sent += len(sent)
@@ -238,7 +254,7 @@ class _Node:
             args = _decode(event.args or "null")
             is_refused = event.refused is not None
             about = event.kind, event.peer, args, tuple(sent), tuple(notices), is_refused, event.t_us
-            for report in self._observer.seen(Seen(*about, received_bytes, sent_bytes)):
+            for report in self._observer.seen(Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
                 self._report(report, event.t_us)
 
     def _report(self, report: Report, t_us: int) -> None:
@@ -268,6 +284,20 @@ class _Node:
                 self._sight(t_us, ROUTES, message, ROUTED, via=key)
             case Delivered(message, key):
                 self._sight(t_us, ROUTES, message, DELIVERED, via=key)
+            case Subscribed() | Published() | FannedOut() | Updated():
+                self._of_topic(report, t_us)
+
+    def _of_topic(self, report: Subscribed | Published | FannedOut | Updated, t_us: int) -> None:
+        match report:
+            case Subscribed(topic, is_subscribed):
+                self._changes += 1
+                self._sight(t_us, TOPICS, topic, SUBSCRIBED if is_subscribed else UNSUBSCRIBED, self._changes)
+            case Published(topic, event):
+                self._sight(t_us, TOPICS, topic, PUBLISHED, via=event)
+            case FannedOut(topic, event, hops):
+                self._sight(t_us, TOPICS, topic, FANNED_OUT, hops, via=event)
+            case Updated(topic, event, hops):
+                self._sight(t_us, TOPICS, topic, UPDATED, hops, via=event)
 
     def _sight(
         self,

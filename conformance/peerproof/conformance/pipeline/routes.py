@@ -31,6 +31,7 @@ class Members:
 
     def __init__(self, rows: Iterable[Sighting], lives: Mapping[str, Sequence[Life]]) -> None:
         """`lives` are those of each address."""
+        self.lasting: dict[str, int] = {}  #: addresses of those who are there in the end, and since when
         self.names: dict[str, str] = {}  #: of each address, the last
         self._spans: dict[str, list[Span]] = defaultdict(list)
         changes: dict[str, list[Sighting]] = defaultdict(list)
@@ -55,6 +56,7 @@ class Members:
         ends: list[int | None] = [life.end + 1 for life in lives]
         if lives and missed <= lives[-1].end:
             ends[-1] = None
+            self.lasting[lives[-1].node] = lives[-1].begun
         for place, row in enumerate(changes):
             self.names[row.node] = row.subject
             if row.what != MEMBER:

@@ -19,7 +19,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-from peerproof.conformance.pipeline import routes
+from peerproof.conformance.pipeline import routes, trees
 from peerproof.conformance.pipeline.measures import DOWN, SUSPECTED
 from peerproof.conformance.pipeline.node_figures import (
     JUDGEMENTS,
@@ -31,6 +31,7 @@ from peerproof.conformance.pipeline.node_figures import (
     ROWS,
     SHARED,
     SIGHTINGS,
+    TOPICS,
 )
 from peerproof.conformance.pipeline.routes import Members
 from peerproof.conformance.pipeline.sightings import Figure, Life, Sighting
@@ -54,6 +55,7 @@ UNITS: Final = {
     "false_positives": "times",
     "false_suspicions": "times",
     **routes.UNITS,
+    **trees.UNITS,
 }
 
 _MILLISECOND: Final = 1000.0
@@ -115,6 +117,8 @@ def _figures(block: int, rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Fig
         return judged(rows, nodes)
     if block == ROUTES:
         return routes.routed(rows, nodes.members, nodes.periods, shared_clock=nodes.shared_clock)
+    if block == TOPICS:
+        return trees.delivered(rows, nodes.members, nodes.periods, nodes.end, shared_clock=nodes.shared_clock)
     return spread(rows, nodes)
 
 

@@ -15,6 +15,12 @@ Of an overlay, in which messages find their way by keys:
   right one, the module's function `closest(key, names)` says: which of the members a key belongs to.
 - `Unreached`: a message to somebody's address did not arrive.
 
+Of a protocol with topics, in which events are published (`trees`):
+
+- `Subscribed`: this node now wants, or does not want, the events of a topic.
+- `Published`, `FannedOut`, `Updated`: an event of a topic was given to this node to be published; is copied from here on; was
+  delivered to this node's subscriber. Events are told apart by their topics and values.
+
 And `Measured` is a figure of this node alone.
 """
 
@@ -46,6 +52,7 @@ class Seen(NamedTuple):
     t_us: int = 0
     received_bytes: int = 0
     sent_bytes: int = 0
+    sent_to: tuple[str, ...] = ()  #: whom each message was sent to
 
 
 class Made(NamedTuple):
@@ -96,6 +103,36 @@ class Unreached(NamedTuple):
     address: str
 
 
+class Subscribed(NamedTuple):
+    """Whether this node wants the events of a topic, from now on."""
+
+    topic: str
+    is_subscribed: bool
+
+
+class Published(NamedTuple):
+    """An event was given to this node, to be published."""
+
+    topic: str
+    event: str
+
+
+class FannedOut(NamedTuple):
+    """An event has come to the root of its topic's tree, which is this node."""
+
+    topic: str
+    event: str
+    hops: int  #: how many nodes have received it
+
+
+class Updated(NamedTuple):
+    """An event was delivered to this node's subscriber."""
+
+    topic: str
+    event: str
+    hops: int  #: how many nodes have received it, or a copy of it, one after the other
+
+
 class Measured(NamedTuple):
     """A figure of this node alone."""
 
@@ -103,7 +140,20 @@ class Measured(NamedTuple):
     value: float
 
 
-Report: TypeAlias = Made | Reached | Judged | Membership | Routed | Delivered | Unreached | Measured
+Report: TypeAlias = (
+    Made
+    | Reached
+    | Judged
+    | Membership
+    | Routed
+    | Delivered
+    | Unreached
+    | Subscribed
+    | Published
+    | FannedOut
+    | Updated
+    | Measured
+)
 
 
 class Observer(Protocol):

@@ -9,13 +9,13 @@ arrived that follows from that. What others say to each other about it is not se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from peerproof.conformance.pipeline.measures import Delivered, Measured, Membership, Report, Routed, Seen, Unreached, named
 from peerproof.spec.wendy.ids import REAL, id_of_text
 
 #: Messages that have nothing to do with joining.
-_NOT_JOINING: Final = ("application", "node_exit", "node_repair")
+NOT_JOINING: Final = ("application", "node_exit", "node_repair")
 
 #: Messages with whole tables, but for the routing table in an answer.
 _WITH_TABLES: Final = ("state_data", "node_race", "node_announcement")
@@ -41,6 +41,7 @@ class Observer:
     """Watches one node. Others call it by its id."""
 
     detects: Final = False
+    not_joining: ClassVar[tuple[str, ...]] = NOT_JOINING
 
     def __init__(self, node: str) -> None:
         self.name = node
@@ -95,12 +96,12 @@ class Observer:
             yield Membership(True)
 
     def _joins(self, joining: Joining, event: Seen) -> Iterator[Report]:
-        if event.kind == "recv" and event.args["type"] not in _NOT_JOINING:
+        if event.kind == "recv" and event.args["type"] not in self.not_joining:
             joining.messages += 1
             joining.bytes += event.received_bytes
         sent = [message["type"] for message in event.sent]
-        joining.messages += sum(name not in _NOT_JOINING for name in sent)
-        joining.bytes += event.sent_bytes if not set(sent) & {*_NOT_JOINING} else 0
+        joining.messages += sum(name not in self.not_joining for name in sent)
+        joining.bytes += event.sent_bytes if not set(sent) & {*self.not_joining} else 0
         joining.outstanding += sent.count("node_announcement")
         joining.outstanding -= event.kind == "sent" and event.args["message"]["type"] == "node_announcement"
         if not joining.has_announced and any(notice["type"] == "joined" for notice in event.notices):
