@@ -1,0 +1,7 @@
+"""Messages on TCP, as Wendy has them. [P-01, WA-64]"""
+
+from __future__ import annotations
+
+from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT, Confirmation, Inbound
+
+__all__ = ["ACKNOWLEDGEMENT", "Confirmation", "Inbound"]
