@@ -90,6 +90,7 @@ def test_edges_are_those_of_all_actions(configuration: manifest.Configuration) -
             "wendy",
             {"Command", "Announce", "RepairTimeout", "HeartbeatDue", "FlushCache", "Receive", "Fail", "Restart"},
         ),
+        ("peter", {"Command", "Heartbeat", "Receive", "Fail"}),
     ],
 )
 def test_every_action_is_taken_in_some_configuration(protocol: str, actions: set[str]) -> None:
@@ -108,13 +109,15 @@ def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
 
     assert {f"BI-{number:02}" for number in range(1, 11)} <= claimed
     assert {f"WI-{number:02}" for number in range(1, 14)} <= claimed
+    assert {f"PI-{number:02}" for number in range(1, 10)} <= claimed
     wendy = (f"WX-{number:02}" for number in range(1, 14))
-    for item in (*(f"BX-{number:02}" for number in range(1, 7)), "BL-01", "BL-02", *wendy):
+    peter = (f"PX-{number:02}" for number in range(1, 8))
+    for item in (*(f"BX-{number:02}" for number in range(1, 7)), "BL-01", "BL-02", *wendy, *peter):
         verdicts = {model.verdict == "success" for model in BY_TLC if item in model.clauses}
         assert verdicts == {True, False}, item
 
 
-@pytest.mark.parametrize("item", [*(f"SL-{number:02}" for number in range(1, 5)), "WL-01", "WL-02"])
+@pytest.mark.parametrize("item", [*(f"SL-{number:02}" for number in range(1, 5)), "WL-01", "WL-02", "PL-01", "PL-02"])
 def test_what_comes_in_the_end_holds_and_fails_where_it_should(item: str) -> None:
     """A model without what it takes fails, so that the one that holds is not empty; TLC says both."""
     of = [model for model in BY_TLC if item in model.clauses and model.properties]
@@ -136,6 +139,7 @@ def test_cited_ids_are_in_the_clauses(protocol: str) -> None:
         ("scuttlebutt", ("MCScuttlebutt",), {"NeverGoesBack"}),
         ("swim", ("MCSwim",), {"NeverGoesBack", "NeverComesBack", "NeverLowers"}),
         ("wendy", ("MCWendy", "Routing"), {"NeverGoesBack"}),
+        ("peter", ("MCPeter",), set()),
     ],
 )
 def test_what_never_happens_in_one_model_and_must_is_asked_of_each(

@@ -194,10 +194,13 @@ WithoutChild(state, t, child) == Told(state, [state EXCEPT !.children = @ \ {<<t
 -----------------------------------------------------------------------------
 \* Repair
 
-\* Who has come is the next hop: nobody else is the parent any more. [P-17…P-19, PA-10…PA-13]
+\* Who has come is the next hop: nobody else is the parent any more. If it was the parent already, it may have forgotten.
+\* [P-17…P-19, PA-10…PA-13]
 Rehomed(state, t, joined) ==
     LET hops == NextHops(state, t)
-    IN  IF ~IsInterested(state, t) \/ Parent(state, t) = {joined} \/ hops = {} THEN {state}
+    IN  IF ~IsInterested(state, t) THEN {state}
+        ELSE IF Parent(state, t) = {joined} THEN {Send(state, joined, "subscribe", t, 0, 0)}
+        ELSE IF hops = {} THEN {state}
         ELSE {IF hop = joined THEN SubscribedAt(Withdrawn(Chosen(state, hop), t), t, hop) ELSE Chosen(state, hop) : hop \in hops}
 
 \* [P-14…P-16, PA-14]
@@ -222,6 +225,9 @@ InTurn(what, about, states, topics) ==
          IN  InTurn(what, about, after, topics \ {t})
 
 Joined(state) == InTurn("joined", state.id, {state}, Topic)
+
+\* Of whoever knows others than before. [PA-27]
+LooksAgain(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state) : state \in states}
 
 NodeJoined(state, id) == InTurn("node joined", id, {state}, Topic)
 
@@ -252,7 +258,7 @@ Received(state, m) ==
     LET from == m[1]
         t == m[4]
     IN  CASE m[3] = "announce" ->
-                 IF from \in state.view THEN {state} ELSE NodeJoined([state EXCEPT !.view = @ \cup {from}], from)
+                 LooksAgain(state, NodeJoined([state EXCEPT !.view = @ \cup {from}], from))   \* [WA-72]
           [] m[3] = "exit" ->
                  IF from \in state.view THEN NodeExited([state EXCEPT !.view = @ \ {from}], from) ELSE {state}
           [] m[3] = "subscribe" -> WithChild(state, t, from)
