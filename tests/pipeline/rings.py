@@ -1,5 +1,5 @@
 """
-Rings of Wendy and captures of their traffic: simulated ones, and four real nodes on loopback, with their traces.
+Rings of Wendy and Peter, and captures of their traffic: simulated ones, and four real nodes on loopback, with their traces.
 
 The traffic of real nodes comes from a packet socket, where the machine allows one. It cannot be made up from what the nodes say
 to have received: their clocks are their own, and what overtakes what matters.
@@ -13,15 +13,17 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from time import sleep
+from typing import Any, NamedTuple, TypeAlias
 
 from tests.pipeline.clusters import simulated
 from tests.pipeline.recorded import PATIENCE, Process, sniffing, until
 
+from peerproof.spec.packing import Codec
 from peerproof.spec.trace import Line
 from peerproof.spec.wendy import MESSAGE, Message
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
@@ -55,10 +57,10 @@ class Arrival(NamedTuple):
         return self._replace(payload=MESSAGE.encode(message))
 
 
-def arrivals(trace: Iterable[Line]) -> list[Arrival]:
+def arrivals(trace: Iterable[Line], codec: Codec[Any] = MESSAGE) -> list[Arrival]:
     """What arrives in a simulated ring, in its order."""
     return [
-        Arrival(line.t_us / 1e6, located(line.peer or ""), located(line.node), MESSAGE.encode(MESSAGE.value(line.args)))
+        Arrival(line.t_us / 1e6, located(line.peer or ""), located(line.node), codec.encode(codec.value(line.args)))
         for line in trace
         if line.kind == "recv"
     ]
@@ -120,21 +122,60 @@ class RingRecording:
 #: Milliseconds.
 TIMEOUT, HEARTBEAT = 1000, 1500
 
+#: Running nodes, and what each has told.
+Nodes: TypeAlias = list[tuple[Process, list[dict[str, Any]]]]
+
 
 def record_ring(folder: Path) -> RingRecording:
     """A ring comes about, messages are routed, and one node says that it leaves."""
+
+    def act(nodes: Nodes) -> None:
+        for number, (process, _) in enumerate(nodes):
+            _type(process, *(f"route {digit}{number}{'0' * 30} hello" for digit in "0123456789abcdef"))
+        until(lambda: told_of("delivered", nodes) == 16 * len(nodes), "all is delivered")
+
+    return recorded(folder, "wendy", act)
+
+
+def record_trees(folder: Path) -> RingRecording:
+    """A ring comes about, nodes subscribe, publish and change their minds, and one says that it leaves."""
+    topics = "topic number one", "Topic number two", "~topic number three"
+
+    def act(nodes: Nodes) -> None:
+        for process, _ in nodes:
+            _type(process, *(f'subscribe "{topic}"' for topic in topics))
+        for round_ in range(100):  # until all trees are whole
+            before = told_of("update", nodes)
+            _type(nodes[round_ % 4][0], *(f'publish "{topic}" {round_}' for topic in topics))
+            sleep(0.2)
+            if told_of("update", nodes) - before == 12:  # four nodes, three topics
+                break
+        _type(nodes[0][0], f'unsubscribe "{topics[0]}"')
+        before = told_of("update", nodes)
+        for process, _ in nodes:
+            _type(process, f'publish "{topics[2]}" to all')
+        until(lambda: told_of("update", nodes) >= before + 16, "all is told")
+
+    return recorded(folder, "peter", act)
+
+
+def told_of(what: str, nodes: Nodes) -> int:
+    """How often the nodes have told something."""
+    return sum(what in line for _, told in nodes for line in told)
+
+
+def recorded(folder: Path, protocol: str, act: Callable[[Nodes], None]) -> RingRecording:
+    """A ring comes about, something is done, and one node says that it leaves."""
     files = [folder / f"node{number}.jsonl" for number in range(4)]
     with sniffing() as captured, ExitStack() as stack:
         first = ""
-        nodes: list[tuple[Process, list[dict[str, Any]]]] = []
+        nodes: Nodes = []
         for file in files:
-            process, told, address = _node(stack, file, first)
+            process, told, address = _node(stack, protocol, file, first)
             first = first or address
             nodes.append((process, told))
         until(lambda: all(any("joined" in line for line in told) for _, told in nodes[1:]), "all have joined")
-        for number, (process, _) in enumerate(nodes):
-            _type(process, *(f"route {digit}{number}{'0' * 30} hello" for digit in "0123456789abcdef"))
-        until(lambda: sum("delivered" in line for _, told in nodes for line in told) == 16 * len(nodes), "all is delivered")
+        act(nodes)
         _type(nodes[3][0], "leave")
         until(lambda: all(any("node_exited" in line for line in told) for _, told in nodes[:3]), "one has left")
         assert nodes[3][0].wait(PATIENCE) == 0  # it ends by itself
@@ -148,9 +189,9 @@ def record_ring(folder: Path) -> RingRecording:
     return RingRecording(traces, packets, ports)
 
 
-def _node(stack: ExitStack, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
+def _node(stack: ExitStack, protocol: str, file: Path, contact: str) -> tuple[Process, list[dict[str, Any]], str]:
     """A running node, what it tells from now on, and its address."""
-    command = [sys.executable, "-m", "peerproof.cli.main", "node", "wendy", "--bind", "127.0.0.1:0", "--json", "--run", "ring"]
+    command = [sys.executable, "-m", "peerproof.cli.main", "node", protocol, "--bind", "127.0.0.1:0", "--json", "--run", "ring"]
     command += ["--network-timeout", str(TIMEOUT), "--heartbeat", str(HEARTBEAT), "--trace", str(file)]
     command += ["--join", contact] if contact else []
     process = stack.enter_context(

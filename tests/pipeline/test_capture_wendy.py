@@ -41,19 +41,19 @@ Packets = Iterable[tuple[float, bytes]]
 CHURN: dict[str, Any] = {"apart": 2, "crashes": ((2, 25),), "restarts": ((2, 32),)}
 
 
-def ingested(folder: Path, packets: Packets, ports: tuple[int, ...] = ()) -> tuple[Ingested, list[Row]]:
+def ingested(folder: Path, packets: Packets, ports: tuple[int, ...] = (), protocol: str = "wendy") -> tuple[Ingested, list[Row]]:
     """What became of a capture, and the rows of `quarantine`."""
     folder.mkdir(exist_ok=True)
     path = write_frames(folder / "ring.pcap", packets)
     with Engine(Settings(master="none")) as engine:
-        reading = Reading(inputs([str(path)], "pcap"), "pcap", protocol="wendy", ports=ports)
+        reading = Reading(inputs([str(path)], "pcap"), "pcap", protocol=protocol, ports=ports)
         done = ingest(engine, folder / "out", reading, lambda _: None)
     return done, [row for file in committed(folder / "out", QUARANTINE) for row in pq.read_table(file).to_pylist()]
 
 
-def judged(folder: Path, packets: Packets, **config: Any) -> tuple[list[Row], list[Row]]:
+def judged(folder: Path, packets: Packets, protocol: str = "wendy", **config: Any) -> tuple[list[Row], list[Row]]:
     """Rows of `violations` and of `verdicts`."""
-    ingested(folder, packets)
+    ingested(folder, packets, protocol=protocol)
     with Engine(Settings(master="none")) as engine:
         execute(engine, folder / "out", Validation(folder / "out", config=config), lambda _: None)
     violations, verdicts = (

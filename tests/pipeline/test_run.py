@@ -90,7 +90,7 @@ def test_routes_and_joins_in_the_examples_are_measured_and_drawn(place: Path) ->
         assert f"<figcaption>{name} of wendy by round" in page
 
 
-@pytest.mark.parametrize("protocol", ["scuttlebutt", "wendy"])
+@pytest.mark.parametrize("protocol", ["scuttlebutt", "wendy", "peter"])
 def test_a_campaign_is_simulated_and_accepted(protocol: str, tmp_path: Path) -> None:
     assert run("--simulate", protocol, "--runs", "2", "--out", tmp_path / "out") == 0
 

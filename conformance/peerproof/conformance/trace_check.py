@@ -208,11 +208,15 @@ def _text(raw: bytes) -> str:
 
 
 def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
-    """The clauses that the specification's function for such a step cites; none if there is no such function."""
-    transitions = import_module(f"peerproof.spec.{protocol}.transitions")
+    """The clauses that the specification's functions for such a step cite; none if there is no such function."""
+    specification = import_module(f"peerproof.spec.{protocol}")
+    modules = getattr(specification, "HANDLERS", None) or (import_module(f"peerproof.spec.{protocol}.transitions"),)
     name = line.args.get("type") if isinstance(line.args, dict) else None
-    function = getattr(transitions, "initial" if line.kind == "start" else f"on_{name}", None)
-    return tuple(cited(getattr(function, "__doc__", None) or ""))
+    function = "initial" if line.kind == "start" else f"on_{name}"
+    if line.kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
+        function = f"{function}_message"  # a command has the same name
+    found = [getattr(module, function, None) for module in modules]
+    return tuple(dict.fromkeys(clause for handler in found for clause in cited(getattr(handler, "__doc__", None) or "")))
 
 
 def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] = lambda _: None) -> None:
