@@ -14,6 +14,15 @@ Or three that form a ring, and let a message find the one whose id is closest to
   peerproof node wendy --bind 127.0.0.1:8121 --id cccccccccccccccccccccccccccccccc --join 127.0.0.1:8119
   route 70000000000000000000000000000000 hello      (typed at any of them; the second prints what was delivered)
 
+With "peter" instead of "wendy" the same three have topics, too. Type at the first two, and at the third:
+
+  subscribe weather/london/today
+  publish weather/london/today rain, later sun      (the first two print the update)
+  unsubscribe weather/london/today
+
+A topic has at least 16 bytes, of which the first 16 make it out. It is one word, or stands between quotation marks:
+publish "weather in london" rain. What follows it on the line is the event.
+
 What a node knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
 known, "quit" or Ctrl-C to leave. A node of a ring prints what is delivered to it, who comes and who goes as JSON lines; joining
 takes two network timeouts; it is gone without a word after "quit", and says goodbye after "leave". If its contact cannot be
