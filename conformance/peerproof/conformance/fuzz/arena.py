@@ -102,7 +102,7 @@ class Arena:
                 self._feed(place.addr, Called(action.command), Choices(str(action.dice)))
             case "deliver" | "repeat" | "unconfirmed" | "lose" if action.datagram in self.under_way:
                 move = self._connect if self.connected else self._move
-                move(action, self.under_way.index(action.datagram))
+                move(action, self._next(action.datagram))
             case "settle" if place and place.up and action.datagram in self.under_way:
                 self.under_way.remove(action.datagram)
                 self._settle(action.datagram, action.span or None, action.dice)
@@ -128,6 +128,12 @@ class Arena:
     def end(self) -> None:
         """The run is over."""
         self.player.end(self.places.values())
+
+    def _next(self, datagram: Datagram) -> int:
+        """Where the message stands that moves on: this one, or an earlier one between the same nodes if none may overtake it."""
+        if not self.inputs.is_in_order:
+            return self.under_way.index(datagram)
+        return next(index for index, (sender, to, *_) in enumerate(self.under_way) if (sender, to) == datagram[:2])
 
     def _move(self, action: Action, index: int) -> None:
         """A message under way arrives, if it can, or is lost."""
@@ -287,7 +293,8 @@ class Arena:
                 words = words or [f"on_{name}" for name in self.spec.TIMER.cases]  # it was not time yet
             case Came(_, data):
                 try:
-                    words = [f"on_{self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]}"]
+                    name = self.spec.MESSAGE.form.names[type(self.spec.MESSAGE.decode(data))]
+                    words = [f"on_{name}", f"on_{name}_message"]
                 except MalformedMessage:
                     return self.inputs.malformed
             case Settled():

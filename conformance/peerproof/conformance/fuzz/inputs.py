@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -36,6 +36,9 @@ class Inputs:
     malformed: tuple[str, ...]  #: the clauses about what is no message
     survives: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: property -> faults that it is promised despite
     kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
+    #: What applications ask for, one after the other and in calm, so that the nodes are one cluster; half of the runs begin so.
+    opening: Callable[[tuple[NodeId, ...]], Iterable[tuple[NodeId, Any]]] | None = None
+    is_in_order: bool = False  #: no message overtakes another one between the same two nodes
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
 
     withheld: frozenset[str] = frozenset()  #: properties that not every cluster has, even if nothing goes wrong

@@ -176,6 +176,12 @@ class _Machine(RuleBasedStateMachine):
         self.arena = Arena(campaign.inputs, campaign.player, campaign.run.configs, campaign.counts)
         campaign.run.script = self.arena.script
         self._judged(partial(self.arena.open, dice))
+        if campaign.inputs.opening and data.draw(st.booleans(), "one cluster"):
+            for addr, command in campaign.inputs.opening(names):
+                self._perform(data, "call", addr=addr, command=command)
+                self._calm(data)
+                self._perform(data, "time", span=campaign.inputs.spans[0])
+                self._calm(data)
 
     @rule(data=st.data())
     def happen(self, data: st.DataObject) -> None:
@@ -185,12 +191,16 @@ class _Machine(RuleBasedStateMachine):
             return
         what = data.draw(st.sampled_from(list(self._enabled(arena))), "what")
         if what == "calm":
-            for _ in range(MOST_UNDER_WAY):
-                if arena.under_way and not self.given_up:
-                    self._perform(data, "deliver", datagram=arena.under_way[0])
-            return
-        if members := getattr(self, f"_{what}")(arena, data):
+            self._calm(data)
+        elif members := getattr(self, f"_{what}")(arena, data):
             self._perform(data, what, **members)
+
+    def _calm(self, data: st.DataObject) -> None:
+        """What is under way arrives, and most of what that leads to."""
+        assert self.arena is not None, "the run has started"
+        for _ in range(MOST_UNDER_WAY):
+            if self.arena.under_way and not self.given_up:
+                self._perform(data, "deliver", datagram=self.arena.under_way[0])
 
     def teardown(self) -> None:
         """The nodes are closed."""

@@ -7,6 +7,7 @@ room for one or two on a side, so that somebody is left out; versions at their e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from peerproof.spec.wendy.state import host_and_port
 STRANGER: Final = NodeId("f:1")
 
 #: Where the nodes of a run stand: two next to each other, one that shares ten digits with these, one opposite, two at 0.
-_PLACES: Final = dict(
+PLACES: Final[Mapping[str, int]] = dict(
     zip("abcdef", (1 << 124, (1 << 124) + 1, (1 << 124) + (1 << 84), (1 << 127) + (1 << 124), 0, 2**128 - 1), strict=True)
 )
 
@@ -35,13 +36,14 @@ _MASKS: Final = st.builds(Mask, st.booleans(), st.booleans(), st.booleans(), _PL
 _VALUES: Final = st.none() | st.binary(max_size=4)
 
 
-def node_of(addr: NodeId) -> Node:
+def node_of(addr: NodeId, places: Mapping[str, int] = PLACES) -> Node:
     """The node of a run with this address."""
     host, port = host_and_port(addr)
-    return Node(Id(_PLACES[addr[0]]), host, host, port)
+    return Node(Id(places[addr[0]]), host, host, port)
 
 
-def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
+def configs(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> SearchStrategy[tuple[Any, ...]]:
+    """How nodes at these places are configured."""
     drawn = {
         "network_timeout": st.just(10),
         "heartbeat": st.sampled_from([300_000, 0]),
@@ -49,11 +51,12 @@ def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
         "leaf_set_side": st.sampled_from([16, 1, 2]),
         "neighborhood_set": st.sampled_from([32, 1, 2]),
     }
-    return st.tuples(*(st.builds(Config, id=st.just(node_of(addr).id), **drawn) for addr in nodes))
+    return st.tuples(*(st.builds(Config, id=st.just(node_of(addr, places).id), **drawn) for addr in nodes))
 
 
-def _named(nodes: tuple[NodeId, ...]) -> Named:
-    known = [node_of(addr) for addr in (*nodes, STRANGER)]
+def named(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Named:
+    """What fields of messages and commands may have, with nodes at these places and some that are nowhere."""
+    known = [node_of(addr, places) for addr in (*nodes, STRANGER)]
     odd = [
         known[0]._replace(local_ip="g", global_ip="g"),  # elsewhere
         known[-1]._replace(local_ip="", global_ip="", port=0),  # nowhere
@@ -73,6 +76,7 @@ def _named(nodes: tuple[NodeId, ...]) -> Named:
             st.none() | st.builds(LeafSet, some, some),
             st.none() | some,
         ),
+        "node": nodes_drawn,
         "mask": _MASKS,
         "key": ids,
         "value": _VALUES,
@@ -81,15 +85,15 @@ def _named(nodes: tuple[NodeId, ...]) -> Named:
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
     """Mostly joins and messages: who has left does nothing any more."""
-    named = _named(nodes)
-    join, route = (values(wendy.COMMAND.cases[name], named) for name in ("join", "route"))
-    return st.one_of(join, join, join, route, route, values(wendy.COMMAND, named))
+    fields = named(nodes)
+    join, route = (values(wendy.COMMAND.cases[name], fields) for name in ("join", "route"))
+    return st.one_of(join, join, join, route, route, values(wendy.COMMAND, fields))
 
 
 INPUTS: Final = Inputs(
     spec=wendy,
-    configs=_configs,
-    named=_named,
+    configs=configs,
+    named=named,
     commands=_commands,
     spans=(20, 1, 10, 300_000, 3_600_000),
     malformed=("WA-63", "WA-66"),
