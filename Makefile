@@ -18,7 +18,7 @@ LONG = kill or minute or cluster or connect or browser
 JOBS ?= 2
 
 # Those whose parts take longest come first, so that all cores have something to do until the end.
-PROTOCOLS = swim wendy scuttlebutt
+PROTOCOLS = swim wendy peter scuttlebutt
 
 .PHONY: run test quick check long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
@@ -74,6 +74,7 @@ CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
 GRAPHS_OF_scuttlebutt = small-a small-b medium
 GRAPHS_OF_swim = small-a small-e medium
 GRAPHS_OF_wendy = small-crash small-restart medium-churn
+GRAPHS_OF_peter = small-churn small-bag medium-churn
 
 long-tests:
 	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
