@@ -121,20 +121,6 @@ def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_pa
     assert second.updates == [shown]
     assert first.updates == []
 
-    for nonsense in (
-        "subscribe short",
-        "unsubscribe short",
-        "publish short text",
-        f"subscribe {TOPIC}",
-        f'subscribe "{TOPIC}',
-        "publish",
-    ):
-        second.type(nonsense)
-    second.logged("refused: .*ends with one")
-    refusals = [error for error in second.errors if "refused" in error]
-    assert sum("a topic has at least 16 bytes" in error for error in refusals) == 4
-    assert sum("stands between quotation marks" in error for error in refusals) == 1
-
     second.type('unsubscribe "what it never asked for"')
     second.type(f'unsubscribe "{TOPIC}"')
     first.now(lambda _: TOPIC_ID not in first.latest["topics"])
@@ -147,6 +133,23 @@ def test_what_is_typed_is_told_to_those_who_are_subscribed(start: Launch, tmp_pa
     assert second.process.wait(120) == 0
     lines = [line for name in "01" for line in (tmp_path / name).read_text(encoding="utf-8").splitlines()]
     assert replay(lines, peter)
+
+
+def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(start: Launch) -> None:
+    node = start("--id", "3" * 32)
+    for line in ("subscribe short", "unsubscribe short", "publish short text", "publish"):
+        node.type(line)
+    node.type(f"subscribe {TOPIC}")
+    node.type(f'subscribe "{TOPIC}')
+    node.logged("refused: .*ends with one")
+
+    refusals = [error for error in node.errors if "refused" in error]
+    assert sum("a topic has at least 16 bytes" in error for error in refusals) == 4
+    assert sum("stands between quotation marks" in error for error in refusals) == 1
+    assert node.latest["topics"] == {}
+    node.type(f'subscribe "{TOPIC}"')
+    node.type(f'publish "{TOPIC}" to itself')
+    node.now(lambda _: node.payloads == ["to itself"])
 
 
 @pytest.mark.kill

@@ -86,3 +86,30 @@ def test_a_ring_of_wendy_is_simulated_end_to_end(tmp_path: Path, capsys: pytest.
     assert "over connections, where nothing is lost" in capsys.readouterr().err
     assert main(["simulate", "wendy", "--apart", "-1"]) == 2
     assert "0 rounds apart or more" in capsys.readouterr().err
+
+
+def test_trees_of_peter_are_simulated_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trees.jsonl"
+    options = ["--nodes", "6", "--rounds", "30", "--updates", "4", "--topics", "3", "--subscriptions", "2", "--check", "10"]
+
+    assert main(["simulate", "peter", *options, "--trace", str(trace), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert (figures["published"], figures["subscriptions"], figures["lost"], figures["duplicates"]) == (24, 12, 0, 0)
+    assert main(["check-trace", str(trace)]) == 0
+    capsys.readouterr()
+
+    assert main(["simulate", "peter", "--subscriptions", "5"]) == 2
+    assert "a node subscribes to some of 4 topics, not to 5" in capsys.readouterr().err
+
+
+def test_under_churn_nodes_of_every_protocol_crash_and_come_back(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "out.jsonl"
+
+    assert main(["simulate", "scuttlebutt", *["--rounds", "20", "--churn", "0.1", "--trace", str(trace)]]) == 0
+    starts = [line for line in map(parse, trace.read_text().splitlines()) if line.kind == "start"]
+    assert len(starts) > 5
+    assert {line.node for line in starts if line.seq} <= {f"n{number}:1" for number in range(1, 5)}
+    assert min(line.t_us for line in starts if line.seq) >= 10_000_000
+
+    assert main(["simulate", "scuttlebutt", "--churn", "2"]) == 2
+    assert "churn is a chance from 0 to 1" in capsys.readouterr().err
