@@ -53,6 +53,7 @@ class Trees(RuleBasedStateMachine):
         self.ring.begin(numbers[0])
         self.seen = set(numbers[:1])
         self.events = 0
+        self.strangers: set[tuple[NodeId, Id]] = set()  #: whose parent had gone from its tables before it went itself [PX-07]
         self.join(numbers[1:], chance)
 
     def one(self, chance: int) -> NodeId:
@@ -106,7 +107,9 @@ class Trees(RuleBasedStateMachine):
                 ring.ask(who, Leave())
             ring.some(during if leaves else 0)
             ring.crash(who)
-        ring.settle()
+        for who, parent in set().union(*(departed_parents(ring, id_of_topic(topic)) for topic in TOPICS)):
+            if parent not in ring.nodes[who].lower.known:
+                self.strangers.add((who, parent))
         for _ in range(2):  # the first time, somebody may list those whom it has not missed yet [WX-11]
             ring.heartbeats()
         self.judge(chance)
@@ -120,13 +123,15 @@ class Trees(RuleBasedStateMachine):
 
     def judge(self, chance: int) -> None:
         """
-        What holds at rest, of each topic whose meeting point all nodes agree on [PX-03], and whose departed parents were missed.
+        What holds at rest, of each topic whose meeting point all nodes agree on [PX-03], and all of whose parents are there.
 
-        That is as long as they were in their children's tables [PX-07]. Departed children are missed by the first event. [PA-28]
+        Who has gone was missed, if it was in the tables [PX-07]; departed children are missed by the first event. [PA-28]
         """
         ring = self.ring
         assert {state.lower.stage for state in ring.nodes.values()} <= {Stage.ALONE, Stage.JOINED}
-        clear = [topic for topic in TOPICS if agreed(ring, id_of_topic(topic)) and not unmissed(ring, id_of_topic(topic))]
+        departed = {topic: departed_parents(ring, id_of_topic(topic)) for topic in TOPICS}
+        assert all(parents <= self.strangers for parents in departed.values())
+        clear = [topic for topic in TOPICS if agreed(ring, id_of_topic(topic)) and not departed[topic]]
         for topic in clear:
             self.events += 1
             got = ring.publish(self.one(chance), topic, b"%d" % self.events)
@@ -143,12 +148,10 @@ def agreed(ring: Ring, key: Id) -> bool:
     return all(list(islice(hops(states, start, key), 2 * MOST_NODES))[-1] == owner for start in states)
 
 
-def unmissed(ring: Ring, key: Id) -> bool:
-    """Whether somebody's parent is not there any more; then it was not in the tables of its child any more either."""
-    children = [who for who in ring.interested(key) if ring.parent(who, key) not in (None, *ring.nodes)]
-    rows = [(ring.nodes[who].lower, ring.nodes[who].upper.row(key).parent) for who in children]
-    assert not any(parent.id in router.known for router, parent in rows if parent is not None)
-    return bool(children)
+def departed_parents(ring: Ring, key: Id) -> set[tuple[NodeId, Id]]:
+    """Whose parents are not there any more, and who these were."""
+    parents = {who: ring.nodes[who].upper.row(key).parent for who in ring.interested(key)}
+    return {(who, parent.id) for who, parent in parents.items() if parent and ring.parent(who, key) not in ring.nodes}
 
 
 def judge(ring: Ring, key: Id) -> None:
