@@ -174,7 +174,7 @@ def test_reference_passes(protocol: str) -> None:
         (Overwritten, "sx-10-overwritten-node-n-1"),
         (NoConflict, "wx-04-unchecked-node-n-1"),
         (Forgotten, "wx-09-ghost-node-n-1"),
-        (Literal, "px-01-literal-node-n-2"),
+        (Literal, "px-01-literal-node-n-3"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

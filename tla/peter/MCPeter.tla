@@ -17,12 +17,14 @@ ChildrenOf(n, t) == Of(children[n], t)
 
 ParentOf(n, t) == Of(parent[n], t)
 
-Kinds == {"announce", "exit", "heartbeat", "subscribe", "unsubscribe", "publish", "notify"}
+OfRouting == {"announce", "exit", "tell", "heartbeat"}
+
+Kinds == OfRouting \cup {"subscribe", "unsubscribe", "publish", "notify"}
 
 IsRest(rest) ==
     /\ rest[1] \in Kinds
-    /\ IF rest[1] \in {"announce", "exit", "heartbeat"} THEN rest[2] = 0 ELSE rest[2] \in Topic
-    /\ IF rest[1] \in {"publish", "notify"} THEN rest[3] \in Event ELSE rest[3] = 0
+    /\ IF rest[1] \in OfRouting THEN rest[2] = 0 ELSE rest[2] \in Topic
+    /\ rest[3] \in (CASE rest[1] \in {"publish", "notify"} -> Event [] rest[1] = "tell" -> Node [] OTHER -> {0})
     /\ IF rest[1] \in {"publish", "notify"} THEN rest[4] \in 0..Cardinality(Node) + MaxHops ELSE rest[4] = 0
     /\ rest[1] = "notify" => rest[4] < MaxHops
 
@@ -145,10 +147,13 @@ AtMostOnce ==
         \A n \in Node : \A which \in DOMAIN got[n] : got[n][which] = 1
 
 -----------------------------------------------------------------------------
-\* What a node would do now about what arrives, or about what its application asks for next
+\* What a node would do now about what arrives, or about what its application asks for next; but for a join of somebody whom it
+\* knows, since a parent then gets SUBSCRIBE again [PA-12].
+
+IsAgain(m) == m[3] = "announce" /\ m[1] \in view[m[2]]
 
 Outcomes(n) ==
-    UNION {Received(Local(n), m) : m \in {m \in Arriving : m[2] = n /\ up[n] /\ m[3] # "heartbeat"}} \cup
+    UNION {Received(Local(n), m) : m \in {m \in Arriving : m[2] = n /\ up[n] /\ m[3] # "heartbeat" /\ ~IsAgain(m)}} \cup
     (IF todo[n] # <<>> /\ IsPossible(n, Head(todo[n])) THEN Obeyed(Local(n), Head(todo[n])) ELSE {})
 
 TreeMessages(sent, t) ==
@@ -173,7 +178,7 @@ TreeKinds(x, p, t) ==
     IN  IF sent = {} THEN <<>> ELSE CHOOSE seq \in sent : TRUE
 
 InStep ==
-    Fifo => \A x, p \in Up : \A t \in Topic :
+    Fifo /\ (\A thing \in Doings : thing[1] # "tell") => \A x, p \in Up : \A t \in Topic :
         LET sent == TreeKinds(x, p, t)
             isChild == x \in ChildrenOf(p, t)
         IN  /\ \A i \in DOMAIN sent : (sent[i][1] = "subscribe") <=> (isChild <=> i % 2 = 0)
@@ -197,7 +202,7 @@ Independent ==
     \A n \in Up :
         /\ \A m \in Arriving : m[2] = n /\ m[4] # 0 =>
             \A after \in Received(Local(n), m) : \A t \in Topic \ {m[4]} : IsSame(n, after, t)
-        /\ todo[n] # <<>> /\ Head(todo[n])[2] # 0 =>
+        /\ todo[n] # <<>> /\ Head(todo[n])[1] \in {"subscribe", "unsubscribe", "publish"} =>
             \A after \in Obeyed(Local(n), Head(todo[n])) : \A t \in Topic \ {Head(todo[n])[2]} : IsSame(n, after, t)
 
 -----------------------------------------------------------------------------
@@ -273,6 +278,9 @@ NeverAsItJoins == \A n, m \in Node : ~(IsOnItsWay(n, m, "announce") /\ IsOnItsWa
 NeverUnknown ==
     \A m \in Arriving : ~up[m[2]] /\ up[m[1]] /\ m[3] \in {"subscribe", "unsubscribe", "notify"} => m[2] \in view[m[1]]
 
+\* Nobody who knows of a joiner is told that it has joined. [PA-12]
+NeverKnownBefore == \A m \in Arriving : up[m[2]] => ~IsAgain(m)
+
 \* Nobody has a child that has gone, when all else is settled. [PA-14]
 NeverGhost == Settled => \A n \in Up : \A t \in Topic : ChildrenOf(n, t) \subseteq Up
 
@@ -292,6 +300,9 @@ NothingLost ==
 
 \* Nobody gets an event twice, whatever happens. [PX-05]
 NothingTwice == \A n \in Node : \A which \in DOMAIN got[n] : got[n][which] = 1
+
+\* Whoever knows others than before leaves it at that. [PA-27]
+LeftAtThat(before, states) == states
 
 \* Whether or not routes lead to the meeting point. [PX-06]
 NoOrphanAnywhere == Settled => \A t \in Topic : HasNoOrphan(t)

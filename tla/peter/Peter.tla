@@ -16,7 +16,7 @@
 (* not up; then the sender is told in the same step.                          *)
 (*                                                                         *)
 (* A message is <<from, to, kind, topic, event, hop>>; hop says how many        *)
-(* nodes have received the event before.                                     *)
+(* nodes have received the event before. The event of "tell" is a node.        *)
 (***************************************************************************)
 EXTENDS Naturals, FiniteSets, Sequences, TLC
 
@@ -62,7 +62,7 @@ Text(numbers) ==
 
 \* What an application may do.
 Things ==
-    ({"subscribe", "unsubscribe"} \X Topic \X {0}) \cup ({"publish"} \X Topic \X Event) \cup ({"join", "leave", "crash"} \X {0} \X {0})
+    ({"subscribe", "unsubscribe"} \X Topic \X {0}) \cup ({"publish"} \X Topic \X Event) \cup ({"join", "leave", "crash"} \X {0} \X {0}) \cup ({"tell"} \X Node \X Node)
 
 ThingText(n, i, thing) == Text(<<n, i>>) \o " " \o thing[1] \o " " \o Text(<<thing[2], thing[3]>>)
 
@@ -259,6 +259,7 @@ Received(state, m) ==
         t == m[4]
     IN  CASE m[3] = "announce" ->
                  LooksAgain(state, NodeJoined([state EXCEPT !.view = @ \cup {from}], from))   \* [WA-72]
+          [] m[3] = "tell" -> LooksAgain(state, {[state EXCEPT !.view = @ \cup ({m[5]} \ {state.id})]})
           [] m[3] = "exit" ->
                  IF from \in state.view THEN NodeExited([state EXCEPT !.view = @ \ {from}], from) ELSE {state}
           [] m[3] = "subscribe" -> WithChild(state, t, from)
@@ -327,7 +328,11 @@ Become(state, messages) ==
 \* Whether a node that is not up may still join. [PA-21]
 MayJoin(n) == n \notin Members /\ todo[n] = Script[n]
 
-IsPossible(n, thing) == IF thing[1] = "join" THEN ~up[n] /\ MayJoin(n) ELSE up[n]
+\* Who tells of a node must know it.
+IsPossible(n, thing) ==
+    CASE thing[1] = "join" -> ~up[n] /\ MayJoin(n)
+      [] thing[1] = "tell" -> up[n] /\ thing[3] \in view[n]
+      [] OTHER -> up[n]
 
 Obeyed(state, thing) ==
     LET t == thing[2]
@@ -338,6 +343,7 @@ Obeyed(state, thing) ==
                  Joined(SendAll([state EXCEPT !.view = Known[state.id]], Known[state.id], "announce", 0, 0, 0))
           [] thing[1] = "leave" -> {SendAll(state, state.view, "exit", 0, 0, 0)}   \* [PA-32]
           [] thing[1] = "crash" -> {state}
+          [] thing[1] = "tell" -> {Send(state, thing[2], "tell", 0, thing[3], 0)}
 
 \* The first tree: everybody has told the closest that it knows.
 FirstView(n) == IF n \in Members THEN Known[n] ELSE {}

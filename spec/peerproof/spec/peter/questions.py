@@ -171,6 +171,10 @@ def _is_unknown(_: Varied, arrival: Arrival) -> bool:
     return arrival.sender.up and not arrival.to.up and arrival.to.id not in arrival.sender.lower.view
 
 
+def _is_known_before(_: Varied, arrival: Arrival) -> bool:
+    return arrival.to.up and arrival.sender.id in arrival.to.lower.view
+
+
 def never_ghost(_: Varied, cluster: Cluster) -> bool:
     """Nobody has a child that has gone, when nothing is under way and nobody who has gone is known."""
     states = present(cluster)
@@ -195,6 +199,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverFromChild": never_arriving(_is_from_child, NotifyMessage),
     "NeverAsItJoins": never_as_it_joins,
     "NeverUnknown": never_arriving(_is_unknown, SubscribeMessage, UnsubscribeMessage, NotifyMessage),
+    "NeverKnownBefore": never_arriving(_is_known_before, NodeAnnouncement),
     "NeverGhost": never_ghost,
 }
 

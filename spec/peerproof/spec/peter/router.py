@@ -2,8 +2,8 @@
 An abstract router, on which Peter stands in bounded worlds: any next hop that makes progress.
 
 It knows some nodes, its view, and of each topic which nodes are closer to it than others. Who comes says so to those whom it
-knows, who goes does too unless it crashes; that a message did not arrive says it as well. There are no tables, and nothing is
-learnt from anybody else.
+knows, who goes does too unless it crashes; that a message did not arrive says it as well. There are no tables; of others a node
+hears only where somebody is made to tell it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.peter.messages import Rerouted
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import (
     Application,
@@ -29,6 +30,7 @@ from peerproof.spec.wendy.messages import (
     NodeExit,
     NodeExited,
     NodeJoined,
+    NodeRace,
     Route,
     SendTo,
     Tables,
@@ -124,7 +126,10 @@ class Router:
             case Application(about, _, _):
                 return self._routed(state, replace(message, header=replace(about, hop=about.hop + 1)))
             case NodeAnnouncement(about):
-                return Step(replace(state, view=state.view | {about.sender.id}), (Notify(NodeJoined(about.sender)),))
+                after, effects = _heard(state, about.sender.id)
+                return Step(after, (Notify(NodeJoined(about.sender)), *effects))
+            case NodeRace(_, Tables(_, _, (node,))):
+                return _heard(state, node.id)
             case NodeExit(about):
                 return _gone(state, about.sender.id)
         return Step(state)
@@ -160,6 +165,18 @@ class Router:
                 about = replace(header(state, key), hop=hop)
                 return Step(state, (Send(addr(node.id), Application(about, purpose, value)),))
         raise ValueError(f"nothing that a router does: {command!r}")
+
+
+def told(state: Known, to: Id, node: Id) -> Send[NodeRace]:
+    """That this node says to one that there is another; in Wendy, any table does that."""
+    return Send(addr(to), NodeRace(header(state), Tables(neighborhood_set=(node_of(node),))))
+
+
+def _heard(state: Known, node: Id) -> Step[Known, Any]:
+    """Somebody is there; whoever did not know that may have other routes now."""
+    if node == state.id or node in state.view:
+        return Step(state)
+    return Step(replace(state, view=state.view | {node}), (Notify(Rerouted()),))
 
 
 def _gone(state: Known, node: Id) -> Step[Known, Any]:

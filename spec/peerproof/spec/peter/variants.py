@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Final
 from peerproof.spec.changed import Change, Taking, replacing
 from peerproof.spec.core import Step
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
+from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Rerouted
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.peter.world import Model
-from peerproof.spec.stack import Request, Seek
+from peerproof.spec.stack import Request, Seek, Told
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import SendTo
 
@@ -57,6 +57,17 @@ def _routed(effect: Any, seek: Seek) -> tuple[Any, ...]:
     return (effect,)
 
 
+def left_at_that(step: Taking) -> Taking:
+    """Whoever has learnt of others goes on as if it had not. [PA-27]"""
+
+    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
+        is_news = isinstance(event, Told) and isinstance(event.notice, Rerouted)
+        taken: tree.Next = Step(state) if is_news else step(state, event, seek)
+        return taken
+
+    return changed
+
+
 class Varied(Model):
     """A world of nodes that are changed in some respects."""
 
@@ -82,11 +93,18 @@ class RoutedUnsubscribe(Varied):
     changes = (routed_unsubscribe,)
 
 
+class LeftAtThat(Varied):
+    """No meeting point looks again for its next hop. [breaks PL-01]"""
+
+    changes = (left_at_that,)
+
+
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
     frozenset(): Varied,
     frozenset({"LiteralInterests"}): Literal,
     frozenset({"RoutedUnsubscribe"}): RoutedUnsubscribe,
+    frozenset({"LeftAtThat"}): LeftAtThat,
 }
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.

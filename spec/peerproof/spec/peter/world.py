@@ -24,27 +24,31 @@ from peerproof.spec.peter.messages import (
     lifted,
     lowered,
 )
-from peerproof.spec.peter.router import Beat, Known, Order, Router, addr, id_at, node_id, number_of, topic_number
+from peerproof.spec.peter.router import Beat, Known, Order, Router, addr, id_at, node_id, number_of, told, topic_number
 from peerproof.spec.peter.standing import SCORE, tables, texts_of
 from peerproof.spec.peter.topics import State, id_of_topic
 from peerproof.spec.properties import InFlight
 from peerproof.spec.stack import Stack, Stacked
 from peerproof.spec.wendy.ids import REAL, Id
-from peerproof.spec.wendy.messages import Heartbeat, Join, Leave, NodeAnnouncement
+from peerproof.spec.wendy.messages import Heartbeat, Join, Leave, NodeAnnouncement, NodeRace
 from peerproof.spec.wendy.state import Config
 from peerproof.spec.world import NOW, Faults
 
 
 class Todo(NamedTuple):
-    """Something that a node's application still has to do; 0 for a topic or an event that it is not about."""
+    """
+    Something that a node's application still has to do; 0 for a topic or an event that it is not about.
+
+    If it is to tell, the first number is whom, and the second of which node.
+    """
 
     what: str
     topic: int
     event: int
 
 
-#: What an application may do by which nodes come or go.
-MOVES: Final = frozenset({"join", "leave", "crash"})
+#: What an application may do by which nodes come or go, or others hear of them.
+MOVES: Final = frozenset({"join", "leave", "crash", "tell"})
 
 #: Topic and event, by number -> how often it was delivered.
 Got = Table[tuple[int, int], int]
@@ -102,6 +106,8 @@ class Bounded:
             done = replace(state, up=state.up or what == "join", todo=state.todo[1:])
             if what == "crash":
                 return Step(replace(done, up=False))
+            if what == "tell":
+                return Step(done, (told(state.lower, node_id(event.command.topic), node_id(event.command.event)),))
             after, effects = self.taken(done, Asked(NOW, command(event.command, self._texts)), pick)
             return Step(replace(after, up=False) if what == "leave" else after, effects)
         return self.taken(state, event, pick) if state.up else Step(state)
@@ -175,9 +181,11 @@ class Model:
                     yield "Heartbeat", Expired(NOW, Beat(other))
 
     def is_possible(self, state: Lived) -> bool:
-        """Whether the application can do the next thing: join, once, if it does not run, else anything but that."""
-        is_new = not state.up and state.todo == self.todo[state.id]
-        return is_new if state.todo[0].what == "join" else state.up
+        """Whether the application can do the next thing: join, once, if it does not run; else what it can, of whom it knows."""
+        what, _, about = state.todo[0]
+        if what == "join":
+            return not state.up and state.todo == self.todo[state.id]
+        return state.up and (what != "tell" or node_id(about) in state.lower.view)
 
     def restarted(self, state: Lived) -> Lived:
         """Nobody restarts in these worlds."""
@@ -282,5 +290,8 @@ def _content(message: Message) -> tuple[str, int, int, int]:
         kind, about = type(message).__name__.removesuffix("Message").lower(), message.header
         event = int(message.value) if isinstance(message, (PublishMessage, NotifyMessage)) else 0
         return kind, topic_number(about.key), event, about.hop
+    if isinstance(message, NodeRace):
+        (node,) = message.tables.neighborhood_set or ()
+        return "tell", 0, number_of(node.id), 0
     kinds = {Heartbeat: "heartbeat", NodeAnnouncement: "announce"}
     return kinds.get(type(message), "exit"), 0, 0, 0
