@@ -48,6 +48,17 @@ class Defined:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """A theorem about what the prose says, and no code does."""
+
+    about: str
+    functions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"runs no code of the specification: {self.about}"
+
+
+@dataclass(frozen=True)
 class Twin:
     """The statement broken on purpose: with these arguments it must be refuted, or it proves nothing."""
 
@@ -65,7 +76,7 @@ class Proof:
 
     clauses: tuple[str, ...]  #: what it holds: first its item in the protocol's prose, such as BZ-01
     statement: Callable[..., None]
-    by: Evaluated | Defined
+    by: Evaluated | Defined | Stated
     twin: Twin
     arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     of: str = ""  #: what distinguishes two proofs of one statement

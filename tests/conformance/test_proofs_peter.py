@@ -1,0 +1,162 @@
+"""The proofs of Peter are about the code that runs; what stands in for Python's own is like it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import pytest
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, follow
+from peerproof.conformance.proofs.peter import Said, the_latest
+from peerproof.conformance.proofs.peter_terms import CHILD, NAMES, OTHER, PARENT, TOPIC, AnyTopic, Children, any_event, any_node
+from peerproof.conformance.proofs.proof import load, prove
+from peerproof.conformance.proofs.rebinding import rebound
+from peerproof.spec.core import Step, Table
+from peerproof.spec.peter import Row, id_of_topic, topics, tree
+from peerproof.spec.peter.messages import UNSUBSCRIBE
+from peerproof.spec.peter.topics import State
+from peerproof.spec.wendy import Id, Node
+
+TURNED, ASKED_FOR = tree.turned, tree.asked_for
+
+
+def id_of_bytes(octets: Any) -> Any:
+    """The first 15 bytes are enough."""
+    return int.from_bytes(octets[:15], "big")
+
+
+def turned(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """The parent hears of each child that goes."""
+    after, effects = TURNED(state, topic, row, seek)
+    is_less = len(row.children) == 0 and len(state.row(topic).children) > 0
+    return Step(after, tree.tree_message(row.parent, topic, UNSUBSCRIBE) if is_less else effects)
+
+
+def asked_for(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """Nobody is asked."""
+    return Step(ASKED_FOR(state, topic, row, seek).state)
+
+
+def on_unsubscribe(state: State, topic: Id, seek: Any) -> Any:
+    """Whoever unsubscribes says so, whether or not it has children."""
+    after, effects = TURNED(state, topic, state.row(topic)._replace(is_local=False), seek)
+    return Step(after, effects or tree.tree_message(state.row(topic).parent, topic, UNSUBSCRIBE))
+
+
+def on_node_joined(state: State, node: Node, seek: Any) -> Any:
+    """Who has joined becomes the parent, wherever routing leads."""
+    for topic, row in state.topics.items():
+        state = state.with_row(topic, row._replace(parent=node))
+    return Step(state)
+
+
+#: (where, what it is replaced by, the items of which each must fail)
+MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
+    (topics, id_of_bytes, "PZ-01"),
+    (tree, turned, "PZ-03"),
+    (tree, turned, "PZ-04"),
+    (tree, asked_for, "PZ-03"),
+    (tree, asked_for, "PZ-04"),
+    (tree, on_unsubscribe, "PZ-03"),
+    (tree, on_unsubscribe, "PZ-04"),
+    (tree, on_node_joined, "PZ-05"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("where", "wrong", "item"), MISTAKES, ids=lambda value: getattr(value, "__name__", value))
+def test_a_mistake_in_the_code_fails_its_proof(
+    where: Any, wrong: Callable[..., Any], item: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, wrong.__name__, wrong)
+
+    verdicts = [prove(proof, 60).outcome.verdict for proof in load("peter") if proof.item == item]
+
+    assert "refuted" in verdicts
+
+
+@pytest.mark.parametrize("topic", ["0123456789abcdef", "weather/london/today", "é" * 9])
+def test_ids_on_terms_are_those_of_texts(topic: str) -> None:
+    def statement(path: Path) -> None:
+        term = AnyTopic(path, "topic")
+        path.know(term.length == len(topic.encode()))
+        path.know(*(term.at(index) == octet for index, octet in enumerate(topic.encode())))
+        path.claim("the same", rebound(topics, **NAMES).id_of_topic(term) == id_of_topic(topic))
+
+    assert follow(statement, 30).verdict == "proved"
+
+
+def table(*nodes: Node) -> Table[Id, Node]:
+    """Children as a node keeps them."""
+    return Table({node.id: node for node in nodes})
+
+
+SETS = [table(*nodes) for size in range(4) for nodes in combinations((CHILD, PARENT, OTHER), size)]
+
+
+def like(path: Path, children: Table[Id, Node]) -> Children:
+    """These children on terms."""
+    return Children(path, z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children))
+
+
+def alike(one: Children, other: Table[Id, Node]) -> bool:
+    """Whether all that can be asked of both has the same answer."""
+    counted = z3.simplify(one.count).as_long() == len(other)
+    return counted and (len(one) > 0) == (len(other) > 0) and (CHILD.id in one) == (CHILD.id in other)
+
+
+@pytest.mark.parametrize("children", SETS, ids=lambda children: " ".join(str(child) for child in children) or "none")
+def test_children_on_terms_are_like_tables(children: Table[Id, Node]) -> None:
+    moved = CHILD._replace(port=2)
+
+    def statement(path: Path) -> None:
+        terms = like(path, children)
+        assert alike(terms, children)
+        assert alike(terms.without((CHILD.id,)), children.without((CHILD.id,)))
+        assert alike(terms.without([]), children)
+        assert (terms.without((CHILD.id,)) == terms) == (children.without((CHILD.id,)) == children)
+        more = terms.put({CHILD.id: CHILD})
+        node = moved if more.is_moved else CHILD
+        assert alike(more, children.put({CHILD.id: node}))
+        assert (more == terms) == (children.put({CHILD.id: node}) == children)
+        assert [child for child, _ in terms.items()] == [child for child in children if child == CHILD.id]
+        path.claim("all of it", z3.BoolVal(val=True))
+
+    outcome = follow(statement, 30)
+
+    assert (outcome.verdict, outcome.detail, outcome.paths) == ("proved", "", 2)
+
+
+def test_any_node_is_any_with_and_without_a_row() -> None:
+    seen: set[tuple[bool, Any]] = set()
+
+    def statement(path: Path) -> None:
+        state = any_node(path)
+        row = state.row(TOPIC)
+        seen.add((bool(row.is_wanted), row.parent))
+        path.claim("as it is kept", z3.BoolVal((TOPIC in state.topics) == bool(row.is_wanted)))
+
+    assert follow(statement, 30).verdict == "proved"
+    assert seen == {(False, None), (True, None), (True, PARENT), (True, CHILD)}
+
+
+def test_anything_may_happen() -> None:
+    seen: set[str] = set()
+
+    def statement(path: Path) -> None:
+        event = any_event(path)
+        seen.add(type(getattr(event, "command", None) or getattr(event, "notice", None) or event).__name__)
+        path.claim("something", z3.BoolVal(val=True))
+
+    assert follow(statement, 30).paths == 9
+    assert seen == {"Subscribe", "Unsubscribe", "Delivered", "NodeJoined", "Rerouted", "NodeExited", "Sent"}
+
+
+def test_the_latest_of_two_is_the_one_with_the_larger_number() -> None:
+    one, other = (Said(z3.IntVal(number), z3.BoolVal(val=number == 2)) for number in (1, 2))
+
+    assert z3.simplify(the_latest(one, other).number).as_long() == 2
+    assert z3.is_true(z3.simplify(the_latest(other, one).wants))
