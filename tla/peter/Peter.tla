@@ -265,7 +265,9 @@ Received(state, m) ==
           [] m[3] = "subscribe" -> WithChild(state, t, from)
           [] m[3] = "unsubscribe" -> WithoutChild(state, t, from)
           [] m[3] = "publish" -> Routed(state, t, m[5], m[6] + 1)
-          [] m[3] = "notify" -> {FannedOut(state, Children(state, t) \ {from}, t, m[5], m[6] + 1)}   \* [PA-18, PA-26]
+          [] m[3] = "notify" ->   \* [PA-18, PA-26, PA-34]
+                 LET to == IF Parent(state, t) = {from} THEN Children(state, t) \ {from} ELSE {}
+                 IN  {FannedOut(state, to, t, m[5], m[6] + 1)}
 
 \* [PA-28]
 Failed(state, m) ==

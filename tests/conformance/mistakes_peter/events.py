@@ -181,8 +181,20 @@ def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
 class BelievesItsParentOnly(Wrong):
     """Drops a copy that is not from its parent."""
 
-    caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point", "copy-not-back")
+    caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point")
     instead: ClassVar = {"tree.on_message": _from_the_parent}
+
+
+def _from_anybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    step = FANNED_OUT(state, topic, value, hop)
+    return Step(step.state, tuple([e for e in step.effects if not (sent_to(e, NOTIFY) and e.command.node.id == source)]))
+
+
+class CopiesFromAnybody(Wrong):
+    """Copies on what does not come from its parent."""
+
+    caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point")
+    instead: ClassVar = {"tree.fanned_out": _from_anybody}
 
 
 class PublishesItsOwn(Wrong):

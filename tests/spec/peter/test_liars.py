@@ -54,6 +54,21 @@ def test_an_event_goes_a_bounded_number_of_times_round_a_circle(ring: Ring) -> N
     assert ring.publish(a, OTHER, b"sun") == dict.fromkeys(ring.nodes, 1)
 
 
+def test_everybody_as_a_child_of_everybody_starts_no_storm(ring: Ring) -> None:
+    """Each node copies on what its own parent sends, and that is one. [PA-34]"""
+    for parent in ring.nodes:
+        for child in ring.nodes:
+            if child != parent:
+                lied(ring, parent, node_at(ring, child))
+    ring.settle()
+
+    got = ring.publish(next(iter(ring.nodes)), TOPIC, b"rain")
+
+    assert set(got) == ring.subscribers(T)
+    assert ring.copies <= len(ring.nodes) * (len(ring.nodes) - 1)
+    assert ring.publish(next(iter(ring.nodes)), OTHER, b"sun") == dict.fromkeys(ring.nodes, 1)
+
+
 def test_a_child_that_never_was_one_is_noticed_by_the_first_event(ring: Ring) -> None:
     """[PA-28]"""
     (root,) = [who for who in ring.nodes if ring.parent(who, T) is None]

@@ -90,7 +90,7 @@ class Model:
         of = " of U" if topic == "u" else ""
         if topic in self.local:
             self.said.append(f"update{of} rain")
-        if hop < 255:
+        if hop < 255 and source in ("", self.parents.get(topic)):
             children = sorted(child for of, child in self.children if of == topic and child != source)
             self.said += [f"{child} NOTIFY{of} rain {hop}" for child in children]
 

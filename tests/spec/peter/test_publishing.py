@@ -114,8 +114,14 @@ def test_a_copy_comes_from_anybody() -> None:
 
 
 def test_a_copy_never_goes_back() -> None:
-    """[PA-26]"""
-    assert said(arrived(b(local=True, ch="90 a0", par="c0"), notify("a0"), C).effects) == ["update rain", "90 NOTIFY rain 2"]
+    """To a parent that is a child as well. [PA-26]"""
+    assert said(arrived(b(local=True, ch="90 c0", par="c0"), notify("c0"), C).effects) == ["update rain", "90 NOTIFY rain 2"]
+
+
+def test_a_copy_from_another_than_the_parent_goes_no_further() -> None:
+    """[PA-34]"""
+    assert said(arrived(b(local=True, ch="90 a0", par="c0"), notify("a0"), C).effects) == ["update rain"]
+    assert said(arrived(b(local=True, ch="90 a0"), notify("a0"), NOWHERE).effects) == ["update rain"]
 
 
 @pytest.mark.parametrize(("hop", "copies"), [(254, ["a0 NOTIFY rain 254"]), (255, [])])

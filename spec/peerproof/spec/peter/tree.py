@@ -179,7 +179,7 @@ def on_publish(state: State, topic: Id, value: bytes) -> Next:
 
 
 def on_notify(state: State, copy: NotifyMessage) -> Next:
-    """A copy of an event has come down the tree. [P-26, PA-15, PA-17, PA-18, PA-26]"""
+    """A copy of an event has come down the tree. [P-26, PA-15, PA-17, PA-18, PA-26, PA-34]"""
     header = copy.header
     return fanned_out(state, header.key, copy.value, header.hop, source=header.sender.id)
 
@@ -235,14 +235,15 @@ def fanned_out(state: State, topic: Id, value: bytes, hop: int, source: Id | Non
     """
     An event is delivered here, if this node is subscribed, and copied to each child but the one that it came from.
 
-    `hop` nodes have received it, which cannot be very many unless it goes in circles. [P-25, P-26, PA-17, PA-18, PA-25, PA-26]
+    `source` is who has sent a copy; what comes from another than the parent is not copied on. `hop` nodes have received the
+    event, which cannot be very many unless it goes in a circle. [P-25, P-26, PA-17, PA-18, PA-25, PA-26, PA-34]
     """
     row = state.row(topic)
     effects: tuple[TreeEffect, ...] = (Notify(Update(topic, value)),) if row.is_local else ()
-    if hop < MOST_HOPS:
-        effects += tuple(
-            [Request(SendTo(node, topic, value, NOTIFY, hop)) for node in row.children.values() if node.id != source]
-        )
+    is_from_above = source is None or (row.parent is not None and row.parent.id == source)
+    if is_from_above and hop < MOST_HOPS:
+        children = [node for node in row.children.values() if node.id != source]
+        effects += tuple([Request(SendTo(node, topic, value, NOTIFY, hop)) for node in children])
     return Step(state, effects)
 
 
