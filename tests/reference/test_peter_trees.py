@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
@@ -126,31 +125,41 @@ def test_a_child_that_vanishes_is_forgotten_and_the_others_are_told() -> None:
     with_trees(3, act)
 
 
-def test_who_lies_into_a_circle_gets_a_bounded_one_and_disturbs_no_other_topic(caplog: pytest.LogCaptureFixture) -> None:
-    """Each of three believes to be the parent of the next one. [PA-25]"""
+def test_who_lies_nodes_into_a_circle_gets_one_copy_and_disturbs_no_other_topic() -> None:
+    """Each of three is told to be the parent of the next one; none believes that it has one. [PA-34]"""
 
     async def act(members: Sequence[TreeMember]) -> None:
         for at, member in enumerate(members):
             child = members[(at + 1) % 3]
             member.node.ask(Subscribe(TOPIC))
             await told(member, SubscribeMessage(header(child.itself)))
-        members[0].node.ask(Publish(TOPIC, b"round"))
-        await eventually(lambda: "there is a circle" in caplog.text, "cut")
-        await eventually(lambda: sum(len(member.updates) for member in members) == 256, "quiet")
-        assert any(f"last of {member.addr}" in caplog.text for member in members)
-        assert caplog.text.count("there is a circle") == 1
+        first, second, third = members
+        first.node.ask(Publish(TOPIC, b"round"))
+        await eventually(lambda: second.updates == [b"round"], "copied")
 
-        first, second, _ = members
         second.node.ask(Subscribe(OTHER))
         await told(first, SubscribeMessage(header(second.itself, OTHER)))
-        for member in members:
-            member.updates.clear()
-        first.node.ask(Publish(OTHER, b"straight"))
-        await eventually(lambda: second.updates == [b"straight"], "told")
-        await asyncio.sleep(0)
-        assert [member.updates for member in members] == [[], [b"straight"], []]
+        first.node.ask(Publish(OTHER, b"straight"))  # which comes after whatever else is sent to the second
+        await eventually(lambda: second.updates == [b"round", b"straight"], "told")
+        assert (first.updates, third.updates) == ([b"round"], [])
 
     with_trees(3, act)
+
+
+def test_a_copy_that_has_gone_in_circles_is_delivered_and_remarked_on(caplog: pytest.LogCaptureFixture) -> None:
+    """[PA-25]"""
+
+    async def act(members: Sequence[TreeMember]) -> None:
+        (member,) = members
+        member.node.ask(Subscribe(TOPIC))
+        await told(member, NotifyMessage(header(STRANGER, hop=253), b"long"))
+        assert "there is a circle" not in caplog.text
+        await told(member, NotifyMessage(header(STRANGER, hop=254), b"longest"))
+        assert member.updates == [b"long", b"longest"]
+        assert caplog.text.count("there is a circle") == 1
+        assert f"last of {STRANGER.global_ip}:{STRANGER.port}" in caplog.text
+
+    with_trees(1, act)
 
 
 def test_what_a_stranger_says_of_trees_is_taken_for_what_it_is() -> None:

@@ -63,7 +63,7 @@ def has_left(state: State) -> bool:
 
 
 def remark(message: Any) -> str | None:
-    """Of a copy that goes in circles, which takes a node that lies about who its parent is. [PA-25]"""
+    """Of a copy that goes in circles, where the routes of nodes disagree. [PA-25, PX-03]"""
     if isinstance(message, NotifyMessage) and message.header.hop + 1 >= MOST_HOPS:
         header = message.header
         about = f"topic {id_text(header.key)}, last of {header.sender.global_ip}:{header.sender.port}"
