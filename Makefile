@@ -71,10 +71,10 @@ CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
 .PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors
 
 # Of the small graphs some; all: peerproof graph PROTOCOL --size medium
-GRAPHS_OF_scuttlebutt = small-a small-b medium
-GRAPHS_OF_swim = small-a small-e medium
-GRAPHS_OF_wendy = small-crash small-restart medium-churn
-GRAPHS_OF_peter = small-churn small-bag medium-churn
+GRAPHS_OF_scuttlebutt = small-c medium
+GRAPHS_OF_swim = small-relay medium
+GRAPHS_OF_wendy = small-restart medium-churn
+GRAPHS_OF_peter = small-bag medium-churn
 
 long-tests:
 	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
