@@ -126,14 +126,11 @@ def lifted(message: wendy.Message) -> Message:
     """A message of Wendy as Peter names it: those with Peter's purposes are Peter's. [PA-24]"""
     if not isinstance(message, Application):
         return message
-    match message.purpose:
-        case 17:
-            return SubscribeMessage(message.header)
-        case 18:
-            return UnsubscribeMessage(message.header)
-        case 19:
-            return PublishMessage(message.header, message.value or b"")
-        case 20:
-            return NotifyMessage(message.header, message.value or b"")
-        case _:
-            return message
+    header, purpose, value = message.header, message.purpose, message.value or b""
+    if purpose == SUBSCRIBE:
+        return SubscribeMessage(header)
+    if purpose == UNSUBSCRIBE:
+        return UnsubscribeMessage(header)
+    if purpose == PUBLISH:
+        return PublishMessage(header, value)
+    return NotifyMessage(header, value) if purpose == NOTIFY else message

@@ -114,14 +114,14 @@ def told(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
     match notice:
         case Delivered(application):
             message = lifted(application)
-            return Step(state, (Notify(notice),)) if message is application else on_message(state, message, seek)  # type: ignore[arg-type]  # it is one of Peter's
+            return on_message(state, message, seek) if isinstance(message, Own) else Step(state, (Notify(notice),))
         case Forwarding(application):
             message = lifted(application)
-            if message is application:
-                return Step(state, (Notify(notice), Request(Forward(application))))  # [PA-31]
             if isinstance(message, PublishMessage):
                 return Step(state, (Request(Forward(application)),))  # [P-24, PA-16]
-            return on_message(state, message, seek)  # type: ignore[arg-type]  # it is one of Peter's
+            if isinstance(message, Own):
+                return on_message(state, message, seek)
+            return Step(state, (Notify(notice), Request(Forward(application))))  # [PA-31]
         case NodeJoined(node):
             return after(notice, on_node_joined(state, node, seek))
         case NodeExited(node):
