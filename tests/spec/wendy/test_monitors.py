@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.spec.watched import arrivals, complaints_inside, complaints_on_the_wire
 from tests.spec.wendy.nodes import h, peer, peers, place
 
 from peerproof.reference import campaign
 from peerproof.reference.campaign import Campaign
 from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
 from peerproof.spec.observed import Seen
 from peerproof.spec.trace import Line, parse
 from peerproof.spec.wendy import (
-    CONFIG,
     MESSAGE,
     Application,
     Config,
@@ -199,38 +199,13 @@ def lines(**plan: Any) -> list[Line]:
 CHURN: dict[str, Any] = {"apart": 2, "crashes": ((2, 25), (0, 30)), "restarts": ((2, 32), (0, 40))}
 
 
-def arrivals(trace: list[Line]) -> Iterator[tuple[str, str, Message, int]]:
-    """What a capture of the whole ring has: each message, from whom to whom, when it arrives."""
-    for line in trace:
-        if line.kind == "recv":
-            yield line.peer or "", line.node, MESSAGE.value(line.args), line.t_us
-
-
 @pytest.mark.parametrize("plan", [{}, CHURN, {"partition": (20, 25)}], ids=["all at once", "churn", "partition"])
 def test_what_nodes_say_breaks_no_rule(plan: dict[str, Any]) -> None:
     """Neither where all of it is seen as it arrives, nor where each node says in its order what it has sent."""
     trace = lines(**plan)
-    on_wire: dict[str, monitors.WendyMonitor] = {}
-    count = 0
-    for source, target, message, at in arrivals(trace):
-        for node, seen in (
-            (source, Seen(True, NodeId(target), message, 0, at)),
-            (target, Seen(False, NodeId(source), message, 0, at)),
-        ):
-            watch = on_wire.setdefault(node, monitor(NodeId(node), Config(h("0"))))
-            assert list(watch.see(seen)) == []
-            count += 1
-    assert count > 500
-
-    inside: dict[str, monitors.WendyMonitor] = {}
-    for line in trace:
-        if line.kind == "start":
-            inside[line.node] = monitor(NodeId(line.node), CONFIG.value(line.args))
-        messages = [Seen(False, NodeId(line.peer or ""), MESSAGE.value(line.args), 0)] if line.kind == "recv" else []
-        sends = [effect["send"] for effect in line.effects if "send" in effect]
-        messages += [Seen(True, NodeId(send["to"]), MESSAGE.value(send["message"]), 0) for send in sends]
-        for seen in messages:
-            assert list(inside[line.node].see(seen)) == []
+    assert 2 * sum(1 for _ in arrivals(wendy, trace)) > 500
+    assert complaints_on_the_wire(wendy, monitor, Config(h("0")), trace) == []
+    assert complaints_inside(wendy, monitor, trace) == []
 
 
 def test_who_has_sent_a_message_is_told_by_messages() -> None:
@@ -238,7 +213,7 @@ def test_who_has_sent_a_message_is_told_by_messages() -> None:
     senders = Senders()
     found = [
         (source, senders.sender(message, NodeId(f"{source.rpartition(':')[0]}:55555"), NodeId(target)))
-        for source, target, message, _ in arrivals(lines(**CHURN))
+        for source, target, message, _ in arrivals(wendy, lines(**CHURN))
     ]
 
     assert {source for source, _ in found} == {f"n{number}:1" for number in range(7)}
