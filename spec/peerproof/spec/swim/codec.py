@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.messagepack import integer_bytes, string_bytes
 from peerproof.spec.packing import Codec
 from peerproof.spec.swim.forms import MESSAGE_FORM
 from peerproof.spec.swim.messages import (
@@ -45,8 +46,6 @@ from peerproof.spec.swim.transit import (
     Reader,
     Writer,
     escaped,
-    integer_bytes,
-    string_bytes,
     unescaped,
     unpacked,
     uuid_bytes,

@@ -13,13 +13,22 @@ has and no more.
 from __future__ import annotations
 
 import re
-import struct
 from functools import lru_cache
 from typing import Any, Final
 
 import msgpack
 
-from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.messagepack import (
+    REMEMBERED,
+    S63,
+    U64,
+    array_header,
+    float_bytes,
+    integer_bytes,
+    map_header,
+    string_bytes,
+)
 
 #: Arrays and maps nest so deep at most. [SA-65]
 DEPTH_MAX: Final = 64
@@ -31,12 +40,6 @@ UUID_TAG, LIST_TAG = "~#u", "~#list"
 
 #: What may follow a `~`: escapes, and the ground forms of Transit. [SA-64]
 GROUND: Final = frozenset("~^`:$#uinfdzrbtmc?_")
-
-S63, U64 = 2**63, 2**64
-
-#: Of so many uuids, and of so many strings of at most so many characters, the bytes are remembered.
-REMEMBERED: Final = 4096
-SHORT: Final = 64
 
 #: What is no larger can promise no more than can be borne.
 SMALL: Final = 1024
@@ -239,7 +242,7 @@ class Writer:
             else:
                 self.text(value)
         elif kind is int:
-            self.out += integer_bytes(value)
+            self.out += integer_bytes(value) if -S63 <= value < U64 else string_bytes(f"~n{value}")
         elif kind is list:
             self.array(len(value))
             for item in value:
@@ -250,17 +253,17 @@ class Writer:
                 self.text(key, is_key=True)
                 self.value(item)
         elif kind is float:
-            self.out += b"\xcb" + _double.pack(value)
+            self.out += float_bytes(value)
         else:
             self.out += b"\xc0" if value is None else b"\xc3" if value else b"\xc2"
 
     def array(self, length: int) -> None:
         """The header of an array of so many values."""
-        self._header(length, 0x90, 15, b"\xdc", b"\xdd")
+        self.out += array_header(length)
 
     def map(self, length: int) -> None:
         """The header of a map of so many entries."""
-        self._header(length, 0x80, 15, b"\xde", b"\xdf")
+        self.out += map_header(length)
 
     def text(self, text: str, *, is_key: bool = False) -> None:
         """A string in Transit's own writing, or its code if it is in the cache."""
@@ -290,33 +293,6 @@ class Writer:
         del self.out[mark[0] :]
         self._cache = mark[1]
 
-    def _header(self, length: int, short: int, most: int, two: bytes, four: bytes) -> None:
-        if length <= most:
-            self.out.append(short | length)
-        else:
-            self.out += two + _u16.pack(length) if length < 2**16 else four + _u32.pack(length)
-
-
-def string_bytes(text: str) -> bytes:
-    """A string with its header. Raises NotEnabled for what is no Unicode."""
-    return _short_string_bytes(text) if len(text) <= SHORT else _string_bytes(text)
-
-
-def _string_bytes(text: str) -> bytes:
-    try:
-        raw = text.encode()
-    except UnicodeEncodeError:
-        raise NotEnabled("bad_value", f"{text!a} is not the text of any UTF-8") from None
-    size = len(raw)
-    if size < 32:  # noqa: PLR2004  # fixstr
-        return bytes((0xA0 | size,)) + raw
-    if size < 2**8:
-        return bytes((0xD9, size)) + raw
-    return (b"\xda" + _u16.pack(size) if size < 2**16 else b"\xdb" + _u32.pack(size)) + raw
-
-
-_short_string_bytes = lru_cache(REMEMBERED)(_string_bytes)
-
 
 @lru_cache(REMEMBERED)
 def uuid_bytes(uuid: str) -> bytes:
@@ -324,35 +300,6 @@ def uuid_bytes(uuid: str) -> bytes:
     raw = bytes.fromhex(uuid.replace("-", ""))
     return b"\x92\xa3~#u\x92" + b"".join(integer_bytes(int.from_bytes(half, signed=True)) for half in (raw[:8], raw[8:]))
 
-
-def integer_bytes(value: int) -> bytes:
-    """An integer in its shortest form; one of more than 64 bits as `~n`."""
-    if 0 <= value < len(_SMALL):
-        return _SMALL[value]
-    for least, most, head, form in _INTEGERS:
-        if least <= value <= most:
-            return head + form.pack(value)
-    return string_bytes(f"~n{value}")
-
-
-_u16, _u32, _double = struct.Struct(">H"), struct.Struct(">I"), struct.Struct(">d")
-
-_SMALL: Final = tuple(bytes((value,)) for value in range(2**7))
-
-_INTEGERS: Final = tuple(
-    (least, most, head, struct.Struct(form))
-    for least, most, head, form in (
-        (2**7, 2**8 - 1, b"\xcc", ">B"),
-        (2**8, 2**16 - 1, b"\xcd", ">H"),
-        (2**16, 2**32 - 1, b"\xce", ">I"),
-        (2**32, 2**64 - 1, b"\xcf", ">Q"),
-        (-(2**5), -1, b"", ">b"),
-        (-(2**7), -(2**5) - 1, b"\xd0", ">b"),
-        (-(2**15), -(2**7) - 1, b"\xd1", ">h"),
-        (-(2**31), -(2**15) - 1, b"\xd2", ">i"),
-        (-(2**63), -(2**31) - 1, b"\xd3", ">q"),
-    )
-)
 
 CODE_BYTES: Final = tuple(map(string_bytes, CODES))
 

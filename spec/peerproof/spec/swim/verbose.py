@@ -11,7 +11,8 @@ from json.encoder import encode_basestring
 from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, S63, UUID_TAG, Pairs, Reader, uuid_text
+from peerproof.spec.messagepack import S63
+from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, UUID_TAG, Pairs, Reader, uuid_text
 
 #: The map of a payload is inside a vector, which is inside the message. [SA-65]
 PAYLOAD_DEPTH: Final = 2

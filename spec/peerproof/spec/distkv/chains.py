@@ -1,0 +1,166 @@
+"""
+Chains: who changed an entry, or pinged, and who before. [D-07…D-25]
+
+A chain is a value. Change chains and ping chains are of one type and obey different rules: in a change chain no node stands
+twice, and what falls out of it is superseded. [D-13, DA-15]
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, NamedTuple
+
+from peerproof.spec.core import NodeId
+
+#: A chain that is sent has so many elements at most: each nests deeper than the one before it.
+ELEMENTS_MAX: Final = 60
+
+
+class Element(NamedTuple):
+    """A node, and its tick then; no tick stands for a node that is not initialised yet, in ping chains only. [D-10]"""
+
+    node: NodeId
+    tick: int | None
+
+
+class Chain(NamedTuple):
+    """
+    The latest element first. [D-11, D-17…D-20]
+
+    A chain that is `cut` had more elements once, or may have had: nothing is said about what came before its last one. It stays
+    so, whatever is put in front. [DA-11]
+    """
+
+    elements: tuple[Element, ...] = ()
+    cut: bool = False
+
+    @property
+    def head(self) -> Element:
+        """The latest element; the chain of a message always has one."""
+        return self.elements[0]
+
+    @property
+    def prev(self) -> Chain:
+        """The chain without its head: what that was based on. [D-44]"""
+        return Chain(self.elements[1:], self.cut)
+
+    def has_twice(self) -> bool:
+        """Whether a node stands in it twice, which makes it no change chain. [D-12, D-48]"""
+        return len({element.node for element in self.elements}) < len(self.elements)
+
+    def within(self, most: int) -> Chain:
+        """The chain with no more than so many elements. [D-14, D-15]"""
+        return self if len(self.elements) <= most else Chain(self.elements[:most], cut=True)
+
+    def tick_of(self, node: NodeId) -> int | None:
+        """The tick of a node's newest element; None if it has no tick or no element."""
+        return next((element.tick for element in self.elements if element.node == node), None)
+
+    def position(self, node: NodeId) -> int | None:
+        """Where a node's newest element stands, the head at 0; None if nowhere. [DA-38, DA-41]"""
+        return next((place for place, element in enumerate(self.elements) if element.node == node), None)
+
+
+class Changed(NamedTuple):
+    """A change chain with a new head, and the elements that are not in it any more, the oldest last. [D-16, DA-15]"""
+
+    chain: Chain
+    superseded: tuple[Element, ...]
+
+
+def with_change(chain: Chain, element: Element, most: int) -> Changed:
+    """The change chain after this change. Its node's old element goes first, and may make room for all others. [D-12…D-16]"""
+    others = tuple([other for other in chain.elements if other.node != element.node])
+    old = tuple([other for other in chain.elements if other.node == element.node])
+    kept = Chain((element, *others), chain.cut).within(most)
+    return Changed(kept, (*old, *others[len(kept.elements) - 1 :]))
+
+
+def with_ping(chain: Chain, element: Element, most: int) -> Chain:
+    """The ping chain after this ping, also of the node that pinged last. [D-13, DA-34]"""
+    return Chain((element, *chain.elements), chain.cut).within(most)
+
+
+class Relation(Enum):
+    """How one change stands to another of the same entry. [D-22, DA-02]"""
+
+    EQUAL = "equal"
+    BEFORE = "before"
+    AFTER = "after"
+    CONCURRENT = "concurrent"
+
+
+def relation(chain: Chain | None, other: Chain | None) -> Relation:
+    """
+    How the change at the head of a change chain stands to that of another; None is before every change. [D-22]
+
+    It is a shortcut and no order: bounded chains call changes concurrent that follow each other, and the relation is not
+    transitive. Two chains that each claim to follow the other are concurrent. [DA-02, DA-18, DA-19]
+    """
+    if chain is None or other is None:
+        return Relation.EQUAL if chain is other else Relation.BEFORE if chain is None else Relation.AFTER
+    if chain.head == other.head:
+        return Relation.EQUAL
+    before, after = _has_seen(other, chain.head), _has_seen(chain, other.head)
+    if before == after:
+        return Relation.CONCURRENT
+    return Relation.BEFORE if before else Relation.AFTER
+
+
+def _has_seen(chain: Chain, head: Element) -> bool:
+    tick = chain.tick_of(head.node)
+    return tick is not None and head.tick is not None and tick >= head.tick
+
+
+class Claim(NamedTuple):
+    """What decides between two messages: the higher tock, then the higher tick, then the lower name. [D-80…D-82]"""
+
+    tock: int
+    head: Element
+
+    def beats(self, other: Claim) -> bool:
+        """
+        Whether this one wins; of two that are equal in all of it neither does.
+
+        Names are compared as their bytes are, which for UTF-8 is the order of code points, as Python's is. Who is not
+        initialised loses against everybody who is. [DA-01, DA-35, DA-36]
+        """
+        mine, others = self.head.tick, other.head.tick
+        if (mine is None) != (others is None):
+            return others is None
+        if self.tock != other.tock:
+            return self.tock > other.tock
+        if mine is not None and others is not None and mine != others:
+            return mine > others
+        return self.head.node < other.head.node
+
+
+def agree(chain: Chain, other: Chain) -> bool:
+    """
+    Whether two chains can be the same: element by element, up to where either was cut. [DA-32]
+
+    A chain that has ended does not agree with one that goes on; one that was cut agrees with whatever follows.
+    """
+    shorter, longer = sorted((chain, other), key=lambda one: len(one.elements))
+    common = len(shorter.elements)
+    return longer.elements[:common] == shorter.elements and (shorter.cut or len(longer.elements) == common)
+
+
+def is_authoritative(chain: Chain) -> bool:
+    """Whether a ping chain has a node with a tick other than zero. [D-106, DA-16, DA-52]"""
+    return any(element.tick for element in chain.elements)
+
+
+def zero_may_ping(chain: Chain) -> bool:
+    """
+    Whether a node with tick zero may ping after this chain. [D-107]
+
+    The first half is the larger one of a chain with an odd number of elements. [DA-40]
+    """
+    half = (len(chain.elements) + 1) // 2
+    return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
+
+
+def is_change_chain(chain: Chain) -> bool:
+    """Whether it can be the chain of a change: not empty, each element with a tick, no node twice. [D-10, D-12]"""
+    return bool(chain.elements) and all(element.tick is not None for element in chain.elements) and not chain.has_twice()

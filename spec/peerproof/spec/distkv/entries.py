@@ -1,0 +1,144 @@
+"""
+Entries, and what becomes of them when an update arrives. [D-57…D-60, DA-01…DA-04, DA-10, DA-18]
+
+Changes that a node knows are either *present*, on the chain of a stored entry, or *superseded*. A node keeps the entries and
+all it knows; what is superseded is the rest, so no change can be both, also if a chain brings one back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.distkv.chains import Chain, Claim, Element, Relation, relation, with_change
+from peerproof.spec.distkv.messages import Update
+from peerproof.spec.distkv.paths import Path
+from peerproof.spec.distkv.ranges import Ranges, of_ticks
+from peerproof.spec.distkv.ticks import TickSets, difference, intersection, union, with_elements
+from peerproof.spec.distkv.values import NULL, Value
+
+
+class Entry(NamedTuple):
+    """The value of a path, and who changed it. A deleted entry keeps its chain, and its value is Null. [DA-10]"""
+
+    chain: Chain
+    value: Value
+    tock: int
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it is the rest of an entry. [D-59]"""
+        return self.value == NULL
+
+
+class Outcome(Enum):
+    """What an update is to an entry."""
+
+    ACCEPT = "accept"  #: it follows what is stored
+    DUPLICATE = "duplicate"  #: it is what is stored
+    STALE = "stale"  #: what is stored follows it
+    CONFLICT_ACCEPT = "conflict-accept"  #: neither follows the other, and it wins
+    CONFLICT_IGNORE = "conflict-ignore"  #: neither follows the other, and it loses
+    CONTRADICTION = "contradiction"  #: it claims to be the change that is stored, and has another value
+
+
+class Applied(NamedTuple):
+    """An entry after an update, and which changes are on no chain of it any more. [D-16]"""
+
+    outcome: Outcome
+    entry: Entry
+    superseded: tuple[Element, ...]
+
+
+def apply(entry: Entry | None, update: Update) -> Applied:
+    """An entry after an update of it, whatever came before; all that get the same updates agree. [D-22, DA-01, DA-02]"""
+    arrived = Entry(update.chain, update.value, update.tock)
+    if entry is None:
+        return Applied(Outcome.ACCEPT, arrived, ())
+    outcome = _outcome(entry, arrived)
+    is_kept = outcome in (Outcome.ACCEPT, Outcome.CONFLICT_ACCEPT)
+    kept, other = (arrived, entry) if is_kept else (entry, arrived)
+    return Applied(outcome, kept, tuple([element for element in other.chain.elements if element not in kept.chain.elements]))
+
+
+def _outcome(entry: Entry, arrived: Entry) -> Outcome:
+    """Whether one change follows the other comes first; only if that cannot be said, the tocks decide. [DA-02]"""
+    stands = relation(arrived.chain, entry.chain)
+    if stands is Relation.EQUAL:
+        return Outcome.DUPLICATE if arrived.value == entry.value else Outcome.CONTRADICTION
+    if stands is Relation.AFTER:
+        return Outcome.ACCEPT
+    if stands is Relation.BEFORE:
+        return Outcome.STALE
+    wins = Claim(arrived.tock, arrived.chain.head).beats(Claim(entry.tock, entry.chain.head))
+    return Outcome.CONFLICT_ACCEPT if wins else Outcome.CONFLICT_IGNORE
+
+
+class Entries(NamedTuple):
+    """All entries of a node, the deleted ones too, and all changes that it knows, the superseded ones too. [D-63, DA-04]"""
+
+    rows: Table[Path, Entry] = Table()
+    known: TickSets = Table()
+
+    def present(self) -> TickSets:
+        """The changes that are on the chain of an entry."""
+        return on_chains(self.rows)
+
+    def superseded(self) -> TickSets:
+        """The changes that are known and on no chain any more. [D-16]"""
+        return difference(self.known, self.present())
+
+    def value(self, path: Path) -> Value | None:
+        """The value of a path; None if there is none. [D-59]"""
+        entry = self.rows.get(path)
+        return None if entry is None or entry.is_deleted else entry.value
+
+    def updated(self, update: Update) -> tuple[Entries, Outcome]:
+        """What a node has after an update, and what the update was to it. [D-57, D-58]"""
+        before = self.rows.get(update.path)
+        outcome, entry, _ = apply(before, update)
+        rows = self.rows if entry is before else self.rows.put({update.path: entry})
+        return Entries(rows, with_elements(self.known, update.chain.elements)), outcome
+
+    def told(self, known: Mapping[NodeId, Ranges]) -> Entries:
+        """What a node has when it is told that these changes are on no chain any more. [D-117, DA-04]"""
+        return self._replace(known=union(self.known, known))
+
+
+def on_chains(rows: Mapping[Path, Entry]) -> TickSets:
+    """The changes on the chains of these entries, by node."""
+    ticks: dict[NodeId, list[int]] = {}
+    for entry in rows.values():
+        for node, tick in entry.chain.elements:
+            if tick is not None:
+                ticks.setdefault(node, []).append(tick)
+    return Table({node: of_ticks(found) for node, found in ticks.items()})
+
+
+def change(entries: Entries, path: Path, value: Value, element: Element, tock: int, most: int) -> Update:
+    """The update of a change here: its node and new tick go to the head of the entry's chain. [D-49, DA-21]"""
+    entry: Entry | None = entries.rows.get(path)
+    chain = Chain() if entry is None else entry.chain
+    return Update(with_change(chain, element, most).chain, path, value, tock)
+
+
+class Answer(NamedTuple):
+    """What a node can say to somebody who misses changes. [D-116, D-117, DA-48]"""
+
+    updates: tuple[Update, ...]  #: of the entries on whose chains they are, as they came
+    known: TickSets  #: those which are superseded
+    unanswered: TickSets  #: those which this node does not know either
+
+
+def answer(entries: Entries, missing: TickSets) -> Answer:
+    """Which entries to send again, each once with its whole chain and its own tock. [D-68, DA-03, DA-48]"""
+    found = {
+        path: entry
+        for path, entry in entries.rows.items()
+        if any(tick is not None and node in missing and missing[node].has(tick) for node, tick in entry.chain.elements)
+    }
+    known = intersection(missing, entries.superseded())
+    updates = tuple([Update(entry.chain, path, entry.value, entry.tock) for path, entry in found.items()])
+    return Answer(updates, known, difference(difference(missing, on_chains(found)), known))

@@ -1,0 +1,162 @@
+"""How DistKV values look as plain data: messages, what is asked of a node and what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.distkv import ranges
+from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element, is_change_chain
+from peerproof.spec.distkv.messages import (
+    Contradiction,
+    DeleteValue,
+    EntryChanged,
+    Info,
+    InitialPingDue,
+    Ping,
+    PingDue,
+    RecoveryDue,
+    RecoveryStep,
+    RepairDue,
+    SetValue,
+    Update,
+)
+from peerproof.spec.distkv.paths import path_of_plain, plain_of_path
+from peerproof.spec.distkv.ranges import TICK_MAX
+from peerproof.spec.distkv.values import plain_of, value_of_plain
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, misfit
+
+
+class NodeName(Form):
+    """The name of a node: any text that has UTF-8. [D-06]"""
+
+    def plain(self, value: Any) -> Plain:
+        """The name."""
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From the name."""
+        if not isinstance(plain, str) or any("\ud800" <= c <= "\udfff" for c in plain):
+            raise misfit(where, "the name of a node", plain)
+        return NodeId(plain)
+
+
+@dataclass(frozen=True)
+class Packed(Form):
+    """A value or path, whose bytes are shown as what they say."""
+
+    what: str
+    show: Callable[[Any], Plain]
+    read: Callable[[Plain], Any]  #: raises NotEnabled
+
+    def plain(self, value: Any) -> Plain:
+        """What the bytes say."""
+        return self.show(value)
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From what they say."""
+        try:
+            return self.read(plain)
+        except NotEnabled as error:
+            raise misfit(where, f"{self.what} ({error})", plain) from None
+
+
+class RangeList(Form):
+    """A set of ticks, as it is sent: single ticks and pairs. [D-30, DA-24]"""
+
+    def plain(self, value: Any) -> Plain:
+        """A list of ticks, each a decimal string, and pairs of such."""
+        return [[TICK.plain(bound) for bound in item] if isinstance(item, tuple) else TICK.plain(item) for item in value.wire()]
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From such a list, or one of integers."""
+        if not isinstance(plain, list):
+            raise misfit(where, "a list of ticks and pairs of ticks", plain)
+        try:
+            return ranges.read(tuple([self._item(item, where) for item in plain]))
+        except MalformedMessage as error:
+            raise misfit(where, f"a set of ticks ({error.detail})", plain) from None
+
+    def _item(self, item: Plain, where: str) -> Any:
+        return tuple([_BOUND.value(bound, where) for bound in item]) if isinstance(item, list) else _BOUND.value(item, where)
+
+
+@dataclass(frozen=True)
+class ByNode(Form):
+    """Something for each of some nodes; rows that say nothing are left out. [DA-25]"""
+
+    form: Form
+
+    def plain(self, value: Any) -> Plain:
+        """An object with a member per node."""
+        return {node: self.form.plain(row) for node, row in value.items()}
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From such an object."""
+        if not isinstance(plain, Mapping):
+            raise misfit(where, "an object with a member per node", plain)
+        rows = {NODE.value(node, where): self.form.value(row, f"{where}.{node}") for node, row in plain.items()}
+        return Table({node: row for node, row in rows.items() if row != ranges.NONE})
+
+
+@dataclass(frozen=True)
+class ChainOf(Form):
+    """A chain with at least one element, and no more than can be sent; `is_change` is what a change's obeys. [D-10, D-12]"""
+
+    is_change: bool = False
+
+    def plain(self, value: Any) -> Plain:
+        """An object with the elements, and whether it was cut."""
+        return _CHAIN.plain(value)
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        """From such an object."""
+        chain = _CHAIN.value(plain, where)
+        if not 1 <= len(chain.elements) <= ELEMENTS_MAX:
+            raise misfit(where, f"a chain of 1 to {ELEMENTS_MAX} elements", plain)
+        if self.is_change and not is_change_chain(chain):
+            raise misfit(where, "a chain whose elements have ticks and are of different nodes", plain)
+        return chain
+
+
+NODE: Final = NodeName()
+TICK: Final = U64(most=TICK_MAX)  # [D-26]
+RANGES: Final = RangeList()
+VALUE: Final = Packed("a value", plain_of, value_of_plain)
+PATH: Final = Packed("a path", plain_of_path, path_of_plain)
+ELEMENT: Final = Record(Element, node=NODE, tick=Maybe(TICK))
+CHANGE_CHAIN: Final = ChainOf(is_change=True)
+PING_CHAIN: Final = ChainOf()
+
+_BOUND: Final = U64(most=TICK_MAX + 1)  # an end may be 2^63
+_CHAIN: Final = Record(Chain, elements=ListOf(ELEMENT), cut=Flag())
+
+_UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(ELEMENT))
+_INFO: Final = Record(
+    Info,
+    chain=PING_CHAIN,
+    tock=TICK,
+    known=Maybe(ByNode(RANGES)),
+    ticks=Maybe(ByNode(TICK)),
+    missing=Maybe(ByNode(RANGES)),
+    reason=Maybe(PING_CHAIN),
+)
+
+MESSAGE_FORM: Final = Tagged(update=(0, _UPDATE), info=(1, _INFO), ping=(2, Record(Ping, chain=PING_CHAIN, tock=TICK)))
+
+COMMAND: Final = Tagged(set_value=(0, Record(SetValue, path=PATH, value=VALUE)), delete_value=(1, Record(DeleteValue, path=PATH)))
+
+TIMER: Final = Tagged(
+    ping_due=(0, Record(PingDue)),
+    initial_ping_due=(1, Record(InitialPingDue)),
+    recovery_due=(2, Record(RecoveryDue, step=OneOf(RecoveryStep))),
+    repair_due=(3, Record(RepairDue)),
+)
+
+NOTICE: Final = Tagged(
+    entry_changed=(0, Record(EntryChanged, path=PATH, value=VALUE)),
+    contradiction=(1, Record(Contradiction, path=PATH, change=ELEMENT)),
+)

@@ -1,0 +1,128 @@
+"""
+What an entry holds: anything that MessagePack can carry. [D-37]
+
+A value is kept as its canonical bytes, which can be compared and hashed, tell 1 from 1.0 and from true, and are what is sent.
+As plain data it looks like JSON where JSON has the same; the rest is an object with one member: `{"$bin": "ff"}` are bytes,
+`{"$int": "…"}` is an integer that JSON readers would round, `{"$float": "1.0"}` a float that they would take for an integer or
+for no number, `{"$ext": [7, "ff"]}` an extension, and `{"$map": [[key, value], …]}` a map whose keys are not all strings, or
+begin with a dollar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import Any, Final, NewType
+
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.messagepack import DEPTH_MAX, S63, U64, Extension, packed, unpacked
+from peerproof.spec.wire import Plain
+
+#: The canonical MessagePack of a value.
+Value = NewType("Value", bytes)
+
+#: What an entry holds that is deleted. [D-59]
+NULL: Final = Value(b"\xc0")
+
+#: Beyond this, readers of JSON round integers.
+_EXACT: Final = 2**53
+
+#: The map of the message is around a value.
+_DEPTH: Final = DEPTH_MAX - 1
+
+
+def value_of(raw: Any) -> Value:
+    """The value that `messagepack.read` gave. Raises MalformedMessage if a key stands twice in a map."""
+    try:
+        return Value(packed(raw))
+    except NotEnabled as error:
+        raise MalformedMessage(error.reason, 0, str(error)) from None
+
+
+def plain_of(value: Value) -> Plain:
+    """The plain data of a value."""
+    return plain_of_raw(unpacked(value))
+
+
+def plain_of_raw(raw: Any) -> Plain:
+    """The plain data of what `messagepack.read` gave."""
+    show = _PLAIN.get(type(raw))
+    return raw if show is None else show(raw)
+
+
+def _plain_float(number: float) -> Plain:
+    return number if isfinite(number) and not number.is_integer() else {"$float": repr(number)}
+
+
+def _plain_map(pairs: list[tuple[Any, Any]]) -> Plain:
+    if all(type(key) is str and key[:1] != "$" for key, _ in pairs):
+        return {key: plain_of_raw(item) for key, item in pairs}
+    return {"$map": [[plain_of_raw(key), plain_of_raw(item)] for key, item in pairs]}
+
+
+#: How values look that are not in JSON, or not there as they are.
+_PLAIN: Final[Mapping[type[Any], Callable[[Any], Plain]]] = {
+    int: lambda number: number if -_EXACT <= number <= _EXACT else {"$int": str(number)},
+    float: _plain_float,
+    bytes: lambda data: {"$bin": data.hex()},
+    Extension: lambda extension: {"$ext": [extension.code, extension.data.hex()]},
+    tuple: lambda items: [plain_of_raw(item) for item in items],
+    list: _plain_map,
+}
+
+
+def value_of_plain(plain: Plain) -> Value:
+    """The value that plain data shows. Raises NotEnabled for what it cannot be."""
+    return Value(packed(raw_of_plain(plain, 0)))
+
+
+def raw_of_plain(plain: Plain, depth: int) -> Any:
+    """What plain data shows, as `messagepack.read` would give it. Raises NotEnabled."""
+    if plain is None or isinstance(plain, (bool, int, str)):
+        return _within_64_bits(plain) if type(plain) is int else plain
+    if isinstance(plain, float):
+        return plain
+    if depth >= _DEPTH:
+        raise NotEnabled("too_large", f"arrays and maps nest deeper than {_DEPTH} in a value")
+    if isinstance(plain, list):
+        return tuple([raw_of_plain(item, depth + 1) for item in plain])
+    if isinstance(plain, Mapping) and all(isinstance(key, str) for key in plain):
+        if any(key[:1] == "$" for key in plain):
+            return _special(plain, depth)
+        return [(key, raw_of_plain(item, depth + 1)) for key, item in plain.items()]
+    raise _no_value(plain)
+
+
+def _special(plain: Mapping[str, Any], depth: int) -> Any:
+    match dict(plain):
+        case {"$bin": str(digits), **rest} if not rest:
+            return _octets(digits)
+        case {"$int": str(digits), **rest} if not rest and len(digits) <= len(str(-S63)) and digits.lstrip("-").isdecimal():
+            return _within_64_bits(int(digits))
+        case {"$float": str(digits), **rest} if not rest:
+            try:
+                return float(digits)
+            except ValueError:
+                raise _no_value(plain) from None
+        case {"$ext": [int(code), str(digits)], **rest} if not rest and -128 <= code < 128:  # noqa: PLR2004  # a signed byte
+            return Extension(code, _octets(digits))
+        case {"$map": list(pairs), **rest} if not rest and all(isinstance(one, list) and len(one) == 2 for one in pairs):  # noqa: PLR2004
+            return [(raw_of_plain(key, depth + 1), raw_of_plain(item, depth + 1)) for key, item in pairs]
+    raise _no_value(plain)
+
+
+def _octets(digits: str) -> bytes:
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise NotEnabled("bad_value", f"{digits!r} is no hex") from None
+
+
+def _within_64_bits(number: int) -> int:
+    if not -S63 <= number < U64:
+        raise NotEnabled("bad_value", f"{number} has more than 64 bits")
+    return number
+
+
+def _no_value(plain: Plain) -> NotEnabled:
+    return NotEnabled("bad_value", f"{plain!r} shows no value")

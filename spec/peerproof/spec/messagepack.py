@@ -1,0 +1,291 @@
+"""
+MessagePack, as far as any protocol here needs it: one value at a time, each written in its shortest form.
+
+Read values are None, bools, integers, floats, strings, bytes, tuples for arrays, lists of pairs for maps (in the order in which
+they were written, so that a key that stands twice is seen), and `Extension`. Reading is total: for all bytes there is a value
+or MalformedMessage, in time linear in the bytes that are there, whatever headers promise.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+#: Arrays and maps nest so deep at most.
+DEPTH_MAX: Final = 64
+
+S63, U64 = 2**63, 2**64
+
+#: Of so many strings of at most so many characters the bytes are remembered.
+REMEMBERED: Final = 4096
+SHORT: Final = 64
+
+
+class Extension(NamedTuple):
+    """A value of a type that MessagePack leaves to others."""
+
+    code: int
+    data: bytes
+
+
+def unpacked(data: bytes) -> Any:
+    """The value that these bytes are. Raises MalformedMessage."""
+    value, end = read(data, 0)
+    if end != len(data):
+        raise MalformedMessage("trailing", end, f"{len(data) - end} bytes follow the value")
+    return value
+
+
+def read(data: bytes, at: int) -> tuple[Any, int]:
+    """The value that begins here, and where it ends. Raises MalformedMessage."""
+    try:
+        value, end = _read(data, at, 0)
+    except (IndexError, struct.error):
+        end = len(data) + 1
+    except UnicodeDecodeError as error:
+        raise MalformedMessage("bad_value", at, f"a string is not UTF-8: {error.reason}") from None
+    if end > len(data):
+        raise MalformedMessage("truncated", len(data), "the bytes end within a value")
+    return value, end
+
+
+def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
+    """As `read`; what is not there shows as IndexError, struct.error, or an end beyond the last byte."""
+    head = data[at]
+    at += 1
+    if head < 0x80:  # noqa: PLR2004  # the ranges of MessagePack's first byte, as its specification lists them
+        return head, at
+    if 0xA0 <= head < 0xC0:  # noqa: PLR2004
+        end = at + head - 0xA0
+        return data[at:end].decode() if end <= len(data) else "", end
+    if head < 0x90:  # noqa: PLR2004
+        return _map(data, at, head - 0x80, depth)
+    if head < 0xA0:  # noqa: PLR2004
+        return _array(data, at, head - 0x90, depth)
+    if head >= 0xE0:  # noqa: PLR2004
+        return head - 0x100, at
+    found = _READ.get(head)
+    if found is None:
+        raise MalformedMessage("bad_type", at - 1, "no value of MessagePack begins with c1")
+    return found(data, at, depth)
+
+
+def _array(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
+    if depth >= DEPTH_MAX:
+        raise _too_deep(at)
+    items = []
+    for _ in range(length):
+        item, at = _read(data, at, depth + 1)
+        items.append(item)
+    return tuple(items), at
+
+
+def _map(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
+    if depth >= DEPTH_MAX:
+        raise _too_deep(at)
+    pairs = []
+    for _ in range(length):
+        key, at = _read(data, at, depth + 1)
+        value, at = _read(data, at, depth + 1)
+        pairs.append((key, value))
+    return pairs, at
+
+
+def _too_deep(at: int) -> MalformedMessage:
+    return MalformedMessage("too_large", at - 1, f"arrays and maps nest deeper than {DEPTH_MAX}")
+
+
+_Read = Callable[[bytes, int, int], tuple[Any, int]]
+
+
+def _constant(value: bool | None) -> _Read:
+    return lambda _data, at, _depth: (value, at)
+
+
+def _number(form: str) -> _Read:
+    layout = struct.Struct(form)
+    return lambda data, at, _depth: (layout.unpack_from(data, at)[0], at + layout.size)
+
+
+def _string(data: bytes, at: int, size: int) -> tuple[Any, int]:
+    end = at + size
+    return data[at:end].decode() if end <= len(data) else "", end
+
+
+def _bytes(data: bytes, at: int, size: int) -> tuple[Any, int]:
+    return data[at : at + size], at + size
+
+
+def _extension(data: bytes, at: int, size: int) -> tuple[Any, int]:
+    (code,) = _i8.unpack_from(data, at)
+    return Extension(code, data[at + 1 : at + 1 + size]), at + 1 + size
+
+
+def _sized(form: str, read_rest: Callable[[bytes, int, int], tuple[Any, int]]) -> _Read:
+    layout = struct.Struct(form)
+    return lambda data, at, _depth: read_rest(data, at + layout.size, layout.unpack_from(data, at)[0])
+
+
+def _counted(form: str, read_rest: Callable[[bytes, int, int, int], tuple[Any, int]]) -> _Read:
+    layout = struct.Struct(form)
+    return lambda data, at, depth: read_rest(data, at + layout.size, layout.unpack_from(data, at)[0], depth)
+
+
+def _fixed(size: int) -> _Read:
+    return lambda data, at, _depth: _extension(data, at, size)
+
+
+_i8 = struct.Struct(">b")
+_u8, _u16, _u32, _double = (struct.Struct(form) for form in (">B", ">H", ">I", ">d"))
+
+#: What follows a first byte; the others are in `_read`. c1 is never used.
+_READ: Final[Mapping[int, _Read]] = {
+    0xC0: _constant(None),
+    0xC2: _constant(value=False),
+    0xC3: _constant(value=True),
+    **{0xC4 + place: _sized(form, _bytes) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xC7 + place: _sized(form, _extension) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xCA + place: _number(form) for place, form in enumerate((">f", ">d", ">B", ">H", ">I", ">Q", ">b", ">h", ">i", ">q"))},
+    **{0xD4 + place: _fixed(2**place) for place in range(5)},
+    **{0xD9 + place: _sized(form, _string) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xDC + place: _counted(form, _array) for place, form in enumerate((">H", ">I"))},
+    **{0xDE + place: _counted(form, _map) for place, form in enumerate((">H", ">I"))},
+}
+
+
+def array_header(length: int) -> bytes:
+    """What begins an array of so many values."""
+    return bytes((0x90 | length,)) if length < 16 else _wide(0xDC, length, _u16, _u32)  # noqa: PLR2004  # fixarray
+
+
+def map_header(length: int) -> bytes:
+    """What begins a map of so many entries."""
+    return bytes((0x80 | length,)) if length < 16 else _wide(0xDE, length, _u16, _u32)  # noqa: PLR2004  # fixmap
+
+
+def string_header(size: int) -> bytes:
+    """What begins a string of so many bytes."""
+    return bytes((0xA0 | size,)) if size < 32 else _wide(0xD9, size, _u8, _u16, _u32)  # noqa: PLR2004  # fixstr
+
+
+def older_string(data: bytes) -> bytes:
+    """Any bytes as a string of MessagePack before it had bytes: programs that do not know it since read nothing else."""
+    return (bytes((0xA0 | len(data),)) if len(data) < 32 else _wide(0xDA, len(data), _u16, _u32)) + data  # noqa: PLR2004
+
+
+def _wide(first: int, length: int, *layouts: struct.Struct) -> bytes:
+    """The header with the narrowest of these lengths that holds it; their first bytes follow each other."""
+    for place, layout in enumerate(layouts):
+        if length < 1 << 8 * layout.size:
+            return bytes((first + place,)) + layout.pack(length)
+    raise NotEnabled("too_large", f"MessagePack counts to 2^32-1, not to {length}")
+
+
+def string_bytes(text: str) -> bytes:
+    """A string with its header. Raises NotEnabled for what is no Unicode."""
+    return _short_string_bytes(text) if len(text) <= SHORT else _string_bytes(text)
+
+
+def _string_bytes(text: str) -> bytes:
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        raise NotEnabled("bad_value", f"{text!a} is not the text of any UTF-8") from None
+    return string_header(len(raw)) + raw
+
+
+_short_string_bytes = lru_cache(REMEMBERED)(_string_bytes)
+
+
+def integer_bytes(value: int) -> bytes:
+    """An integer in its shortest form. Raises NotEnabled for one of more than 64 bits."""
+    if 0 <= value < len(_SMALL):
+        return _SMALL[value]
+    for least, most, head, form in _INTEGERS:
+        if least <= value <= most:
+            return head + form.pack(value)
+    raise NotEnabled("too_large", f"{value} has more than 64 bits")
+
+
+_SMALL: Final = tuple(bytes((value,)) for value in range(2**7))
+
+_INTEGERS: Final = tuple(
+    (least, most, head, struct.Struct(form))
+    for least, most, head, form in (
+        (2**7, 2**8 - 1, b"\xcc", ">B"),
+        (2**8, 2**16 - 1, b"\xcd", ">H"),
+        (2**16, 2**32 - 1, b"\xce", ">I"),
+        (2**32, 2**64 - 1, b"\xcf", ">Q"),
+        (-(2**5), -1, b"", ">b"),
+        (-(2**7), -(2**5) - 1, b"\xd0", ">b"),
+        (-(2**15), -(2**7) - 1, b"\xd1", ">h"),
+        (-(2**31), -(2**15) - 1, b"\xd2", ">i"),
+        (-(2**63), -(2**31) - 1, b"\xd3", ">q"),
+    )
+)
+
+
+def float_bytes(value: float) -> bytes:
+    """A float, always of 64 bits, and always the same NaN."""
+    return b"\xcb" + _double.pack(value if value == value else _NAN)  # noqa: PLR0124  # only a NaN differs from itself
+
+
+_NAN: Final = float("nan")
+
+
+def packed(value: Any) -> bytes:
+    """
+    The bytes of a value as `read` gives it: the same for values that are the same, and different for others.
+
+    Keys of maps are in the order of their bytes. Raises NotEnabled for a key that stands twice, for what nests deeper than
+    `read` would read, and for what is no value.
+    """
+    return _packed(value, 0)
+
+
+def _packed(value: Any, depth: int) -> bytes:
+    write = _WRITE.get(type(value))
+    if write is not None:
+        return write(value)
+    if depth >= DEPTH_MAX:
+        raise NotEnabled("too_large", f"arrays and maps nest deeper than {DEPTH_MAX}")
+    if type(value) is tuple:
+        return b"".join([array_header(len(value)), *[_packed(item, depth + 1) for item in value]])
+    if type(value) is not list:
+        raise NotEnabled("bad_type", f"MessagePack has nothing for {value!r}")
+    entries = sorted([(_packed(key, depth + 1), _packed(item, depth + 1)) for key, item in value], key=_first)
+    if any(one[0] == other[0] for one, other in pairwise(entries)):
+        raise NotEnabled("bad_value", "a key stands twice in a map")
+    return b"".join([map_header(len(entries)), *[part for entry in entries for part in entry]])
+
+
+def _first(entry: tuple[bytes, bytes]) -> bytes:
+    return entry[0]
+
+
+def _bytes_bytes(value: bytes) -> bytes:
+    return _wide(0xC4, len(value), _u8, _u16, _u32) + value
+
+
+def _extension_bytes(value: Extension) -> bytes:
+    size = len(value.data)
+    power = size.bit_length() - 1
+    header = bytes((0xD4 + power,)) if size in (1, 2, 4, 8, 16) else _wide(0xC7, size, _u8, _u16, _u32)
+    return header + _i8.pack(value.code) + value.data
+
+
+#: How values are written that hold no others.
+_WRITE: Final[Mapping[type[Any], Callable[[Any], bytes]]] = {
+    str: string_bytes,
+    int: integer_bytes,
+    float: float_bytes,
+    bytes: _bytes_bytes,
+    Extension: _extension_bytes,
+    type(None): lambda _: b"\xc0",
+    bool: lambda value: b"\xc3" if value else b"\xc2",
+}
