@@ -16,9 +16,9 @@ from mkdocs.utils import get_relative_url
 log = logging.getLogger("mkdocs.hooks.clauses")
 
 _SPEC = Path(__file__).parents[1] / "spec"
-_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d\d)\*\* ", re.MULTILINE)
-_DEFINED = re.compile(r"<li>(\s*(?:<p>)?)<strong>([A-Z]{1,2}-\d\d)</strong>")
-_MENTION = re.compile(r"\b[BSWPD][A-Z]?-\d\d\b")
+_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
+_DEFINED = re.compile(r"<li>(\s*(?:<p>)?)<strong>([A-Z]{1,2}-\d{2,3})</strong>")
+_MENTION = re.compile(r"\b[BSWPD][A-Z]?-\d{2,3}\b")
 _TAG = re.compile(r"(<[^>]*>)")
 _UNTOUCHED = re.compile(r"<(/?)(pre|code|a|strong|h[1-6]|summary|title)\b")
 

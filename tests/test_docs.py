@@ -25,8 +25,8 @@ from peerproof.tla.manifest import models
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").glob("**/*.md")])
 
-_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d\d)\*\* ", re.MULTILINE)
-_MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d\d)(?!\d)")
+_DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
+_MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d{2,3})(?!\d)")
 _PICTURE = re.compile(r"<!-- model ([\w-]+) -->")
 _INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
 
