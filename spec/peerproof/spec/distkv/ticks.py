@@ -35,7 +35,11 @@ def latest(ticks: Ticks, heard: Mapping[NodeId, int]) -> Ticks:
 
 def with_elements(sets: TickSets, elements: Iterable[Element]) -> TickSets:
     """The sets with these elements' ticks. Elements that have none add nothing. [D-58]"""
-    return sets.put({node: sets.get(node, NONE).with_tick(tick) for node, tick in elements if tick is not None})
+    rows: dict[NodeId, Ranges] = {}
+    for node, tick in elements:
+        if tick is not None:
+            rows[node] = (rows.get(node) or sets.get(node, NONE)).with_tick(tick)
+    return sets.put(rows)
 
 
 def union(sets: TickSets, others: Mapping[NodeId, Ranges]) -> TickSets:

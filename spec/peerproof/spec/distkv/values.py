@@ -10,6 +10,7 @@ begin with a dollar.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, Final, NewType
@@ -26,6 +27,9 @@ NULL: Final = Value(b"\xc0")
 
 #: Beyond this, readers of JSON round integers.
 _EXACT: Final = 2**53
+
+#: An integer of at most 64 bits has no more than twenty digits.
+_INTEGER: Final = re.compile(r"-?[0-9]{1,20}")
 
 #: The map of the message is around a value.
 _DEPTH: Final = DEPTH_MAX - 1
@@ -97,7 +101,7 @@ def _special(plain: Mapping[str, Any], depth: int) -> Any:
     match dict(plain):
         case {"$bin": str(digits), **rest} if not rest:
             return _octets(digits)
-        case {"$int": str(digits), **rest} if not rest and len(digits) <= len(str(-S63)) and digits.lstrip("-").isdecimal():
+        case {"$int": str(digits), **rest} if not rest and _INTEGER.fullmatch(digits) is not None:
             return _within_64_bits(int(digits))
         case {"$float": str(digits), **rest} if not rest:
             try:

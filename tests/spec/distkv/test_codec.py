@@ -1,0 +1,385 @@
+"""DistKV's events: messages and their bytes, what a decoder accepts, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element, is_change_chain
+from peerproof.spec.distkv.codec import MESSAGE, chain_bytes, number_bytes, of_payload, payload, read_number
+from peerproof.spec.distkv.events import event_name, request, type_of_event
+from peerproof.spec.distkv.messages import Info, Message, Ping, Update
+from peerproof.spec.distkv.paths import path_of
+from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
+from peerproof.spec.distkv.values import value_of_plain
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.messagepack import packed, unpacked
+
+from .samples import chain, element, ping, sets, ticks, update
+
+
+def named(text: str) -> Chain:
+    """`1x7 2x2` are nodes n1 and n2 with ticks 7 and 2."""
+    found = chain(text)
+    return Chain(tuple(Element(NodeId(f"n{node[:-1]}"), tick) for node, tick in found.elements), found.cut)
+
+
+def said(chain_text: str, path: list[Any], value: Any, tock: int) -> Update:
+    return Update(named(chain_text), path_of(path), value_of_plain(value), tock)
+
+
+# id: (type, message, payload): written so, and read back
+SAMPLES: dict[str, tuple[str, Message, str]] = {
+    "DC-M01": (
+        "update",
+        said("2x1 1x3", ["a", "b"], [1, 2.5, None, True], 22),
+        "86a46e6f6465a26e32a47469636b01a47072657683a46e6f6465a26e31a47469636b03a470726576c0a47061746892a161a162a576616c7565"
+        "9401cb4004000000000000c0c3a4746f636b16",
+    ),
+    "DC-M02 deletion": (
+        "update",
+        said("1x5", ["c", 7], None, 30),
+        "86a46e6f6465a26e31a47469636b05a470726576c0a47061746892a16307a576616c7565c0a4746f636b1e",
+    ),
+    "DC-M03 a chain that is cut": (
+        "ping",
+        Ping(named("1x3 2x0 1x1 2x0 …"), 23),
+        "84a46e6f6465a26e31a47469636b03a47072657683a46e6f6465a26e32a47469636b00a47072657683a46e6f6465a26e31a47469636b01"
+        "a47072657682a46e6f6465a26e32a47469636b00a4746f636b17",
+    ),
+    "DC-M04": (
+        "info",
+        Info(named("1x7 …"), 86, ticks=ticks(n1=7, n2=2)),
+        "84a57469636b7382a26e3107a26e3202a4746f636b56a46e6f6465a26e31a47469636b07",
+    ),
+    "DC-M05": (
+        "info",
+        Info(named("2x2 …"), 116, missing=sets(n1=((6, 8),))),
+        "84a76d697373696e6781a26e3191920608a4746f636b74a46e6f6465a26e32a47469636b02",
+    ),
+    "DC-M06": (
+        "info",
+        Info(named("1x7 …"), 117, known=sets(n1=(6,))),
+        "84a56b6e6f776e81a26e319106a4746f636b75a46e6f6465a26e31a47469636b07",
+    ),
+    "DC-M07 of a new node": ("ping", Ping(named("1x0"), 1), "84a46e6f6465a26e31a47469636b00a470726576c0a4746f636b01"),
+    "DC-M08 of the root": (
+        "update",
+        said("1x1", [], "root", 3),
+        "86a46e6f6465a26e31a47469636b01a470726576c0a47061746890a576616c7565a4726f6f74a4746f636b03",
+    ),
+    "DC-M10 sent again by the original": (
+        "update",
+        replace(said("1x7", ["s1"], "uno", 82), sender=Element(NodeId("n9"), 3)),
+        "86a576616c7565a3756e6fa5636861696e83a46e6f6465a26e31a47469636b07a470726576c0a4746f636b52a47061746891a27331"
+        "a46e6f6465a26e39a47469636b03",
+    ),
+    "DC-W04 of who is not initialised": ("ping", Ping(named("2x?"), 2), "83a46e6f6465a26e32a470726576c0a4746f636b02"),
+    "with a reason and the chain of a ping": (
+        "info",
+        Info(named("1x7 2x2 2x1 …"), 48, ticks=ticks(n1=7, n2=2), reason=named("1x7 2x1 …")),
+        "86a57469636b7382a26e3107a26e3202a6726561736f6e83a46e6f6465a26e31a47469636b07a47072657682a46e6f6465a26e32a47469636b01"
+        "a4746f636b30a46e6f6465a26e31a47469636b07a47072657683a46e6f6465a26e32a47469636b02a47072657682a46e6f6465a26e32a47469636b01",
+    ),
+}
+NAMES = {"update": "ad646973746b762e757064617465", "info": "ab646973746b762e696e666f", "ping": "ab646973746b762e70696e67"}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_message_and_its_event_are_each_others(name: str) -> None:
+    kind, message, data = SAMPLES[name]
+    whole = bytes.fromhex(NAMES[kind] + data)
+
+    assert payload(message).hex() == data
+    assert of_payload(kind, bytes.fromhex(data)) == message
+    assert MESSAGE.encode(message) == whole
+    assert MESSAGE.decode(whole) == message
+    assert MESSAGE.value(MESSAGE.plain(message)) == message
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_event_cut_anywhere_is_truncated_and_one_byte_more_is_trailing(name: str) -> None:
+    data = MESSAGE.encode(SAMPLES[name][1])
+
+    for length in range(len(data)):
+        with pytest.raises(MalformedMessage) as caught:
+            MESSAGE.decode(data[:length])
+        assert (caught.value.reason, caught.value.offset) == ("truncated", length)
+    with pytest.raises(MalformedMessage) as caught:
+        MESSAGE.decode(data + b"\xc0")
+    assert (caught.value.reason, caught.value.offset) == ("trailing", len(data))
+
+
+# id: (elements, bytes). [D-17…D-20]
+CHAINS = {
+    "DC-W01 it has ended": (named("1x1"), "83a46e6f6465a26e31a47469636b01a470726576c0"),
+    "DC-W02 it is cut for sending": (
+        chain("a3 b2 c1").within(2),
+        "83a46e6f6465a161a47469636b03a47072657682a46e6f6465a162a47469636b02",
+    ),
+    "DC-W03 there is room for all": (
+        chain("a3 b2 c1").within(3),
+        "83a46e6f6465a161a47469636b03a47072657683a46e6f6465a162a47469636b02a47072657683a46e6f6465a163a47469636b01a470726576c0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_is_maps_within_each_other(name: str) -> None:
+    found, data = CHAINS[name]
+
+    assert chain_bytes(found).hex() == data
+
+
+def test_ticks_have_63_bits_in_their_shortest_form() -> None:
+    """[D-26, DC-T01…DC-T04]"""
+    assert number_bytes(9007199254740993).hex() == "cf0020000000000001"
+    assert number_bytes(TICK_MAX).hex() == "cf7fffffffffffffff"
+    for refused in ("cf8000000000000000", "ff", "cb3ff0000000000000", "c3", "a131"):
+        with pytest.raises(MalformedMessage):
+            read_number(unpacked(bytes.fromhex(refused)))
+    for number in (-1, TICK_MAX + 1):
+        with pytest.raises(NotEnabled):
+            number_bytes(number)
+
+
+def test_an_event_is_named_after_its_root_and_the_type() -> None:
+    """[D-03, D-04, DC-M11, DC-M12]"""
+    assert event_name("update") == "distkv.update"
+    assert event_name("ping", ":distkv") == ":distkv.ping"
+    assert type_of_event(":distkv.ping", ":distkv") == "ping"
+    assert type_of_event(":distkv.ping") is type_of_event("distkv.pong") is type_of_event("deploy") is None
+
+
+def test_an_agent_is_asked_for_an_event_that_is_not_coalesced() -> None:
+    """[D-05, DC-M13]"""
+    data = payload(SAMPLES["DC-M01"][1])
+
+    asked = request(1, "distkv.update", data)
+
+    head = "82a7436f6d6d616e64a56576656e74a353657101" + "83a44e616d65ad646973746b762e757064617465" + "a75061796c6f6164da004c"
+    assert asked.hex() == head + data.hex() + "a8436f616c65736365c2"
+    unpacker = msgpack.Unpacker(raw=True)
+    unpacker.feed(request(200, "e" * 40, bytes(300)))
+    assert [*unpacker] == [
+        {b"Command": b"event", b"Seq": 200},
+        {b"Name": b"e" * 40, b"Payload": bytes(300), b"Coalesce": False},
+    ]
+
+
+def raw(**fields: Any) -> bytes:
+    """The payload with these fields; maps as dicts, arrays as lists."""
+    done: bytes = msgpack.packb(fields)
+    return done
+
+
+FLAT: dict[str, Any] = {"node": "a", "tick": 1, "prev": None, "path": ["x"], "value": 1, "tock": 2}
+INFO: dict[str, Any] = {"node": "a", "tick": 1, "tock": 2}
+
+# what it is: (type, payload, message): other writings of the same, and what says nothing
+ACCEPTED: dict[str, tuple[str, bytes, Message]] = {
+    "keys in another order": ("update", raw(**dict(reversed(FLAT.items()))), update("a1", 1, tock=2)),
+    "keys that nobody knows": ("update", raw(**FLAT, replace=True, more={"a": [1]}), update("a1", 1, tock=2)),
+    "keys that are no strings": ("ping", packed([*INFO.items(), ("prev", None), (7, 8), (None, 9), ((1,), 2)]), ping("a1", 2)),
+    "a null for a tick": ("ping", raw(node="a", tick=None, prev=None, tock=2), ping("a?", 2)),
+    "a tick within the chain that is null": ("ping", raw(**INFO, prev={"node": "b", "tick": None}), ping("a1 b? …", 2)),
+    "a node twice in a ping": ("ping", raw(**INFO, prev={"node": "a", "tick": 1}), ping("a1 a1 …", 2)),
+    "info about nothing": ("info", raw(**INFO), Info(chain("a1 …"), 2)),
+    "info whose chain has ended": ("info", raw(**INFO, prev=None), Info(chain("a1"), 2)),
+    "nothing missing": ("info", raw(missing={}, **INFO), Info(chain("a1 …"), 2, missing=Table())),
+    "nodes with nothing missing": (
+        "info", raw(missing={"b": [], "c": [1]}, **INFO), Info(chain("a1 …"), 2, missing=sets(c=(1,)))),
+    "ticks of nodes without": ("info", raw(ticks={"b": None, "c": 3}, **INFO), Info(chain("a1 …"), 2, ticks=ticks(c=3))),
+    "no reason": ("info", raw(reason=None, **INFO), Info(chain("a1 …"), 2)),
+    "the empty name as bytes": ("update", raw(**{**FLAT, "path": ["x", b""]}), update("a1", 1, tock=2, path=("x", ""))),
+    "a float of 32 bits": (
+        "update", raw(**{**FLAT, "value": 0}).replace(b"value\x00", b"value\xca?\x80\0\0"), update("a1", 1.0, tock=2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_is_written_in_another_way_is_read(name: str) -> None:
+    """[DA-16, DA-24, DA-25, DA-29, DA-30]"""
+    kind, data, message = ACCEPTED[name]
+
+    assert of_payload(kind, data) == message
+    assert of_payload(kind, payload(message)) == message
+
+
+def without(key: str) -> bytes:
+    return raw(**{name: value for name, value in FLAT.items() if name != key})
+
+
+# what it is: (type, payload, reason)
+REFUSED: dict[str, tuple[str, bytes, str]] = {
+    "DC-W05 an update without a tick": ("update", without("tick"), "bad_value"),
+    "DC-W06 a node twice in an update": (
+        "update",
+        raw(**{**FLAT, "tick": 4, "prev": {"node": "b", "tick": 1, "prev": {"node": "a", "tick": 3, "prev": None}}}),
+        "bad_value",
+    ),
+    "DC-M09 an update without a value": ("update", without("value"), "bad_value"),
+    "an update without a path": ("update", without("path"), "bad_value"),
+    "an update without a tock": ("update", without("tock"), "bad_value"),
+    "an update without a node": ("update", without("node"), "bad_value"),
+    "an update whose chain lacks a tick": ("update", raw(**{**FLAT, "prev": {"node": "b", "prev": None}}), "bad_value"),
+    "an update whose chain is a number": ("update", raw(**FLAT, chain=5), "bad_type"),
+    "a path that is a string": ("update", raw(**{**FLAT, "path": "x"}), "bad_type"),
+    "a value with a key twice": (
+        "update", without("value").replace(b"\x85", b"\x86", 1) + b"\xa5value\x82\x01\x02\x01\x03", "bad_value"),
+    "a key twice": ("ping", b"\x84\xa4node\xa1a\xa4tick\x01\xa4tock\x02\xa4node\xa1b", "bad_value"),
+    "a list": ("ping", msgpack.packb([1]), "bad_type"),
+    "a prev that is a list": ("ping", raw(**INFO, prev=[]), "bad_type"),
+    "a node that is a number": ("ping", raw(node=1, tick=1, tock=2), "bad_value"),
+    "a tick below zero": ("ping", raw(node="a", tick=-1, tock=2), "bad_value"),
+    "a tick of 64 bits": ("ping", raw(node="a", tick=2**63, tock=2), "bad_value"),
+    "a tock that is null": ("ping", raw(node="a", tick=1, tock=None), "bad_value"),
+    "a tick that is true": ("ping", raw(node="a", tick=True, tock=2), "bad_value"),
+    "ranges that overlap": ("info", raw(known={"b": [[1, 5], [4, 9]]}, **INFO), "bad_value"),
+    "ranges of a node that is a number": ("info", raw(known={1: []}, **INFO), "bad_value"),
+    "ranges as a list": ("info", raw(missing=[], **INFO), "bad_type"),
+    "a tick of a node that is a list": ("info", raw(ticks={"b": []}, **INFO), "bad_value"),
+    "a node that is no UTF-8": ("ping", raw(**{**INFO, "node": "@"}).replace(b"@", b"\xff"), "bad_value"),
+    "a ping of a later version": ("ping", raw(node="a", value=[1, 2], history=["a"]), "bad_value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_message_of_which_anything_is_wrong_is_none(name: str) -> None:
+    """[D-10, D-12, D-26, DA-28, DA-30]"""
+    kind, data, reason = REFUSED[name]
+
+    with pytest.raises(MalformedMessage) as caught:
+        of_payload(kind, data)
+
+    assert caught.value.reason == reason
+
+
+@pytest.mark.parametrize("name", ["deploy", ":distkv.ping", "distkv.", "distkv.pong", 7, ["distkv.ping"], None])
+def test_events_of_others_are_no_messages(name: Any) -> None:
+    """[D-03]"""
+    with pytest.raises(MalformedMessage) as caught:
+        MESSAGE.decode(msgpack.packb(name) + payload(ping("a1")))
+
+    assert caught.value.reason == "bad_type"
+
+
+def long_chain(length: int) -> Chain:
+    return Chain(tuple(Element(NodeId(f"n{number}"), 1) for number in range(length)))
+
+
+def test_a_chain_is_as_long_as_it_may_be_and_no_longer() -> None:
+    """Also where it nests deepest."""
+    longest = long_chain(ELEMENTS_MAX)
+    messages: list[Message] = [
+        Ping(longest, 1),
+        Info(longest, 1, reason=longest),
+        replace(update("a1"), chain=longest, sender=element("b2")),
+    ]
+
+    for message in messages:
+        assert MESSAGE.decode(MESSAGE.encode(message)) == message
+    for wrong in (long_chain(ELEMENTS_MAX + 1), Chain(), Chain(cut=True)):
+        with pytest.raises(NotEnabled):
+            MESSAGE.encode(Ping(wrong, 1))
+        with pytest.raises(MalformedMessage):
+            MESSAGE.value(
+                {**MESSAGE.plain(Ping(longest, 1)), "chain": {"elements": [{"node": "a", "tick": 1}] * 61, "cut": False}}
+            )
+    one_more = payload(Ping(longest, 1)).replace(b"\xc0", b"\x82\xa4node\xa1z\xa4tick\x01", 1)
+    with pytest.raises(MalformedMessage) as caught:
+        of_payload("ping", one_more)
+    assert caught.value.reason == "too_large"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [update("a1 b?"), update("a1 a2"), update("…"), ping("a1", -1), ping("a1", TICK_MAX + 1), ping("a1", 2**64),
+     Ping(Chain((Element(NodeId("\ud800"), 1),)), 1), Info(chain("a1"), 1, ticks=ticks(b=-1)),
+     Info(chain("a1"), 1, reason=Chain())],
+)  # fmt: skip
+def test_what_nobody_would_read_is_not_written(message: Message) -> None:
+    with pytest.raises(NotEnabled):
+        MESSAGE.encode(message)
+
+
+def test_nodes_of_whom_there_is_nothing_to_say_are_not_written() -> None:
+    """[DA-25]"""
+    empty: Table[NodeId, Any] = Table({NodeId("b"): of_ticks(())})
+
+    assert MESSAGE.decode(MESSAGE.encode(Info(chain("a1"), 1, known=empty))) == Info(chain("a1"), 1, known=Table())
+
+
+NODES = st.text(max_size=2).map(NodeId)
+TICKS = st.integers(0, 5) | st.sampled_from([2**31, 2**53 + 1, TICK_MAX])
+ELEMENTS = st.builds(Element, NODES, TICKS | st.none())
+CHAINED = st.builds(Chain, st.lists(ELEMENTS, min_size=1, max_size=5).map(tuple), st.booleans())
+CHANGED = st.builds(Chain, st.lists(st.builds(Element, NODES, TICKS), min_size=1, max_size=5).map(tuple), st.booleans())
+SETS = st.dictionaries(NODES, st.sets(TICKS, min_size=1, max_size=5).map(of_ticks), max_size=3).map(Table)
+PLAINS = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=3),
+    max_leaves=5,
+)
+PATHS = st.lists(st.text(max_size=2) | st.binary(max_size=2) | st.integers(0, 300), max_size=3).map(path_of)
+MESSAGES: st.SearchStrategy[Message] = st.one_of(
+    st.builds(
+        Update,
+        CHANGED.filter(is_change_chain),
+        PATHS,
+        PLAINS.map(lambda plain: value_of_plain({"v": plain})),
+        TICKS,
+        st.none() | ELEMENTS,
+    ),
+    st.builds(Ping, CHAINED, TICKS),
+    st.builds(
+        Info,
+        CHAINED,
+        TICKS,
+        st.none() | SETS,
+        st.none() | st.dictionaries(NODES, TICKS, max_size=3).map(Table),
+        st.none() | SETS,
+        st.none() | CHAINED,
+    ),
+)
+
+
+@given(MESSAGES)
+def test_any_message_is_read_as_it_was_written_and_the_library_reads_the_same(message: Message) -> None:
+    data = payload(message)
+
+    assert MESSAGE.decode(MESSAGE.encode(message)) == message
+    assert MESSAGE.value(MESSAGE.plain(message)) == message
+    assert msgpack.packb(msgpack.unpackb(data, strict_map_key=False)) == data
+    assert packed(unpacked(data)) == packed(unpacked(msgpack.packb(msgpack.unpackb(data, strict_map_key=False))))
+
+
+@given(st.binary(max_size=60))
+def test_any_payload_is_a_message_or_refused(data: bytes) -> None:
+    for kind in NAMES:
+        try:
+            message = of_payload(kind, data)
+        except MalformedMessage:
+            continue
+        assert of_payload(kind, payload(message)) == message
+
+
+@given(st.sampled_from(sorted(SAMPLES)), st.data())
+def test_a_message_with_some_bytes_changed_is_another_message_or_none(name: str, data: st.DataObject) -> None:
+    changed = bytearray(MESSAGE.encode(SAMPLES[name][1]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+
+    try:
+        message = MESSAGE.decode(bytes(changed))
+    except MalformedMessage:
+        return
+
+    assert MESSAGE.decode(MESSAGE.encode(message)) == message
+    assert MESSAGE.value(MESSAGE.plain(message)) == message

@@ -1,0 +1,135 @@
+"""When two paths are the same, and what is none; values as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerproof.spec.distkv.forms import PATH, VALUE
+from peerproof.spec.distkv.paths import ROOT, Name, is_meta, names_of, path_of, read
+from peerproof.spec.distkv.values import plain_of, value_of, value_of_plain
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.messagepack import DEPTH_MAX, Extension, unpacked
+
+# [D-34, D-35, DA-27]
+SAME: dict[str, tuple[list[Name], list[Name], bool]] = {
+    "DC-P01": (["x", ""], ["x", b""], True),
+    "DC-P02": (["a"], [b"a"], False),
+    "DC-P03": (["a"], ["a", ""], False),
+    "an integer and a float": ([1], [1.0], False),
+    "an integer and true": ([1], [True], False),
+    "zero and false": ([0], [False], False),
+    "both zeros": ([0.0], [-0.0], False),
+    "a text in two normal forms": (["é"], ["e\u0301"], False),
+    "the root and the empty name": ([], [""], False),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_only_the_empty_strings_are_one_name(name: str) -> None:
+    left, right, expected = SAME[name]
+
+    assert (path_of(left) == path_of(right)) is expected
+
+
+def test_a_path_is_sent_as_the_list_of_its_names() -> None:
+    """[D-32, D-33, DC-P04, DC-P05]"""
+    assert path_of(["a", 7, b"\xff"]).hex() == "93a16107c401ff"
+    assert path_of([]) == ROOT == bytes.fromhex("90")
+    assert names_of(path_of(["a", 7, b"\xff"])) == ("a", 7, b"\xff")
+
+
+def test_null_comes_first_or_not_at_all() -> None:
+    """[D-36, DA-26]"""
+    assert is_meta(path_of([None, "a"]))
+    assert not is_meta(path_of(["a"]))
+    assert not is_meta(ROOT)
+    with pytest.raises(NotEnabled, match="meta"):
+        path_of(["a", None])
+
+
+@pytest.mark.parametrize(
+    "data", ["a161", "80", "91cb7ff8000000000000", "919101", "9180", "91d40007", "92a161c0"],
+    ids=["no list", "a map", "NaN", "a list within", "a map within", "an extension", "null in the second place"],
+)  # fmt: skip
+def test_what_is_no_path_is_refused(data: str) -> None:
+    with pytest.raises(MalformedMessage):
+        read(unpacked(bytes.fromhex(data)))
+
+
+@pytest.mark.parametrize("plain", ["a", [["a"]], ["a", None], [{"$float": "nan"}], ["\ud800"], [2**64]])
+def test_plain_data_that_shows_no_path_is_refused(plain: Any) -> None:
+    with pytest.raises(MalformedMessage):
+        PATH.value(plain)
+
+
+NAMES = st.one_of(
+    st.text(max_size=3), st.binary(max_size=3), st.integers(-(2**63), 2**64 - 1), st.floats(allow_nan=False), st.booleans()
+)
+
+
+@given(st.lists(NAMES, max_size=4))
+def test_paths_go_through_bytes_and_plain_data(names: list[Name]) -> None:
+    path = path_of(names)
+
+    assert read(unpacked(path)) == path
+    assert path_of(names_of(path)) == path
+    assert PATH.value(PATH.plain(path)) == path
+
+
+# value as read: plain data of it
+SHOWN: list[tuple[Any, Any]] = [
+    (None, None),
+    (True, True),
+    (2**53, 2**53),
+    (2**53 + 1, {"$int": "9007199254740993"}),
+    (-(2**63), {"$int": "-9223372036854775808"}),
+    (2**64 - 1, {"$int": "18446744073709551615"}),
+    (1.5, 1.5),
+    (1.0, {"$float": "1.0"}),
+    (float("inf"), {"$float": "inf"}),
+    (b"\xff", {"$bin": "ff"}),
+    (Extension(-1, b"\x01"), {"$ext": [-1, "01"]}),
+    ((1, ("a",)), [1, ["a"]]),
+    ([("a", 1), ("b", [])], {"a": 1, "b": {}}),
+    ([(1, "a")], {"$map": [[1, "a"]]}),
+    ([("$bin", "ff")], {"$map": [["$bin", "ff"]]}),
+]
+
+
+@pytest.mark.parametrize(("raw", "plain"), SHOWN)
+def test_values_look_like_json_or_say_what_they_are(raw: Any, plain: Any) -> None:
+    """[D-37]"""
+    assert plain_of(value_of(raw)) == plain
+    assert type(plain_of(value_of(raw))) is type(plain)
+    assert value_of_plain(plain) == value_of(raw)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"$bin": "f"}, {"$bin": "ff", "a": 1}, {"$int": "x"}, {"$int": "--1"}, {"$int": "9" * 30}, {"$float": "x"},
+        {"$ext": [200, ""]}, {"$map": [[1]]}, {"$map": [[1, 2], [1, 3]]}, {"$what": 1}, {1: 2}, {1, 2}, 2**64, "\ud800",
+    ],
+)  # fmt: skip
+def test_plain_data_that_shows_no_value_is_refused(plain: Any) -> None:
+    with pytest.raises(MalformedMessage):
+        VALUE.value(plain)
+
+
+def test_the_order_of_a_map_says_nothing() -> None:
+    assert value_of_plain({"a": 1, "b": 2}) == value_of_plain({"b": 2, "a": 1})
+
+
+def test_a_value_nests_one_level_less_than_the_message_around_it() -> None:
+    deep: Any = 0
+    for _ in range(DEPTH_MAX - 1):
+        deep = [deep]
+
+    assert plain_of(value_of_plain(deep)) == deep
+    with pytest.raises(NotEnabled) as caught:
+        value_of_plain([deep])
+    assert caught.value.reason == "too_large"

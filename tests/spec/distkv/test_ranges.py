@@ -1,0 +1,151 @@
+"""Sets of ticks against sets of integers, and as they are sent."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peerproof.spec.distkv.codec import ranges_bytes
+from peerproof.spec.distkv.ranges import NONE, TICK_MAX, Ranges, missing, of_range, of_ticks, read, up_to
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.messagepack import unpacked
+
+from .samples import ranges
+
+SETS = st.sets(st.integers(0, 30), max_size=20)
+
+
+def is_normal(found: Ranges) -> bool:
+    """b1 < e1 < b2 < e2 and so on. [DA-24]"""
+    bounds = [bound for pair in zip(found.begins, found.ends, strict=True) for bound in pair]
+    return all(earlier < later for earlier, later in pairwise(bounds))
+
+
+@given(SETS)
+def test_each_set_has_one_form(ticks: set[int]) -> None:
+    found = of_ticks(sorted(ticks, key=lambda tick: -tick) * 2)
+
+    assert is_normal(found)
+    assert list(found.ticks()) == sorted(ticks)
+    assert found.size() == len(ticks)
+    assert found.is_empty() == (not ticks)
+    assert [tick for tick in range(-1, 33) if found.has(tick)] == sorted(ticks)
+
+
+@given(SETS, SETS)
+def test_operations_are_those_of_sets(left: set[int], right: set[int]) -> None:
+    one, other = of_ticks(left), of_ticks(right)
+
+    assert one.union(other) == of_ticks(left | right)
+    assert one.difference(other) == of_ticks(left - right)
+    assert one.intersection(other) == of_ticks(left & right)
+
+
+@given(SETS, st.integers(0, 31))
+def test_a_tick_more_is_a_union(ticks: set[int], tick: int) -> None:
+    assert of_ticks(ticks).with_tick(tick) == of_ticks(ticks | {tick})
+
+
+@given(SETS, st.integers(0, 30))
+def test_missing_is_what_is_left_of_1_to_the_tick(known: set[int], tick: int) -> None:
+    """[D-21, D-67]"""
+    assert missing(tick, of_ticks(known)) == of_ticks(set(range(1, tick + 1)) - known)
+
+
+@given(SETS)
+def test_what_is_sent_is_read_back(ticks: set[int]) -> None:
+    """[D-29, D-30]"""
+    found = of_ticks(ticks)
+
+    assert read(found.wire()) == found
+    assert read(unpacked(ranges_bytes(found))) == found
+
+
+def by_definition(items: list[tuple[int, int]]) -> set[int] | None:
+    """The ticks of pairs, by the words of the decision; None where it refuses them."""
+    covered: set[int] = set()
+    for place, (begin, end) in enumerate(items):
+        ticks = set(range(begin, end))
+        if not ticks or covered & ticks or (place and begin < items[place - 1][0]):
+            return None
+        covered |= ticks
+    return covered
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4))
+def test_a_list_is_refused_if_a_range_is_empty_or_out_of_order_or_overlaps(items: list[tuple[int, int]]) -> None:
+    """[DA-24]"""
+    expected = by_definition(items)
+
+    if expected is None:
+        with pytest.raises(MalformedMessage):
+            read(tuple(items))
+    else:
+        assert read(tuple(items)) == of_ticks(expected)
+
+
+def test_a_list_is_sent_with_single_ticks_alone_and_others_as_pairs() -> None:
+    """[D-29, D-30, DC-R01, DC-R02]"""
+    assert of_ticks([3, 1, 2]).wire() == ((1, 4),)
+    assert ranges_bytes(of_ticks([3, 1, 2])).hex() == "91920104"
+    assert of_ticks([1, 3, 4, 5, 9]).wire() == (1, (3, 6), 9)
+    assert ranges_bytes(of_ticks([1, 3, 4, 5, 9])).hex() == "930192030609"
+
+
+def test_ranges_that_touch_are_one_and_those_that_are_cut_are_two() -> None:
+    """[DC-R03…DC-R05]"""
+    assert ranges((1, 3)).union(ranges((3, 5), 7)).wire() == ((1, 5), 7)
+    assert ranges((1, 10)).difference(ranges(5)).wire() == ((1, 5), (6, 10))
+    assert ranges((1, 4), 8).difference(ranges((2, 9))).wire() == (1,)
+
+
+def test_a_pair_of_one_tick_is_read_and_not_written() -> None:
+    """[DC-R06]"""
+    found = read(unpacked(bytes.fromhex("91920506")))
+
+    assert found.wire() == (5,)
+    assert ranges_bytes(found).hex() == "9105"
+
+
+# id: (bytes, what is said)
+REFUSED = {
+    "DC-R07": ("91920404", "empty range"),
+    "DC-R08": ("9292050903", "not sorted"),
+    "DC-R09": ("92920106920409", "overlap"),
+    "the same tick twice": ("920505", "not sorted"),
+    "a tick within a range": ("9292010903", "overlap"),
+    "no list": ("05", "a list"),
+    "a map": ("80", "a list"),
+    "three bounds": ("9193010203", "pair"),
+    "a float": ("91cb3ff0000000000000", "pair"),
+    "true": ("91c3", "pair"),
+    "a pair of texts": ("9192a131a132", "pair"),
+    "a tick below zero": ("91ff", "from 0"),
+    "a tick of 64 bits": ("91cf8000000000000000", "from 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_set_of_ticks_is_refused(name: str) -> None:
+    data, says = REFUSED[name]
+
+    with pytest.raises(MalformedMessage, match=says):
+        read(unpacked(bytes.fromhex(data)))
+
+
+def test_all_ticks_can_be_said_in_one_range() -> None:
+    """An exclusive end may be 2^63. [DA-17]"""
+    everything: Any = ((0, TICK_MAX + 1),)
+
+    assert read(everything).has(TICK_MAX)
+    assert read(everything).difference(ranges(5)).wire() == ((0, 5), (6, TICK_MAX + 1))
+    assert up_to(TICK_MAX).difference(read(everything)) == NONE
+    assert ranges_bytes(read(everything)).hex() == "919200cf8000000000000000"
+
+
+def test_a_range_without_ticks_is_no_range() -> None:
+    assert of_range(4, 4) == of_range(5, 4) == up_to(0) == read(()) == NONE

@@ -1,0 +1,59 @@
+"""When things are due, with a clock of four seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from peerproof.spec.core import Duration
+from peerproof.spec.distkv.messages import RecoveryStep
+from peerproof.spec.distkv.schedule import early_odds, early_ping, first_message, initial_ping, late_ping, ping, recovery, repair
+
+CLOCK = Duration(4000)
+
+
+@pytest.mark.parametrize("step", [RecoveryStep.TICKS, RecoveryStep.KNOWN])
+def test_others_take_over_after_half_the_clock_a_quarter_and_so_on(step: RecoveryStep) -> None:
+    """[D-125, D-126, DA-06, DC-V01]"""
+    assert [recovery(CLOCK, step, position) for position in range(4)] == [0, 2000, 3000, 3500]
+
+
+def test_the_second_step_waits_for_half_a_clock_first() -> None:
+    """[D-115, DA-07, DC-V05]"""
+    assert [recovery(CLOCK, RecoveryStep.MISSING, position) for position in range(4)] == [2000, 3000, 3500, 3750]
+
+
+@pytest.mark.parametrize("step", RecoveryStep)
+def test_nobody_waits_as_long_as_the_one_behind_it_or_a_whole_clock(step: RecoveryStep) -> None:
+    waits = [recovery(CLOCK, step, position) for position in range(11)]
+
+    assert waits == sorted(set(waits))
+    assert waits[-1] < CLOCK
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
+def test_the_last_of_the_chain_pings_first_and_the_head_last(length: int) -> None:
+    """[D-72…D-74, DA-38, DC-V02]"""
+    moments = [ping(CLOCK, position, length) for position in range(length)]
+
+    assert moments[0] == 2 * CLOCK
+    assert all(moment >= CLOCK for moment in moments)
+    assert moments == sorted(set(moments), reverse=True)
+
+
+def test_who_is_not_in_the_chain_pings_early_seldom_and_otherwise_late() -> None:
+    """[D-75…D-78, DA-39, DC-V03]"""
+    assert 1 / early_odds(5) == 0.02
+    assert early_ping(CLOCK) == 4000
+    assert late_ping(CLOCK) == (10000, 12000)
+
+
+def test_a_new_node_waits_before_its_first_message_and_pings_every_three_clocks() -> None:
+    """[D-94, D-97, DC-V04]"""
+    assert first_message(CLOCK) == (2000, 4000)
+    assert initial_ping(CLOCK) == 12000
+
+
+def test_what_is_missing_is_asked_for_once_in_ten_clocks_at_most() -> None:
+    """[D-119, D-120, DA-08]"""
+    assert repair(CLOCK).first == 40000
+    assert repair(CLOCK).last > repair(CLOCK).first

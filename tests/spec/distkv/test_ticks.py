@@ -1,0 +1,70 @@
+"""Ticks and tocks, and who misses what."""
+
+from __future__ import annotations
+
+import pytest
+
+from peerproof.spec.core import Table
+from peerproof.spec.distkv.ranges import TICK_MAX
+from peerproof.spec.distkv.ticks import difference, intersection, latest, missing_sets, next_tick, union, with_elements
+from peerproof.spec.errors import NotEnabled
+
+from .samples import chain, sets, ticks
+
+
+def run(tock: int, *events: int | str) -> tuple[int, list[int]]:
+    """The tock after messages with these have come and others were sent, and what these were sent with."""
+    sent = []
+    for event in events:
+        if isinstance(event, int):
+            tock = max(tock, event)
+        else:
+            tock = next_tick(tock)
+            sent.append(tock)
+    return tock, sent
+
+
+def test_what_is_sent_has_a_greater_tock_than_all_that_came_or_was_sent() -> None:
+    """A lower one that comes is no error and lowers nothing. [D-53…D-55, DC-O01, DC-O02]"""
+    assert run(10, 15, "send") == (16, [16])
+    assert run(10, 4, "send", 7, "send") == (12, [11, 12])
+
+
+def test_there_is_a_last_tick() -> None:
+    """[D-26, DA-17]"""
+    assert next_tick(TICK_MAX - 1) == TICK_MAX
+    with pytest.raises(NotEnabled) as caught:
+        next_tick(TICK_MAX)
+    assert caught.value.reason == "too_large"
+
+
+def test_what_is_missing_is_what_is_not_known_up_to_the_tick() -> None:
+    """Nodes of whom nothing is missing are left out. [D-67, D-115, DA-25, DC-N01]"""
+    known = sets(a=(1, (3, 6)), c=((1, 3),))
+
+    assert missing_sets(ticks(a=7, b=0, c=2), known) == sets(a=(2, (6, 8)))
+
+
+def test_of_two_ticks_the_greater_one_counts() -> None:
+    """[D-114, DA-45, DA-46, DC-N02]"""
+    assert latest(ticks(a=7, b=2), ticks(a=5, b=4, c=1)) == ticks(a=7, b=4, c=1)
+    assert latest(ticks(), ticks(a=0)) == ticks(a=0)
+
+
+def test_what_somebody_else_knows_is_not_missing_any_more() -> None:
+    """[D-62, D-117, DC-N04]"""
+    known = union(sets(a=((1, 4),)), sets(a=(4, (6, 8))))
+
+    assert known == sets(a=((1, 5), (6, 8)))
+    assert missing_sets(ticks(a=7), known) == sets(a=(5,))
+
+
+def test_tables_have_no_rows_that_say_nothing() -> None:
+    assert union(Table(), {**sets(), **{node: row.difference(row) for node, row in sets(a=(1,)).items()}}) == Table()
+    assert difference(sets(a=(1,), b=(1, 2)), sets(a=(1,), b=(2,))) == sets(b=(1,))
+    assert intersection(sets(a=(1,), b=(1, 2)), sets(b=(2,), c=(3,))) == sets(b=(2,))
+
+
+def test_elements_without_ticks_are_nothing_to_know() -> None:
+    """[D-10, D-58]"""
+    assert with_elements(Table(), chain("a2 b? a1").elements) == sets(a=((1, 3),))
