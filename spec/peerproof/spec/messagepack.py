@@ -78,9 +78,14 @@ def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
 def _array(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
     if depth >= DEPTH_MAX:
         raise _too_deep(at)
+    depth += 1
     items = []
     for _ in range(length):
-        item, at = _read(data, at, depth + 1)
+        item: Any = data[at]
+        if item < 0x80:  # noqa: PLR2004  # most of what arrays hold, without a call for each
+            at += 1
+        else:
+            item, at = _read(data, at, depth)
         items.append(item)
     return tuple(items), at
 
@@ -88,10 +93,15 @@ def _array(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
 def _map(data: bytes, at: int, length: int, depth: int) -> tuple[Any, int]:
     if depth >= DEPTH_MAX:
         raise _too_deep(at)
+    depth += 1
     pairs = []
     for _ in range(length):
-        key, at = _read(data, at, depth + 1)
-        value, at = _read(data, at, depth + 1)
+        key, at = _read(data, at, depth)
+        value: Any = data[at]
+        if value < 0x80:  # noqa: PLR2004
+            at += 1
+        else:
+            value, at = _read(data, at, depth)
         pairs.append((key, value))
     return pairs, at
 

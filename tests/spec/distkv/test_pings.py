@@ -13,13 +13,13 @@ A = ping("c9 a2 b3", 12)
 
 # id: (ping, last, the tock that is known of the sender, kind, whether the ping wins)
 PINGS: dict[str, tuple[Ping, Ping | None, int | None, Kind, bool | None]] = {
-    "DC-G01": (ping("c1 a2 b3", 11), ping("a2 b3", 10), None, Kind.NEXT, None),
-    "DC-G02 the higher tock": (ping("d1 a2 b3", 13), A, None, Kind.COLLISION, True),
-    "DC-G03 the higher tick": (ping("d10 a2 b3", 12), A, None, Kind.COLLISION, True),
-    "DC-G04 the lower name": (ping("c9 a2 b3", 12), ping("d9 a2 b3", 12), None, Kind.COLLISION, True),
-    "DC-G05 the lower tock": (ping("b99 a2 b3", 11), A, None, Kind.COLLISION, False),
-    "DC-G06": (ping("d4 e2 b3", 13), ping("c4 a2 b3", 12), None, Kind.SPLIT, True),
-    "DC-G07": (ping("n0", 2), ping("c4 a2", 12), None, Kind.INITIAL, False),
+    "DC-63": (ping("c1 a2 b3", 11), ping("a2 b3", 10), None, Kind.NEXT, None),
+    "DC-64 the higher tock": (ping("d1 a2 b3", 13), A, None, Kind.COLLISION, True),
+    "DC-65 the higher tick": (ping("d10 a2 b3", 12), A, None, Kind.COLLISION, True),
+    "DC-66 the lower name": (ping("c9 a2 b3", 12), ping("d9 a2 b3", 12), None, Kind.COLLISION, True),
+    "DC-67 the lower tock": (ping("b99 a2 b3", 11), A, None, Kind.COLLISION, False),
+    "DC-68": (ping("d4 e2 b3", 13), ping("c4 a2 b3", 12), None, Kind.SPLIT, True),
+    "DC-69": (ping("n0", 2), ping("c4 a2", 12), None, Kind.INITIAL, False),
     "the last one again": (A, A, 12, Kind.STALE, None),
     "an old one": (ping("d1 a2 b3", 8), A, 8, Kind.STALE, None),
     "one that looks like the next": (ping("b3 c9 a2 …", 9), A, 10, Kind.STALE, None),

@@ -6,19 +6,29 @@ import pytest
 
 from peerproof.spec.core import Duration
 from peerproof.spec.distkv.messages import RecoveryStep
-from peerproof.spec.distkv.schedule import early_odds, early_ping, first_message, initial_ping, late_ping, ping, recovery, repair
+from peerproof.spec.distkv.schedule import (
+    early_odds,
+    early_ping,
+    first_message,
+    late_ping,
+    ping,
+    recovery,
+    repair,
+    repair_allowed,
+    silence,
+)
 
 CLOCK = Duration(4000)
 
 
 @pytest.mark.parametrize("step", [RecoveryStep.TICKS, RecoveryStep.KNOWN])
 def test_others_take_over_after_half_the_clock_a_quarter_and_so_on(step: RecoveryStep) -> None:
-    """[D-125, D-126, DA-06, DC-V01]"""
+    """[D-125, D-126, DA-06, DC-70]"""
     assert [recovery(CLOCK, step, position) for position in range(4)] == [0, 2000, 3000, 3500]
 
 
 def test_the_second_step_waits_for_half_a_clock_first() -> None:
-    """[D-115, DA-07, DC-V05]"""
+    """[D-115, DA-07, DC-71]"""
     assert [recovery(CLOCK, RecoveryStep.MISSING, position) for position in range(4)] == [2000, 3000, 3500, 3750]
 
 
@@ -32,7 +42,7 @@ def test_nobody_waits_as_long_as_the_one_behind_it_or_a_whole_clock(step: Recove
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 7])
 def test_the_last_of_the_chain_pings_first_and_the_head_last(length: int) -> None:
-    """[D-72…D-74, DA-38, DC-V02]"""
+    """[D-72…D-74, DA-38, DC-72]"""
     moments = [ping(CLOCK, position, length) for position in range(length)]
 
     assert moments[0] == 2 * CLOCK
@@ -41,19 +51,30 @@ def test_the_last_of_the_chain_pings_first_and_the_head_last(length: int) -> Non
 
 
 def test_who_is_not_in_the_chain_pings_early_seldom_and_otherwise_late() -> None:
-    """[D-75…D-78, DA-39, DC-V03]"""
+    """[D-75…D-78, DA-39, DC-73]"""
     assert 1 / early_odds(5) == 0.02
     assert early_ping(CLOCK) == 4000
     assert late_ping(CLOCK) == (10000, 12000)
 
 
 def test_a_new_node_waits_before_its_first_message_and_pings_every_three_clocks() -> None:
-    """[D-94, D-97, DC-V04]"""
+    """[D-94, D-97, DC-74]"""
     assert first_message(CLOCK) == (2000, 4000)
-    assert initial_ping(CLOCK) == 12000
+    assert silence(CLOCK) == 12000
 
 
 def test_what_is_missing_is_asked_for_once_in_ten_clocks_at_most() -> None:
-    """[D-119, D-120, DA-08]"""
-    assert repair(CLOCK).first == 40000
-    assert repair(CLOCK).last > repair(CLOCK).first
+    """[D-119, D-120, DA-79]"""
+    assert repair(CLOCK) == (4000, 8000)
+    assert repair_allowed(CLOCK) == 40000
+
+
+def test_moments_are_rounded_down() -> None:
+    """[DA-62]"""
+    odd = Duration(9)
+
+    assert first_message(odd) == (4, 9)
+    assert late_ping(odd) == (22, 27)
+    assert [ping(odd, position, 4) for position in range(4)] == [18, 15, 13, 11]
+    assert [recovery(odd, RecoveryStep.TICKS, position) for position in range(4)] == [0, 4, 6, 7]
+    assert [recovery(odd, RecoveryStep.MISSING, position) for position in range(4)] == [4, 6, 7, 8]

@@ -25,7 +25,7 @@ def run(tock: int, *events: int | str) -> tuple[int, list[int]]:
 
 
 def test_what_is_sent_has_a_greater_tock_than_all_that_came_or_was_sent() -> None:
-    """A lower one that comes is no error and lowers nothing. [D-53…D-55, DC-O01, DC-O02]"""
+    """A lower one that comes is no error and lowers nothing. [D-53…D-55, DC-61, DC-62]"""
     assert run(10, 15, "send") == (16, [16])
     assert run(10, 4, "send", 7, "send") == (12, [11, 12])
 
@@ -39,20 +39,20 @@ def test_there_is_a_last_tick() -> None:
 
 
 def test_what_is_missing_is_what_is_not_known_up_to_the_tick() -> None:
-    """Nodes of whom nothing is missing are left out. [D-67, D-115, DA-25, DC-N01]"""
+    """Nodes of whom nothing is missing are left out. [D-67, D-115, DA-25, DC-82]"""
     known = sets(a=(1, (3, 6)), c=((1, 3),))
 
     assert missing_sets(ticks(a=7, b=0, c=2), known) == sets(a=(2, (6, 8)))
 
 
 def test_of_two_ticks_the_greater_one_counts() -> None:
-    """[D-114, DA-45, DA-46, DC-N02]"""
+    """[D-114, DA-45, DA-46, DC-83]"""
     assert latest(ticks(a=7, b=2), ticks(a=5, b=4, c=1)) == ticks(a=7, b=4, c=1)
     assert latest(ticks(), ticks(a=0)) == ticks(a=0)
 
 
 def test_what_somebody_else_knows_is_not_missing_any_more() -> None:
-    """[D-62, D-117, DC-N04]"""
+    """[D-62, D-117, DC-85]"""
     known = union(sets(a=((1, 4),)), sets(a=(4, (6, 8))))
 
     assert known == sets(a=((1, 5), (6, 8)))

@@ -11,9 +11,13 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from peerproof.spec.core import NodeId
+from peerproof.spec.messagepack import DEPTH_MAX
 
-#: A chain that is sent has so many elements at most: each nests deeper than the one before it.
-ELEMENTS_MAX: Final = 60
+#: A chain that is sent has so many elements at most: each nests deeper than the one before it. [DA-92]
+ELEMENTS_MAX: Final = DEPTH_MAX
+
+#: The name of a node has so many bytes at most. [DA-83]
+NAME_MAX: Final = 64
 
 
 class Element(NamedTuple):
@@ -162,5 +166,13 @@ def zero_may_ping(chain: Chain) -> bool:
 
 
 def is_change_chain(chain: Chain) -> bool:
-    """Whether it can be the chain of a change: not empty, each element with a tick, no node twice. [D-10, D-12]"""
-    return bool(chain.elements) and all(element.tick is not None for element in chain.elements) and not chain.has_twice()
+    """Whether it can be the chain of a change: not empty, each element with a tick above 0, no node twice. [D-10, D-12, DA-90]"""
+    return bool(chain.elements) and all(element.tick for element in chain.elements) and not chain.has_twice()
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be the name of a node: 1 to 64 bytes of UTF-8. [D-06, DA-83]"""
+    try:
+        return 1 <= len(text.encode()) <= NAME_MAX
+    except UnicodeEncodeError:
+        return False

@@ -1,5 +1,5 @@
 """
-DistKV messages as bytes. [D-02, D-03, D-06, D-17…D-20, D-28…D-32, DA-24…DA-30]
+DistKV messages as bytes. [D-02, D-03, D-06, D-17…D-20, D-28…D-32, DA-24…DA-30, DA-90, DA-92]
 
 A message travels as a user event of Serf, which has a name and a payload; the name says of which type the message is. As one
 string of bytes, which traces and vectors have of each message, it is the name with the default root as a string of MessagePack,
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv import paths
-from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element, is_change_chain
+from peerproof.spec.distkv.chains import ELEMENTS_MAX, NAME_MAX, Chain, Element, is_change_chain, is_name
 from peerproof.spec.distkv.events import TYPES, event_name
 from peerproof.spec.distkv.forms import MESSAGE_FORM
 from peerproof.spec.distkv.messages import Info, Message, Ping, Update
@@ -30,6 +30,8 @@ from peerproof.spec.messagepack import array_header, integer_bytes, map_header, 
 from peerproof.spec.packing import Codec
 
 _NULL: Final = b"\xc0"
+
+_NO_CHANGE: Final = "in the chain of an update each element has a tick above 0, and no node stands twice"
 
 _NODE, _TICK, _PREV, _TOCK, _PATH, _VALUE, _CHAIN, _KNOWN, _TICKS, _MISSING, _REASON = map(
     string_bytes, ("node", "tick", "prev", "tock", "path", "value", "chain", "known", "ticks", "missing", "reason")
@@ -48,7 +50,7 @@ def payload(message: Message) -> bytes:
 
 def _update(message: Update) -> bytes:
     if not is_change_chain(message.chain):
-        raise NotEnabled("bad_value", "in the chain of an update each element has a tick, and no node stands twice")
+        raise NotEnabled("bad_value", _NO_CHANGE)
     if message.sender is None:
         count, chain = _chain_fields(message.chain)
         head = map_header(count + 3) + chain
@@ -65,11 +67,11 @@ def _ping(message: Ping) -> bytes:
 
 def _info(message: Info) -> bytes:
     parts: list[bytes] = []
-    if message.known is not None:
+    if message.known:
         parts += (_KNOWN, _sets_bytes(message.known))
-    if message.ticks is not None:
+    if message.ticks:
         parts += (_TICKS, _ticks_bytes(message.ticks))
-    if message.missing is not None:
+    if message.missing:
         parts += (_MISSING, _sets_bytes(message.missing))
     if message.reason is not None:
         parts += (_REASON, chain_bytes(message.reason))
@@ -79,20 +81,20 @@ def _info(message: Info) -> bytes:
 
 def chain_bytes(chain: Chain) -> bytes:
     """A chain as nested maps. Raises NotEnabled for one with no element, or too many. [D-17…D-20]"""
-    count, fields = _chain_fields(chain)
+    count, fields = _chain_fields(chain, ELEMENTS_MAX - 1)  # within the map of the message
     return map_header(count) + fields
 
 
-def _chain_fields(chain: Chain) -> tuple[int, bytes]:
+def _chain_fields(chain: Chain, most: int = ELEMENTS_MAX) -> tuple[int, bytes]:
     """How many fields the map of a chain has, and these; what nests comes last in each map."""
     elements, cut = chain
-    if not 1 <= len(elements) <= ELEMENTS_MAX:
-        raise NotEnabled("bad_value", f"a chain that is sent has 1 to {ELEMENTS_MAX} elements, not {len(elements)}")
+    if not 1 <= len(elements) <= most:
+        raise NotEnabled("bad_value", f"a chain that is sent has 1 to {most} elements here, not {len(elements)}")
     counts = [2 + (tick is not None) for _, tick in elements]
     counts[-1] -= cut
     parts = []
     for (node, tick), next_count in zip(elements, (*counts[1:], None), strict=True):
-        parts += [_NODE, string_bytes(node)]
+        parts += [_NODE, _name_bytes(node)]
         if tick is not None:
             parts += [_TICK, number_bytes(tick)]
         if next_count is not None:
@@ -100,6 +102,12 @@ def _chain_fields(chain: Chain) -> tuple[int, bytes]:
     if not cut:
         parts += [_PREV, _NULL]
     return counts[0], b"".join(parts)
+
+
+def _name_bytes(node: str) -> bytes:
+    if not is_name(node):
+        raise NotEnabled("bad_value", f"the name of a node has 1 to {NAME_MAX} bytes of UTF-8: {node!a:.80}")
+    return string_bytes(node)
 
 
 def number_bytes(number: int) -> bytes:
@@ -119,11 +127,11 @@ def ranges_bytes(ranges: Ranges) -> bytes:
 
 
 def _ticks_bytes(ticks: Ticks) -> bytes:
-    return map_header(len(ticks)) + b"".join([string_bytes(node) + number_bytes(tick) for node, tick in ticks.items()])
+    return map_header(len(ticks)) + b"".join([_name_bytes(node) + number_bytes(tick) for node, tick in ticks.items()])
 
 
 def _sets_bytes(sets: TickSets) -> bytes:
-    rows = [string_bytes(node) + ranges_bytes(ranges) for node, ranges in sets.items() if not ranges.is_empty()]
+    rows = [_name_bytes(node) + ranges_bytes(ranges) for node, ranges in sets.items() if not ranges.is_empty()]
     return map_header(len(rows)) + b"".join(rows)
 
 
@@ -160,12 +168,12 @@ def _read_update(fields: dict[str, Any]) -> Update:
     is_nested = "chain" in fields  # [DA-49]
     chain = read_chain(_fields(fields["chain"]) if is_nested else fields)
     if not is_change_chain(chain):
-        raise _bad("bad_value", "in the chain of an update each element has a tick, and no node stands twice")
+        raise _bad("bad_value", _NO_CHANGE)
     for key in ("path", "value"):
         if key not in fields:  # [DA-28]
             raise _bad("bad_value", f"an update has a {key}")
     path, value = paths.read(fields["path"]), value_of(fields["value"])
-    return Update(chain, path, value, _tock(fields), _element(fields) if is_nested else None)
+    return Update(chain, path, value, _tock(fields), _sender(fields) if is_nested else None)
 
 
 def _read_ping(fields: dict[str, Any]) -> Ping:
@@ -174,12 +182,13 @@ def _read_ping(fields: dict[str, Any]) -> Ping:
 
 def _read_info(fields: dict[str, Any]) -> Info:
     reason = fields.get("reason")
+    _sender(fields)
     return Info(
         read_chain(fields),
         _tock(fields),
-        known=_sets(fields["known"]) if "known" in fields else None,
-        ticks=_ticks(fields["ticks"]) if "ticks" in fields else None,
-        missing=_sets(fields["missing"]) if "missing" in fields else None,
+        known=_sets(fields.get("known", [])),
+        ticks=_ticks(fields.get("ticks", [])),
+        missing=_sets(fields.get("missing", [])),
         reason=None if reason is None else read_chain(_fields(reason)),
     )
 
@@ -190,8 +199,6 @@ def read_chain(fields: dict[str, Any]) -> Chain:
     while (prev := fields.get("prev")) is not None:
         fields = _fields(prev)
         elements.append(_element(fields))
-    if len(elements) > ELEMENTS_MAX:
-        raise _bad("too_large", f"a chain has {ELEMENTS_MAX} elements at most, not {len(elements)}")
     return Chain(tuple(elements), cut="prev" not in fields)
 
 
@@ -201,9 +208,17 @@ def _element(fields: dict[str, Any]) -> Element:
     return Element(_node(fields.get("node")), None if tick is None else read_number(tick))
 
 
+def _sender(fields: dict[str, Any]) -> Element:
+    """Who sent an info, or an update again, which nobody does who is not initialised. [DA-90]"""
+    sender = _element(fields)
+    if sender.tick is None:
+        raise _bad("bad_value", "its sender has a tick")
+    return sender
+
+
 def _node(raw: Any) -> NodeId:
-    if type(raw) is not str:
-        raise _bad("bad_value", f"the name of a node is a string, not {raw!r:.60}")
+    if type(raw) is not str or not (is_name(raw) if len(raw) > NAME_MAX // 4 else raw):
+        raise _bad("bad_value", f"the name of a node is a string of 1 to {NAME_MAX} bytes, not {raw!r:.80}")
     return NodeId(raw)
 
 
@@ -221,10 +236,10 @@ def read_number(raw: Any) -> int:
 
 
 def _by_node(raw: Any, row: Callable[[Any], Any]) -> dict[NodeId, Any]:
-    rows = {node: row(value) for node, value in _fields(raw).items()}
+    rows = {_node(node): row(value) for node, value in _fields(raw).items()}
     if len(rows) < len(raw):
         raise _bad("bad_value", "the name of a node is a string")
-    return rows  # type: ignore[return-value]  # every string is a name
+    return rows
 
 
 def _ticks(raw: Any) -> Ticks:

@@ -1,5 +1,5 @@
 """
-Entries, and what becomes of them when an update arrives. [D-57…D-60, DA-01…DA-04, DA-10, DA-18]
+Entries, and what becomes of them when an update arrives. [D-57…D-60, DA-01…DA-04, DA-10, DA-18, DA-84]
 
 Changes that a node knows are either *present*, on the chain of a stored entry, or *superseded*. A node keeps the entries and
 all it knows; what is superseded is the rest, so no change can be both, also if a chain brings one back.
@@ -52,18 +52,20 @@ class Applied(NamedTuple):
     superseded: tuple[Element, ...]
 
 
-def apply(entry: Entry | None, update: Update) -> Applied:
-    """An entry after an update of it, whatever came before; all that get the same updates agree. [D-22, DA-01, DA-02]"""
-    arrived = Entry(update.chain, update.value, update.tock)
-    if entry is None:
-        return Applied(Outcome.ACCEPT, arrived, ())
-    outcome = _outcome(entry, arrived)
-    is_kept = outcome in (Outcome.ACCEPT, Outcome.CONFLICT_ACCEPT)
-    kept, other = (arrived, entry) if is_kept else (entry, arrived)
-    return Applied(outcome, kept, tuple([element for element in other.chain.elements if element not in kept.chain.elements]))
+def apply(entry: Entry | None, update: Update, most: int) -> Applied:
+    """
+    An entry after an update of it; all who get the same updates agree, in whatever order these come. [D-22, DA-84]
+
+    Its chain is stored with no more than `most` elements [DA-85].
+    """
+    outcome = Outcome.ACCEPT if entry is None else _outcome(entry, update)
+    is_kept = entry is None or outcome in (Outcome.ACCEPT, Outcome.CONFLICT_ACCEPT)
+    kept = Entry(update.chain.within(most), update.value, update.tock) if is_kept or entry is None else entry
+    seen = (*update.chain.elements, *(() if entry is None else entry.chain.elements))
+    return Applied(outcome, kept, tuple(dict.fromkeys(element for element in seen if element not in kept.chain.elements)))
 
 
-def _outcome(entry: Entry, arrived: Entry) -> Outcome:
+def _outcome(entry: Entry, arrived: Update) -> Outcome:
     """Whether one change follows the other comes first; only if that cannot be said, the tocks decide. [DA-02]"""
     stands = relation(arrived.chain, entry.chain)
     if stands is Relation.EQUAL:
@@ -95,10 +97,10 @@ class Entries(NamedTuple):
         entry = self.rows.get(path)
         return None if entry is None or entry.is_deleted else entry.value
 
-    def updated(self, update: Update) -> tuple[Entries, Outcome]:
+    def updated(self, update: Update, most: int) -> tuple[Entries, Outcome]:
         """What a node has after an update, and what the update was to it. [D-57, D-58]"""
         before = self.rows.get(update.path)
-        outcome, entry, _ = apply(before, update)
+        outcome, entry, _ = apply(before, update, most)
         rows = self.rows if entry is before else self.rows.put({update.path: entry})
         return Entries(rows, with_elements(self.known, update.chain.elements)), outcome
 
@@ -133,12 +135,17 @@ class Answer(NamedTuple):
 
 
 def answer(entries: Entries, missing: TickSets) -> Answer:
-    """Which entries to send again, each once with its whole chain and its own tock. [D-68, DA-03, DA-48]"""
+    """
+    Which entries to send again, each once with its whole chain and its own tock. [D-68, DA-03, DA-48]
+
+    Those with the lowest tock come first, of these those with the lowest path [DA-51].
+    """
     found = {
         path: entry
         for path, entry in entries.rows.items()
         if any(tick is not None and node in missing and missing[node].has(tick) for node, tick in entry.chain.elements)
     }
     known = intersection(missing, entries.superseded())
-    updates = tuple([Update(entry.chain, path, entry.value, entry.tock) for path, entry in found.items()])
-    return Answer(updates, known, difference(difference(missing, on_chains(found)), known))
+    updates = [Update(entry.chain, path, entry.value, entry.tock) for path, entry in found.items()]
+    updates.sort(key=lambda update: (update.tock, update.path))
+    return Answer(tuple(updates), known, difference(difference(missing, on_chains(found)), known))

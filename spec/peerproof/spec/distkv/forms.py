@@ -8,19 +8,31 @@ from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv import ranges
-from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element, is_change_chain
+from peerproof.spec.distkv.chains import ELEMENTS_MAX, NAME_MAX, Chain, Element, is_change_chain, is_name
 from peerproof.spec.distkv.messages import (
     Contradiction,
     DeleteValue,
     EntryChanged,
+    Fault,
+    FaultKind,
+    FoundingDue,
+    GreetingDue,
     Info,
     InitialPingDue,
+    Loaded,
+    LoadFailed,
+    NeedsDownload,
+    OldDataDue,
     Ping,
     PingDue,
+    Ready,
     RecoveryDue,
+    RecoveryOver,
     RecoveryStep,
+    RepairAllowed,
     RepairDue,
     SetValue,
+    SplitHealed,
     Update,
 )
 from peerproof.spec.distkv.paths import path_of_plain, plain_of_path
@@ -31,7 +43,7 @@ from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Re
 
 
 class NodeName(Form):
-    """The name of a node: any text that has UTF-8. [D-06]"""
+    """The name of a node: 1 to 64 bytes of UTF-8. [D-06, DA-83]"""
 
     def plain(self, value: Any) -> Plain:
         """The name."""
@@ -39,8 +51,8 @@ class NodeName(Form):
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From the name."""
-        if not isinstance(plain, str) or any("\ud800" <= c <= "\udfff" for c in plain):
-            raise misfit(where, "the name of a node", plain)
+        if not isinstance(plain, str) or not is_name(plain):
+            raise misfit(where, f"the name of a node, of 1 to {NAME_MAX} bytes", plain)
         return NodeId(plain)
 
 
@@ -104,9 +116,10 @@ class ByNode(Form):
 
 @dataclass(frozen=True)
 class ChainOf(Form):
-    """A chain with at least one element, and no more than can be sent; `is_change` is what a change's obeys. [D-10, D-12]"""
+    """A chain with at least one element, and no more than can be sent. [D-10, D-12]"""
 
-    is_change: bool = False
+    is_change: bool = False  #: it obeys the rules of changes
+    needs_tick: bool = False  #: its head has a tick
 
     def plain(self, value: Any) -> Plain:
         """An object with the elements, and whether it was cut."""
@@ -118,7 +131,9 @@ class ChainOf(Form):
         if not 1 <= len(chain.elements) <= ELEMENTS_MAX:
             raise misfit(where, f"a chain of 1 to {ELEMENTS_MAX} elements", plain)
         if self.is_change and not is_change_chain(chain):
-            raise misfit(where, "a chain whose elements have ticks and are of different nodes", plain)
+            raise misfit(where, "a chain whose elements have ticks above 0 and are of different nodes", plain)
+        if self.needs_tick and chain.head.tick is None:
+            raise misfit(where, "a chain whose head has a tick", plain)
         return chain
 
 
@@ -128,35 +143,52 @@ RANGES: Final = RangeList()
 VALUE: Final = Packed("a value", plain_of, value_of_plain)
 PATH: Final = Packed("a path", plain_of_path, path_of_plain)
 ELEMENT: Final = Record(Element, node=NODE, tick=Maybe(TICK))
+SENDER: Final = Record(Element, node=NODE, tick=TICK)
 CHANGE_CHAIN: Final = ChainOf(is_change=True)
 PING_CHAIN: Final = ChainOf()
+SETS: Final = ByNode(RANGES)
+TICKS: Final = ByNode(TICK)
 
 _BOUND: Final = U64(most=TICK_MAX + 1)  # an end may be 2^63
 _CHAIN: Final = Record(Chain, elements=ListOf(ELEMENT), cut=Flag())
 
-_UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(ELEMENT))
+_UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(SENDER))
 _INFO: Final = Record(
     Info,
-    chain=PING_CHAIN,
+    chain=ChainOf(needs_tick=True),
     tock=TICK,
-    known=Maybe(ByNode(RANGES)),
-    ticks=Maybe(ByNode(TICK)),
-    missing=Maybe(ByNode(RANGES)),
+    known=SETS,
+    ticks=TICKS,
+    missing=SETS,
     reason=Maybe(PING_CHAIN),
 )
 
 MESSAGE_FORM: Final = Tagged(update=(0, _UPDATE), info=(1, _INFO), ping=(2, Record(Ping, chain=PING_CHAIN, tock=TICK)))
 
-COMMAND: Final = Tagged(set_value=(0, Record(SetValue, path=PATH, value=VALUE)), delete_value=(1, Record(DeleteValue, path=PATH)))
+COMMAND: Final = Tagged(
+    set_value=(0, Record(SetValue, path=PATH, value=VALUE)),
+    delete_value=(1, Record(DeleteValue, path=PATH)),
+    loaded=(2, Record(Loaded, node=NODE, entries=ListOf(_UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)),
+    load_failed=(3, Record(LoadFailed, node=NODE)),
+)
 
 TIMER: Final = Tagged(
-    ping_due=(0, Record(PingDue)),
-    initial_ping_due=(1, Record(InitialPingDue)),
-    recovery_due=(2, Record(RecoveryDue, step=OneOf(RecoveryStep))),
-    repair_due=(3, Record(RepairDue)),
+    initial_ping_due=(0, Record(InitialPingDue)),
+    founding_due=(1, Record(FoundingDue)),
+    old_data_due=(2, Record(OldDataDue)),
+    ping_due=(3, Record(PingDue)),
+    greeting_due=(4, Record(GreetingDue)),
+    recovery_due=(5, Record(RecoveryDue, step=OneOf(RecoveryStep))),
+    recovery_over=(6, Record(RecoveryOver)),
+    repair_due=(7, Record(RepairDue)),
+    repair_allowed=(8, Record(RepairAllowed)),
 )
 
 NOTICE: Final = Tagged(
     entry_changed=(0, Record(EntryChanged, path=PATH, value=VALUE)),
-    contradiction=(1, Record(Contradiction, path=PATH, change=ELEMENT)),
+    ready=(1, Record(Ready)),
+    needs_download=(2, Record(NeedsDownload, node=NODE)),
+    split_healed=(3, Record(SplitHealed)),
+    contradiction=(4, Record(Contradiction, path=PATH, change=ELEMENT)),
+    fault=(5, Record(Fault, kind=OneOf(FaultKind))),
 )

@@ -77,20 +77,15 @@ class Ranges(NamedTuple):
         """What is in this set and not in the other."""
         if not self.begins or not other.begins:
             return self
-        kept = self._rest().union(other)
-        return Ranges(kept.ends[:-1], kept.begins[1:])
+        return _between(_rest(self).union(other))
 
     def intersection(self, other: Ranges) -> Ranges:
         """What is in both sets."""
-        return self.difference(self.difference(other))
+        return _between(_rest(self).union(_rest(other)))
 
     def wire(self) -> RangeList:
         """As it is sent: one tick alone, several as a pair. [D-30, DA-24]"""
         return tuple([begin if end == begin + 1 else (begin, end) for begin, end in zip(self.begins, self.ends, strict=True)])
-
-    def _rest(self) -> Ranges:
-        """What is not in the set, from below all ticks to above them."""
-        return Ranges((_BELOW, *self.ends), (*self.begins, _ABOVE))
 
 
 NONE: Final = Ranges()
@@ -105,6 +100,16 @@ def _joined(begins: list[int], ends: list[int]) -> Ranges:
     """
     gaps = list(map(gt, begins[1:], ends))
     return Ranges((begins[0], *compress(begins[1:], gaps)), (*compress(ends, gaps), ends[-1]))
+
+
+def _rest(ranges: Ranges) -> Ranges:
+    """What is not in a set, from below all ticks to above them."""
+    return Ranges((_BELOW, *ranges.ends), (*ranges.begins, _ABOVE))
+
+
+def _between(ranges: Ranges) -> Ranges:
+    """What is not in a set that holds what is below all ticks and above them."""
+    return Ranges(ranges.ends[:-1], ranges.begins[1:])
 
 
 def of_ticks(ticks: Iterable[int]) -> Ranges:
@@ -134,10 +139,10 @@ def missing(tick: int, known: Ranges) -> Ranges:
 
 def read(items: Any) -> Ranges:
     """
-    The set of a received list. [D-29…D-31, DA-24]
+    The set of a received list. [D-29…D-31, DA-24, DA-90]
 
-    What stands in it may touch, and a pair may hold a single tick. Raises MalformedMessage for what is no list of ticks and
-    pairs, or not ascending, for an empty range and for ranges that overlap.
+    What stands in it may touch, and a pair may hold a single tick; the tick 0, which is of no change, is left out. Raises
+    MalformedMessage for what is no list of ticks and pairs, or not ascending, for an empty range and for ranges that overlap.
     """
     if type(items) is not tuple:
         raise MalformedMessage("bad_type", 0, f"a set of ticks is a list, not {items!r}")
@@ -156,7 +161,8 @@ def read(items: Any) -> Ranges:
         raise MalformedMessage("bad_value", 0, "ranges overlap")
     if begins[0] < 0 or ends[-1] > TICK_MAX + 1:
         raise MalformedMessage("bad_value", 0, "a tick is a number from 0 to 2^63-1")
-    return _joined(begins, ends)
+    found = _joined(begins, ends)
+    return found if begins[0] > 0 else found.difference(of_range(0, 1))
 
 
 def _pair(item: Any) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 """
-When things are due, in milliseconds after what they wait for. [D-72…D-78, D-88, D-94, D-97, D-115, D-120, D-125, D-126]
+When things are due, in whole milliseconds after what they wait for, rounded down. [D-72…D-78, D-94, D-97, D-115, D-120, DA-62]
 
 All of it is in units of the clock. A window is from its first moment to its last; which moment it is in between is chance.
 """
@@ -19,7 +19,7 @@ class Window(NamedTuple):
     last: Duration
 
 
-#: A node that is on no chain pings every so many clocks; after so long a silence somebody has pinged. [D-78, D-97]
+#: In so many clocks there is a ping. [D-78]
 SILENCE: Final = 3
 
 #: There is one request for what is missing in so many clocks. [D-120]
@@ -31,8 +31,8 @@ def first_message(clock: Duration) -> Window:
     return Window(Duration(clock // 2), clock)
 
 
-def initial_ping(clock: Duration) -> Duration:
-    """After how long a new node repeats its ping. [D-97]"""
+def silence(clock: Duration) -> Duration:
+    """When a new node repeats its ping, an old one has heard nobody, a recovery is over. [D-97, DA-51, DA-67, DA-74]"""
     return Duration(SILENCE * clock)
 
 
@@ -42,7 +42,7 @@ def ping(clock: Duration, position: int, length: int) -> Duration:
 
     The head at the end of the window, the others the earlier the further back they are; the last of a full chain comes first.
     """
-    return Duration(2 * clock - clock * position // length)
+    return Duration((2 * length - position) * clock // length)
 
 
 def early_ping(clock: Duration) -> Duration:
@@ -68,9 +68,14 @@ def recovery(clock: Duration, step: RecoveryStep, position: int) -> Duration:
     1/2, 3/4, 7/8, 15/16. [D-115, D-125, D-126, DA-06, DA-07]
     """
     halvings = position + 1 if step is RecoveryStep.MISSING else position
-    return Duration(clock - (clock >> halvings))
+    return Duration(clock + (-clock >> halvings))  # a shift rounds down, also below zero
 
 
 def repair(clock: Duration) -> Window:
-    """When a node asks again for what it misses, after it did so last. [D-119, D-120, DA-08]"""
-    return Window(Duration(REPAIR * clock), Duration((REPAIR + 1) * clock))
+    """When a node asks for what it misses, if that is allowed. [D-119, DA-79]"""
+    return Window(clock, Duration(2 * clock))
+
+
+def repair_allowed(clock: Duration) -> Duration:
+    """For how long a node does not ask again. [D-120, DA-79]"""
+    return Duration(REPAIR * clock)
