@@ -13,6 +13,7 @@ and form; keys that nobody knows are passed over, and a message of which anythin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Table
@@ -26,7 +27,7 @@ from peerproof.spec.distkv.ranges import read as read_ranges
 from peerproof.spec.distkv.ticks import Ticks, TickSets
 from peerproof.spec.distkv.values import value_of
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import array_header, integer_bytes, map_header, read, string_bytes
+from peerproof.spec.messagepack import REMEMBERED, array_header, integer_bytes, map_header, read, string_bytes
 from peerproof.spec.packing import Codec
 
 _NULL: Final = b"\xc0"
@@ -104,6 +105,7 @@ def _chain_fields(chain: Chain, most: int = ELEMENTS_MAX) -> tuple[int, bytes]:
     return counts[0], b"".join(parts)
 
 
+@lru_cache(REMEMBERED)
 def _name_bytes(node: str) -> bytes:
     if not is_name(node):
         raise NotEnabled("bad_value", f"the name of a node has 1 to {NAME_MAX} bytes of UTF-8: {node!a:.80}")
