@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, ValuesView
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Generic, NamedTuple, NewType, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, NewType, Protocol, TypeVar
 
 from peerproof.spec.errors import NotEnabled
 
 #: Names a node for all time; a restarted node keeps it.
 NodeId = NewType("NodeId", str)
+
+#: As the receiver of a message: every other node, whoever they are, where the network can do that.
+EVERYBODY: Final = NodeId("*")
 
 #: Milliseconds on the node's own monotonic clock.
 Instant = NewType("Instant", int)
@@ -245,7 +248,7 @@ class Specification(Protocol):
     """
 
     NAME: str
-    TRANSPORT: str  #: what carries its messages: "udp", or "tcp", where each is confirmed
+    TRANSPORT: str  #: what carries its messages: "udp"; "tcp", where each is confirmed; or "serf", where each goes to everybody
     MESSAGE: Any  #: packing.Codec: messages as bytes and as plain data
     CONFIG: Any  #: wire.Form of the configuration
     COMMAND: Any  #: wire.Form of what an application can ask for

@@ -17,6 +17,7 @@ from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
 from peerproof.conformance.proofs.rebinding import rebound
 from peerproof.conformance.proofs.swim_terms import AnyString, Half, Index, Marks, packed, truth
+from peerproof.spec import messagepack
 from peerproof.spec.swim import transit
 
 
@@ -57,14 +58,14 @@ def _integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, A
 
     class Small:
         def __len__(self) -> int:
-            return len(transit._SMALL)  # noqa: SLF001  # the table that the code uses
+            return len(messagepack._SMALL)  # noqa: SLF001  # the table that the code uses
 
         def __getitem__(self, index: Any) -> Any:
             return (b"", index, z3.IntVal(1))
 
-    rows = transit._INTEGERS  # noqa: SLF001
+    rows = messagepack._INTEGERS  # noqa: SLF001
     kinds = tuple((least, most, Head(heads(head)), SimpleNamespace(pack=packed(form))) for least, most, head, form in rows)
-    found: tuple[bytes, Any, Any] = rebound(transit, _INTEGERS=kinds, _SMALL=Small()).integer_bytes(value)
+    found: tuple[bytes, Any, Any] = rebound(messagepack, _INTEGERS=kinds, _SMALL=Small()).integer_bytes(value)
     return found
 
 
@@ -111,7 +112,7 @@ WRITING: Final = (
     Proof(
         ("SZ-08", "SA-61"),
         integers_are_told_apart,
-        Evaluated(("swim.transit.integer_bytes",), ("_SMALL", "_INTEGERS")),
+        Evaluated(("messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
         Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
     ),
     Proof(
