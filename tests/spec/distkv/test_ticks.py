@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import TypeVar
+
 import pytest
 
-from peerproof.spec.core import Table
+from peerproof.spec.core import Asked, Instant, NodeId, Received, Send, Table
+from peerproof.spec.distkv import STATE, Chain, Config, Element, Ping, SetValue, State, step
+from peerproof.spec.distkv.paths import ROOT
 from peerproof.spec.distkv.ranges import TICK_MAX
-from peerproof.spec.distkv.ticks import difference, intersection, latest, missing_sets, next_tick, union, with_elements
+from peerproof.spec.distkv.ticks import difference, intersection, latest, missing_sets, union, with_elements
+from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import NotEnabled
 
 from .samples import chain, sets, ticks
 
+Choice = TypeVar("Choice", bound=str | int)
 
-def run(tock: int, *events: int | str) -> tuple[int, list[int]]:
-    """The tock after messages with these have come and others were sent, and what these were sent with."""
-    sent = []
+
+def sent(tock: int, *events: int | str) -> list[int]:
+    """The tocks of the changes that a node makes after pings with these have come."""
+    state: State = STATE.value({"phase": "ready", "tock": str(tock)}, NodeId("a"), Config())
+    found = []
     for event in events:
         if isinstance(event, int):
-            tock = max(tock, event)
+            ping = Ping(Chain((Element(NodeId("b"), 0),)), event)
+            state = step(state, Received(Instant(0), NodeId("b"), ping), first).state
         else:
-            tock = next_tick(tock)
-            sent.append(tock)
-    return tock, sent
+            state, effects = step(state, Asked(Instant(0), SetValue(ROOT, NULL)), first)
+            found += [effect.message.tock for effect in effects if isinstance(effect, Send)]
+    return found
+
+
+def first(why: str, among: Collection[Choice], some: int = 1) -> tuple[Choice, ...]:  # the same everywhere
+    """Chance that always takes the first."""
+    return tuple(among)[:some]
 
 
 def test_what_is_sent_has_a_greater_tock_than_all_that_came_or_was_sent() -> None:
     """A lower one that comes is no error and lowers nothing. [D-53…D-55, DC-61, DC-62]"""
-    assert run(10, 15, "send") == (16, [16])
-    assert run(10, 4, "send", 7, "send") == (12, [11, 12])
+    assert sent(10, 15, "change") == [16]
+    assert sent(10, 4, "change", 7, "change") == [11, 12]
 
 
-def test_there_is_a_last_tick() -> None:
-    """[D-26, DA-17]"""
-    assert next_tick(TICK_MAX - 1) == TICK_MAX
+def test_there_is_a_last_tick_and_a_last_tock() -> None:
+    """[D-26, DA-17, DA-86]"""
+    assert sent(TICK_MAX - 1, "change") == [TICK_MAX]
     with pytest.raises(NotEnabled) as caught:
-        next_tick(TICK_MAX)
-    assert caught.value.reason == "too_large"
+        sent(TICK_MAX, "change")
+    assert caught.value.reason == "exhausted"
 
 
 def test_what_is_missing_is_what_is_not_known_up_to_the_tick() -> None:

@@ -150,6 +150,20 @@ def agree(chain: Chain, other: Chain) -> bool:
     return longer.elements[:common] == shorter.elements and (shorter.cut or len(longer.elements) == common)
 
 
+def side_of(mine: Chain, other: Chain) -> frozenset[NodeId]:
+    """
+    Who has pinged in one chain since it and another one parted; all of it, where they have nothing in common. [DA-75]
+
+    They part before the first place of the one, its head left out, from which on it is the same as the other is from some place
+    on, whose head is left out, too.
+    """
+    for place in range(1, len(mine.elements)):
+        rest = Chain(mine.elements[place:], mine.cut)
+        if any(agree(rest, Chain(other.elements[start:], other.cut)) for start in range(1, len(other.elements))):
+            return frozenset(node for node, _ in mine.elements[:place])
+    return frozenset(node for node, _ in mine.elements)
+
+
 def is_authoritative(chain: Chain) -> bool:
     """Whether a ping chain has a node with a tick other than zero. [D-106, DA-16, DA-52]"""
     return any(element.tick for element in chain.elements)

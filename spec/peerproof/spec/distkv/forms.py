@@ -152,7 +152,7 @@ TICKS: Final = ByNode(TICK)
 _BOUND: Final = U64(most=TICK_MAX + 1)  # an end may be 2^63
 _CHAIN: Final = Record(Chain, elements=ListOf(ELEMENT), cut=Flag())
 
-_UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(SENDER))
+UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(SENDER))
 _INFO: Final = Record(
     Info,
     chain=ChainOf(needs_tick=True),
@@ -163,12 +163,14 @@ _INFO: Final = Record(
     reason=Maybe(PING_CHAIN),
 )
 
-MESSAGE_FORM: Final = Tagged(update=(0, _UPDATE), info=(1, _INFO), ping=(2, Record(Ping, chain=PING_CHAIN, tock=TICK)))
+PING: Final = Record(Ping, chain=PING_CHAIN, tock=TICK)
+
+MESSAGE_FORM: Final = Tagged(update=(0, UPDATE), info=(1, _INFO), ping=(2, PING))
 
 COMMAND: Final = Tagged(
     set_value=(0, Record(SetValue, path=PATH, value=VALUE)),
     delete_value=(1, Record(DeleteValue, path=PATH)),
-    loaded=(2, Record(Loaded, node=NODE, entries=ListOf(_UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)),
+    loaded=(2, Record(Loaded, node=NODE, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)),
     load_failed=(3, Record(LoadFailed, node=NODE)),
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from peerproof.spec.core import Duration
+from peerproof.spec.core import Duration, Pick
 from peerproof.spec.distkv.messages import RecoveryStep
 
 
@@ -17,6 +17,12 @@ class Window(NamedTuple):
 
     first: Duration
     last: Duration
+
+
+def picked(pick: Pick, why: str, window: Window) -> Duration:
+    """A moment of a window, by chance. [DA-62]"""
+    (moment,) = pick(why, range(window.first, window.last + 1))
+    return Duration(moment)
 
 
 #: In so many clocks there is a ping. [D-78]

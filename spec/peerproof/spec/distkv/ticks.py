@@ -11,21 +11,13 @@ from typing import TypeAlias
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Element
-from peerproof.spec.distkv.ranges import NONE, TICK_MAX, Ranges, missing
-from peerproof.spec.errors import NotEnabled
+from peerproof.spec.distkv.ranges import NONE, Ranges, missing
 
 #: The last tick of each node. [D-65]
 Ticks: TypeAlias = Table[NodeId, int]
 
 #: Sets of ticks by node. [D-62, D-67]
 TickSets: TypeAlias = Table[NodeId, Ranges]
-
-
-def next_tick(tick: int) -> int:
-    """The tick of a node's next change, or the tock of its next message. Raises NotEnabled after the last. [D-26, DA-17]"""
-    if tick >= TICK_MAX:
-        raise NotEnabled("too_large", f"no tick or tock follows {TICK_MAX}")
-    return tick + 1
 
 
 def latest(ticks: Ticks, heard: Mapping[NodeId, int]) -> Ticks:
