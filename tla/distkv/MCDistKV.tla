@@ -1,0 +1,226 @@
+------------------------------- MODULE MCDistKV -------------------------------
+(***************************************************************************)
+(* What is asked of DistKV by the model checker.                             *)
+(*                                                                         *)
+(* Models that must fail find their question at the end, or a definition of   *)
+(* DistKV replaced by one from here.                                         *)
+(***************************************************************************)
+EXTENDS DistKV
+
+Up == {n \in Node : up[n]}
+
+Still == net = {}
+
+OfKind(kind) == {m \in net : m[3] = kind}
+
+-----------------------------------------------------------------------------
+\* Types
+
+IsTick(pair) == pair[1] \in Node /\ pair[2] \in Nat
+
+AreTicks(pairs) == \A pair \in pairs : IsTick(pair)
+
+IsOnePerNode(pairs) == AreTicks(pairs) /\ \A a, b \in pairs : a[1] = b[1] => a = b
+
+IsChain(chain) == chain[1] # <<>> /\ AreTicks(Elements(chain)) /\ chain[2] \in BOOLEAN
+
+IsPingChain(chain) == IsChain(chain) /\ Len(chain[1]) <= MaxPing
+
+IsOptional(chains) == chains = <<>> \/ (Len(chains) = 1 /\ IsPingChain(chains[1]))
+
+\* [DI-01]
+IsBounded(chain) == IsChain(chain) /\ Len(chain[1]) <= MaxChange /\ Cardinality(Nodes(chain)) = Len(chain[1])
+
+IsEntry(entry) ==
+    entry[1] \in Path /\ IsBounded(entry[2]) /\ entry[3] \in Nat /\ entry[4] \in 1..MaxTock
+
+AreEntries(some) == (\A entry \in some : IsEntry(entry)) /\ \A a, b \in some : a[1] = b[1] => a = b
+
+IsMessage(m) ==
+    /\ m[1] \in Node /\ m[2] \in Node \ {m[1]}
+    /\ CASE m[3] = "update" -> IsEntry(<<m[4], m[5], m[6], m[7]>>)
+         [] m[3] = "ping" -> IsPingChain(m[4]) /\ HeadOf(m[4])[1] = m[1] /\ m[5] \in 1..MaxTock
+         [] m[3] = "info" ->
+                /\ m[4] \in Nat /\ m[6] \in 1..MaxTock
+                /\ IsOptional(m[5]) /\ IsOptional(m[10])
+                /\ IsOnePerNode(m[8]) /\ AreTicks(m[7] \cup m[9])
+                /\ Cardinality({i \in {7, 8, 9} : m[i] # {}}) = 1
+                /\ m[5] # <<>> \/ m[10] # <<>> => m[8] # {}
+         [] m[3] = "load" -> Len(m) = 3
+         [] m[3] = "loaded" -> AreEntries(m[4]) /\ AreTicks(m[5]) /\ IsOnePerNode(m[6]) /\ m[7] \in 0..MaxTock
+         [] m[3] = "refused" -> Len(m) = 3
+
+IsRecovery(n) ==
+    recovery[n] # <<>> =>
+        /\ IsPingChain(recovery[n][1])
+        /\ recovery[n][2] \subseteq Nodes(recovery[n][1])
+        /\ recovery[n][3] \in BOOLEAN
+        /\ IsOptional(recovery[n][4])
+        /\ AreTicks(recovery[n][5])
+
+\* Which timers run follows for some of them from the rest.
+AreTimers(n) ==
+    /\ timers[n] \subseteq Timer
+    /\ ~({"ping", "initial"} \subseteq timers[n])
+    /\ ("greeting" \in timers[n]) <=> newcomer[n] # <<>>
+    /\ "olddata" \in timers[n] => entries[n] # {}
+    /\ "ping" \in timers[n] => last[n] # <<>>
+    /\ timers[n] \cap {"ticks", "missing"} # {} => recovery[n] # <<>>
+    /\ ("over" \in timers[n]) <=> recovery[n] # <<>>
+    /\ wanted[n] # {} => "known" \in timers[n]
+    /\ ("repair" \in timers[n]) <=> MayRepair(Local(n))
+    /\ phase[n] \in {"empty", "old"} => timers[n] \cap {"greeting", "ticks", "missing", "known", "over", "repair", "allowed"} = {}
+
+TypeOK ==
+    /\ restarts \in 0..MaxRestarts
+    /\ \A n \in Node :
+        /\ phase[n] \in {"empty", "old", "settling", "ready"}
+        /\ tock[n] \in 0..MaxTock
+        /\ IsOnePerNode(ticks[n]) /\ IsOnePerNode(heard[n]) /\ AreTicks(superseded[n]) /\ AreTicks(wanted[n])
+        /\ AreEntries(entries[n])
+        /\ last[n] = <<>> \/ (IsPingChain(last[n][1]) /\ last[n][2] \in 1..MaxTock)
+        /\ source[n] \in tried[n] \cup {0} /\ tried[n] \subseteq Node \ {n}
+        /\ IsOptional(newcomer[n])
+        /\ IsRecovery(n)
+        /\ AreTimers(n)
+        /\ up[n] \in BOOLEAN
+        /\ \E i \in 0..Len(Script[n]) : todo[n] = SubSeq(Script[n], i + 1, Len(Script[n]))
+    /\ Cardinality(net) <= MaxNet
+    /\ \A m \in net : IsMessage(m)
+
+-----------------------------------------------------------------------------
+\* The store
+
+\* All changes that there are: <<path, chain, value, tock>>.
+Changes ==
+    UNION {entries[n] : n \in Node} \cup {<<m[4], m[5], m[6], m[7]>> : m \in OfKind("update")} \cup
+        UNION {m[4] : m \in OfKind("loaded")}
+
+\* Whoever has lost data, at a restart or before the first state, is not asked for what it knows of itself.
+HasAll(n) ==
+    /\ n \notin Forgetful
+    /\ \A m \in Node : TickOf(Begun[m].ticks, n) <= TickOf(Begun[n].ticks, n)
+
+\* [DI-02]
+OwnComplete ==
+    \A n \in {n \in Node : HasAll(n)} :
+        {pair \in Known(Local(n)) : pair[1] = n} = {<<n, t>> : t \in 1..TickOf(ticks[n], n)}
+
+\* [DI-03]
+PresentIsStored == \A n \in Node : Present(Local(n)) \cap superseded[n] = {}
+
+\* Whatever is seen raises ticks. [DA-45, DA-64]
+TicksSeen == \A n \in Node : \A pair \in Known(Local(n)) : pair[2] <= TickOf(ticks[n], pair[1])
+
+\* [DI-05]
+ChainsFollowTocks ==
+    \A a, b \in Changes : a[1] = b[1] /\ Relation(a[2], b[2]) = "before" => a[4] < b[4]
+
+Replaces(a, b) == IsAccepted(a[2], a[4], b)
+
+\* [DI-06]
+BetterIsOrder ==
+    \A a, b \in Changes : a[1] = b[1] /\ HeadOf(a[2]) # HeadOf(b[2]) =>
+        /\ Beats(a[2], a[4], b[2], b[4]) <=> ~Beats(b[2], b[4], a[2], a[4])
+        /\ Replaces(a, b) <=> ~Replaces(b, a)
+        /\ \A c \in Changes : c[1] = a[1] => ~(Replaces(a, b) /\ Replaces(b, c) /\ Replaces(c, a))
+
+\* [DI-15]
+OneTickOneChange ==
+    \A a, b \in Changes : HeadOf(a[2]) = HeadOf(b[2]) => a[1] = b[1] /\ a[3] = b[3] /\ a[4] = b[4]
+
+Tick0(n) == {pair \in ticks[n] : pair[2] # 0}
+
+\* [DI-07]
+Converged ==
+    Still => \A n, m \in Up :
+        Tick0(n) = Tick0(m) /\ Missed(Local(n)) = {} /\ Missed(Local(m)) = {} => entries[n] = entries[m]
+
+-----------------------------------------------------------------------------
+\* From one state to the next
+
+IsRestarted == restarts' # restarts
+
+EntryOf(some, p) == {entry \in some : entry[1] = p}
+
+\* [DI-08]
+TockOfEntry ==
+    [][~IsRestarted => \A n \in Node : \A entry \in entries[n] : \E after \in entries'[n] :
+        after[1] = entry[1] /\ after[4] >= entry[4]]_vars
+
+\* A change that replaces another had not come before it; what was deleted, too, comes back only so. [DI-01, DI-09]
+DeletedStays ==
+    [][~IsRestarted => \A n \in Node : \A entry \in entries[n] : \A after \in entries'[n] :
+        after[1] = entry[1] /\ after # entry => Relation(after[2], entry[2]) \in {"after", "concurrent"}]_vars
+
+NewMessages == net' \ net
+
+TockOf(m) ==
+    CASE m[3] = "update" -> m[7] [] m[3] = "ping" -> m[5] [] m[3] = "info" -> m[6] [] OTHER -> 0
+
+\* The sender does not send it again.
+IsOriginated(m) == m[3] \in {"ping", "info"} \/ (m[3] = "update" /\ <<m[4], m[5], m[6], m[7]>> \notin entries[m[1]])
+
+Taken == net \ net'
+
+\* Above all that the sender has received and sent; and two of one step differ. [DI-04]
+TockRises ==
+    [][\A m \in NewMessages : IsOriginated(m) =>
+        /\ TockOf(m) > tock[m[1]]
+        /\ \A other \in Taken : other[2] = m[1] => TockOf(m) > TockOf(other)
+        /\ \A other \in NewMessages : IsOriginated(other) /\ other[1] = m[1] /\ TockOf(other) = TockOf(m) =>
+            Tail(Tail(other)) = Tail(Tail(m))]_vars
+
+\* [DI-12]
+ReadyOnce == [][~IsRestarted => \A n \in Node : phase[n] = "ready" => phase'[n] = "ready"]_vars
+
+WasLoaded(n) == source[n] # 0 /\ source'[n] = 0 /\ \E m \in Taken : m[1] = source[n] /\ m[2] = n /\ m[3] = "loaded"
+
+WasFounded(n) == "founding" \in timers[n] \ timers'[n]
+
+MissedNext(n) == Missing(ticks'[n], UNION {Elements(entry[2]) : entry \in entries'[n]} \cup superseded'[n])
+
+\* [DI-16]
+ReadyWithData ==
+    [][\A n \in Node : phase[n] # phase'[n] /\ phase'[n] \in {"settling", "ready"} =>
+        /\ phase[n] = "old" => entries[n] # {} /\ phase'[n] = "ready"
+        /\ phase[n] = "empty" => WasLoaded(n) \/ (WasFounded(n) /\ phase'[n] = "ready")
+        /\ WasLoaded(n) /\ phase[n] = "empty" /\ TickOf(ticks'[n], n) # 0 =>
+            (phase'[n] = "ready" <=> MissedNext(n) = {})
+        /\ phase[n] = "settling" => MissedNext(n) = {}]_vars
+
+\* [DI-18]
+PassiveIsQuiet ==
+    [][\A m \in NewMessages : phase[m[1]] \in {"empty", "old"} /\ m[3] \in {"update", "info"} =>
+        /\ phase'[m[1]] \in {"settling", "ready"}
+        /\ m[3] = "info" => phase[m[1]] = "old" /\ WasLoaded(m[1])
+        /\ m[3] = "update" => ("olddata" \in timers[m[1]] \ timers'[m[1]] \/ WasFounded(m[1]))]_vars
+
+-----------------------------------------------------------------------------
+\* Pings
+
+Pings == {<<m[4], m[5]>> : m \in OfKind("ping")} \cup {last[n] : n \in {n \in Node : last[n] # <<>>}}
+
+\* [DI-10]
+PingOrder ==
+    \A a, b \in Pings : HeadOf(a[1])[1] # HeadOf(b[1])[1] =>
+        (Beats(a[1], a[2], b[1], b[2]) <=> ~Beats(b[1], b[2], a[1], a[2]))
+
+\* Whoever pings has decided so with a tick, or is allowed to with the tick zero. [D-107, DA-67]
+ZeroIsSilent ==
+    \A n \in Node : "ping" \in timers[n] /\ OwnTick(Local(n)) = 0 => ZeroMayPing(last[n][1])
+
+-----------------------------------------------------------------------------
+\* In the end
+
+FairSpec == Init /\ [][Next]_vars /\ WF_vars(Next)
+
+NothingMissing == \A n \in Up : Participates(Local(n)) => Missed(Local(n)) = {}
+
+\* [DL-01, DL-02, DL-03]
+EventuallyNothingMissing == <>[]NothingMissing
+
+\* [DL-04]
+EventuallyAllReady == <>[](\A n \in Up : phase[n] = "ready")
+
+=============================================================================
