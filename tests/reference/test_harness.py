@@ -24,8 +24,8 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
 
     assert reply.pop("version")
     assert reply.pop("language").startswith("python 3.")
-    assert reply["protocols"].keys() == {"scuttlebutt", "swim", "wendy", "peter"}
-    for name in ("swim", "wendy", "peter"):
+    assert reply["protocols"].keys() == {"scuttlebutt", "swim", "wendy", "peter", "distkv"}
+    for name in ("swim", "wendy", "peter", "distkv"):
         del reply["protocols"][name]
     assert reply == {
         "ok": True,

@@ -18,6 +18,7 @@ from peerproof.conformance.codec_cases import bytes_difference
 from peerproof.conformance.matching import Bound, Difference, bindings, first_difference, is_literally
 from peerproof.conformance.stage import Message, Stage
 from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read, specification
+from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 
 DEFAULT_DELAY: Final = 1
@@ -39,7 +40,8 @@ class Network(Stage):
     """
     Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then.
 
-    Over connections the sender is told at that very moment what became of its message.
+    Over connections the sender is told at that very moment what became of its message. Where a message is for everybody, its
+    sender gets it as well.
     """
 
     def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], delay: int) -> None:
@@ -53,8 +55,10 @@ class Network(Stage):
         """A node put out a message: it is on its way."""
         super().sent(message)
         self.messages.clear()
-        self._count += 1
-        heappush(self._on_the_way, (message.at + self.delay, self._count, message))
+        everybody = (message._replace(to=actor.addr) for actor in self.actors.values())
+        for copy in everybody if message.to == EVERYBODY else (message,):
+            self._count += 1
+            heappush(self._on_the_way, (message.at + self.delay, self._count, copy))
 
     def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
         """The next timer, or the next message to arrive; at the same instant, timers come first."""
@@ -69,7 +73,7 @@ class Network(Stage):
         arrives = receiver is not None and receiver.up and not self._parted(message.sender, receiver.name)
         if receiver and arrives:
             yield from self.deliver(receiver, sender.addr, message.bytes)
-        if message in self.open_ended and self.transport != "udp":  # the sender has not crashed since
+        if message in self.open_ended and self.transport == "tcp":  # the sender has not crashed since
             yield from self.settle(message, self.delay * MICROSECONDS if arrives else None)
 
     def _parted(self, one: str, other: str) -> bool:

@@ -54,7 +54,7 @@ def order(spec: Specification, receivers: Collection[Any]) -> str:
 
     That is so if each goes to another receiver, and if each goes over a connection of its own.
     """
-    is_seen = spec.TRANSPORT == "udp" and len(set(receivers)) < len(receivers)
+    is_seen = spec.TRANSPORT != "tcp" and len(set(receivers)) < len(receivers)
     return "ordered" if is_seen or len(receivers) <= 1 else "unordered"
 
 

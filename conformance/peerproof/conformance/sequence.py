@@ -8,6 +8,7 @@ from typing import Any
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, plain_text, shortened
 from peerproof.conformance.vectors import Vector
+from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
 
 
@@ -108,8 +109,8 @@ class _Graph:
             yield Note("", f"nothing is sent until {expect['quiet_until']} ms")
 
     def name(self, who: Any) -> str:
-        """A node's name by its name or address; another address stands for itself."""
-        known = self.names.get(plain_text(who), plain_text(who))
+        """A node's name by its name or address, `all` for everybody; another address stands for itself."""
+        known = "all" if who == EVERYBODY else self.names.get(plain_text(who), plain_text(who))
         if known not in self.body["nodes"]:
             self.others.append(known)
         return known

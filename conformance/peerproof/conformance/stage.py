@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Reply, Request
 from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read, specification
+from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 
 #: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
@@ -65,7 +66,9 @@ class Stage:
         self._happened = 0
 
     def named(self, addr: Plain) -> str:
-        """The node's name of an address; an address of none stands for itself."""
+        """The node's name of an address, `all` for everybody's; an address of none stands for itself."""
+        if addr == EVERYBODY:
+            return "all"
         for name, known in self.addresses.items():
             if known == addr:
                 return name

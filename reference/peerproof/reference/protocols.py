@@ -148,6 +148,14 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             subscribes=True,
             is_connected=True,
         ),
+        Protocol(
+            "distkv",
+            transport="serf",
+            period="clock",
+            shown=("dump", "own"),
+            placed=lambda _, __: {},
+            assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
+        ),
     )
 }
 
