@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.spec.fingerprint import canonical
 from peerproof.spec.properties import Property
-from peerproof.spec.world import World
+from peerproof.spec.world import World, under_way
 
 if TYPE_CHECKING:
     from peerproof.spec.explore import Exploration
@@ -42,6 +42,7 @@ class Checkpoint:
         self._exploration = exploration
         model = exploration.system.model
         about = [_FORMAT, sys.byteorder, array(_ITEM).itemsize, canonical(model.nodes), canonical(model.faults)]
+        about += map(canonical, under_way(model))
         checked = [[p.name for p in properties], exploration.digest is not None]
         self._before = _hash(_octets([*about, *checked]))
         self._level = 0

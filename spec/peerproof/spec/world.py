@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
-from peerproof.spec.core import Instant, NodeId, Received, Send, Sent, Specification, outcomes
+from peerproof.spec.core import EVERYBODY, Instant, NodeId, Received, Send, Sent, Specification, outcomes
 from peerproof.spec.network import Net, Network, queue_value
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
 
@@ -105,6 +105,20 @@ class Branch(NamedTuple):
     sent: tuple[int, ...]
 
 
+def under_way(model: Model) -> tuple[InFlight, ...]:
+    """The messages that are under way from the start: a model may have them, as `under_way`."""
+    messages: tuple[InFlight, ...] = getattr(model, "under_way", ())
+    return messages
+
+
+def in_flight(sender: NodeId, effects: Iterable[Any], nodes: Iterable[NodeId]) -> Iterator[InFlight]:
+    """What a node sends, one message for each that is to get it: what is for everybody goes to all others of the nodes."""
+    for effect in effects:
+        if isinstance(effect, Send):
+            others = (node for node in nodes if node != sender)
+            yield from (InFlight(sender, to, effect.message) for to in (others if effect.to == EVERYBODY else (effect.to,)))
+
+
 class Violation(NamedTuple):
     """A property that does not hold, where it was seen."""
 
@@ -141,10 +155,11 @@ class System:
         self._told: dict[Question, tuple[Branch, ...]] = {}
         self._restarted: dict[int, int] = {}
         self.fresh = tuple(self._state(state) for _, state in model.nodes)
+        self._under_way = self.network.arranged(map(self._message, under_way(model)))
 
     def initial(self) -> World:
-        """All nodes just started, nothing under way."""
-        return (*self.fresh, self.model.faults.restarts)
+        """All nodes just started, and what is under way from the start."""
+        return (*self.fresh, self.model.faults.restarts, *self._under_way)
 
     def moves(self, world: World) -> Iterator[tuple[str, World]]:
         """Every edge that leaves a world: its label, and the world it leads to; equal edges as often as there are ways."""
@@ -286,8 +301,8 @@ class System:
         for _, (after, effects) in outcomes(partial(self.model.spec.step, before, event)):
             taken = Taken(before, event, after, effects)
             self.violations += [Violation(p, taken) for p in violated(self.properties, "step", taken)]
-            sends = (self._message(InFlight(before.self_id, e.to, e.message)) for e in effects if isinstance(e, Send))
-            branches.append(Branch(self._state(after), tuple(sends)))
+            sends = tuple(map(self._message, in_flight(before.self_id, effects, self.places)))
+            branches.append(Branch(self._state(after), sends))
         return tuple(branches)
 
     def _state(self, state: Any) -> int:
