@@ -334,4 +334,4 @@ def test_a_harness_for_a_protocol_that_there_is_not_ends_with_2() -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 2
-    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter\n"
+    assert ended.stderr == "peerproof harness: no protocol smoke-signals; there are scuttlebutt, swim, wendy, peter, distkv\n"
