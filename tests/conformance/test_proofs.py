@@ -270,7 +270,7 @@ def test_list_for_programs_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["swum"], 2, "peerproof: no proofs of 'swum'; there are some of peter, scuttlebutt, swim, wendy\n"),
+        (["swum"], 2, "peerproof: no proofs of 'swum'; there are some of distkv, peter, scuttlebutt, swim, wendy\n"),
         (["-k", "BZ-99"], 4, "peerproof: no proof has 'BZ-99' in its name; see peerproof prove --list\n"),
     ],
 )

@@ -39,7 +39,7 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
 def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """Different integers of 64 bits have different bytes, the first of which says how many there are."""
     values = [path.integer(name, -(2**63), 2**64 - 1) for name in "ab"]
-    written = [_integer(value, heads) for value in values]
+    written = [written_integer(value, heads) for value in values]
 
     (head, whole, width), (other_head, other_whole, other_width) = written
     if head == other_head and bool(whole == other_whole):
@@ -49,7 +49,7 @@ def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lam
     )
 
 
-def _integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, Any]:
+def written_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, Any]:
     """The head of an integer, the number that its other bytes are, and how many these are; by the running code."""
 
     class Head(bytes):

@@ -1,0 +1,239 @@
+"""The proofs of DistKV are about the code that runs; what stands in for Python's own is like it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.distkv import MOST_ELEMENTS
+from peerproof.conformance.proofs.distkv_terms import (
+    NAMES,
+    AnyChain,
+    Number,
+    Pieces,
+    Run,
+    any_ranges,
+    inside,
+    length,
+    no_ticks,
+    normal,
+    some_ticks,
+)
+from peerproof.conformance.proofs.distkv_tocks import INSTEAD, any_event, any_node, any_tock, first
+from peerproof.conformance.proofs.paths import Path, follow
+from peerproof.conformance.proofs.proof import load, prove
+from peerproof.conformance.proofs.rebinding import rebound
+from peerproof.spec.core import NodeId, Send
+from peerproof.spec.distkv import chains, electing, entries, ranges, schedule, transitions
+from peerproof.spec.distkv.chains import Chain, Changed, Claim, Element, with_change
+from peerproof.spec.distkv.entries import Applied, Outcome
+from peerproof.spec.distkv.ranges import Ranges
+from peerproof.spec.distkv.sending import originate
+from peerproof.spec.distkv.state import LENGTH_MAX
+from peerproof.spec.errors import NotEnabled
+
+
+def lower_tick(self: Claim, other: Claim) -> bool:
+    """With equal tocks the lower tick wins, then the higher name; but names are never compared (DD-28)."""
+    return self.tock > other.tock or (self.tock == other.tock and bool((self.head.tick or 0) < (other.head.tick or 0)))
+
+
+def without_own(chain: Any, element: Element, most: int) -> Changed:
+    """What the node's own element was is forgotten."""
+    kept, superseded = with_change(chain, element, most)
+    return Changed(kept, tuple(one for one in superseded if getattr(one, "node", None) != element.node))
+
+
+def seen_by_node(chain: Chain, head: Element) -> bool:
+    """The tick does not matter."""
+    return chain.tick_of(head.node) is not None
+
+
+def kept_if_concurrent(entry: Any, update: Any, most: int) -> Applied:
+    """What is there stays, unless the other came after it."""
+    outcome, after, gone = APPLY(entry, update, most)
+    return Applied(outcome, entry if outcome is Outcome.CONFLICT_ACCEPT else after, gone)
+
+
+APPLY = entries.apply
+
+
+def joined_where_they_touch_not(begins: list[int], ends: list[int]) -> Ranges:
+    """Ranges that touch stay two."""
+    gaps = [begin >= end for begin, end in zip(begins[1:], ends, strict=False)]
+    kept = [end for end, gap in zip(ends, gaps, strict=False) if gap]
+    return Ranges((begins[0], *(begin for begin, gap in zip(begins[1:], gaps, strict=True) if gap)), (*kept, ends[-1]))
+
+
+def by_the_whole_chain(chain: Any) -> bool:
+    """Whoever finds a tick in the chain may ping."""
+    return chains.is_authoritative(chain)
+
+
+def with_old_tock(state: Any, make: Any) -> Any:
+    """The tock goes up after the message is sent, not before."""
+    message, (after, effects) = ORIGINATE(state, lambda tock: make(tock - 1))
+    return message, type(ORIGINATE(state, make)[1])(after, effects)
+
+
+ORIGINATE = originate
+
+#: id: (where, name, what it is replaced by, the item that must fail)
+MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
+    "equal tocks and ticks": (Claim, "beats", lower_tick, "DZ-01"),
+    "old elements forgotten": (chains, "with_change", without_own, "DZ-02"),
+    "tocks count afterwards": (electing, "originate", with_old_tock, "DZ-03"),
+    "ranges that touch": (ranges, "_joined", joined_where_they_touch_not, "DZ-04"),
+    "any tick of the node": (chains, "_has_seen", seen_by_node, "DZ-05"),
+    "concurrent ones are kept": (entries, "apply", kept_if_concurrent, "DZ-06"),
+    "one tick too few": (ranges, "up_to", lambda tick: ranges.of_range(1, tick), "DZ-07"),
+    "a clock for each": (schedule, "recovery", lambda clock, step, position: clock * (position + 1), "DZ-08"),  # noqa: ARG005
+    "no halves": (chains, "zero_may_ping", by_the_whole_chain, "DZ-09"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_code_fails_its_proof(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, name, wrong, item = MISTAKES[mistake]
+    monkeypatch.setattr(where, name, wrong)
+
+    verdicts = [prove(proof, 60).outcome.verdict for proof in load("distkv") if proof.item == item]
+
+    assert "refuted" in verdicts
+
+
+# -- what stands in for Python's own ----------------------------------------------------------------------------------
+
+
+def proved(statement: Callable[[Path], None]) -> int:
+    """How many paths a statement that holds has."""
+    outcome = follow(statement, 60)
+    assert (outcome.verdict, outcome.detail) == ("proved", "")
+    return outcome.paths
+
+
+def test_numbers_on_terms_are_like_those_of_python() -> None:
+    def statement(path: Path) -> None:
+        for one, other in product((0, 1, 7, 8, 2**63 - 1), (1, 3, 8)):
+            term = Number(z3.IntVal(one))
+            for made, value in ((term + other, one + other), (term - other, one - other), (term * other, one * other)):
+                path.claim("sums", made == value)
+            for made, value in ((-term // other, -one // other), (-term >> other, -one >> other)):
+                path.claim("rounded down", made == value)
+            for made, value in ((term < other, one < other), (term <= other, one <= other), (term > other, one > other)):
+                path.claim("order", made == value)
+            path.claim("order", (term >= other) == (one >= other))
+            path.claim("equality", z3.And((term == other) == (one == other), (term != other) == (one != other)))
+        assert not Number(z3.IntVal(0))
+        assert Number(z3.IntVal(1))
+        assert Number(z3.IntVal(1)) not in (None, "1", 2)
+
+    assert proved(statement) == 1
+
+
+def run(begin: int, end: int) -> Run:
+    """Elements at these places, whose ticks are zero."""
+    return Run(z3.IntVal(begin), z3.IntVal(end), no_ticks)
+
+
+def places(pieces: Pieces, own: int) -> list[int]:
+    """At which places of the chain these elements stood; the single one at its own."""
+    found: list[int] = []
+    for piece in pieces:
+        if isinstance(piece, Run):
+            found += range(z3.simplify(piece.begin).as_long(), z3.simplify(piece.end).as_long())
+        else:
+            found.append(own)
+    return found
+
+
+@pytest.mark.parametrize(("before", "behind"), [(0, 0), (0, 2), (2, 0), (2, 3)])
+def test_pieces_are_divided_as_tuples_are(before: int, behind: int) -> None:
+    whole = list(range(before + 1 + behind))
+    pieces = Pieces([run(0, before), Element(NodeId("own"), 1), run(before + 1, before + 1 + behind)])
+
+    def statement(path: Path) -> None:
+        for at in range(len(whole) + 2):
+            for part, expected in ((pieces[:at], whole[:at]), (pieces[at:], whole[at:])):
+                assert places(part, before) == expected
+                path.claim("so many", length(part) == len(expected))
+        assert places(pieces[Number(z3.IntVal(1)) :], before) == whole[1:]
+
+    assert proved(statement) == 1
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 9])
+@pytest.mark.parametrize("place", [None, 0, 1, 2])
+def test_a_chain_of_pieces_is_changed_as_a_chain_is(most: int, place: int | None) -> None:
+    own, new = Element(NodeId("own"), 1), Element(NodeId("own"), 2)
+    elements = [Element(NodeId(f"n{number}"), 1) for number in range(3)]
+    pieces: list[Any] = [run(0, 3)]
+    if place is not None:
+        elements[place] = own
+        pieces = [run(0, place), own, run(place + 1, 3)]
+    elements, shown = elements[:most], Pieces(pieces)
+
+    def statement(path: Path) -> None:
+        kept, gone = rebound(chains, **NAMES).with_change(AnyChain(shown[:most]), new, most)
+        expected = with_change(Chain(tuple(elements)), new, most)
+        path.claim("as long", length(kept.elements) == len(expected.chain.elements))
+        path.claim("as many superseded", length(gone) == len(expected.superseded))
+        assert kept.cut is expected.chain.cut
+        assert places(Pieces(kept.elements.runs()), -1) == [elements.index(one) for one in expected.chain.elements[1:]]
+
+    assert proved(statement) == 1
+
+
+def test_ticks_of_a_run_are_any_but_none_of_an_empty_one() -> None:
+    seen = set()
+
+    def statement(path: Path) -> None:
+        some, none, empty = run(0, 2), run(0, 0), Run(z3.IntVal(1), z3.IntVal(1), some_ticks("none"))
+        some = Run(some.begin, some.end, some_ticks("some"))
+        seen.add(bool(some.tick))
+        assert not none.tick
+        assert not empty.tick
+        path.claim("nothing", z3.BoolVal(val=True))
+
+    assert proved(statement) == 2
+    assert seen == {True, False}
+
+
+def test_any_ranges_are_those_in_normal_form() -> None:
+    def statement(path: Path) -> None:
+        made, tick = any_ranges(path, "set", 2), path.integer("tick")
+        path.claim("in normal form", normal(made))
+        path.claim("as it says", z3.BoolVal(bool(made.has(tick))) == inside(made, tick))
+
+    assert proved(statement) > 3
+
+
+def test_chains_have_at_most_as_many_elements_as_positions_are_looked_at() -> None:
+    assert MOST_ELEMENTS == LENGTH_MAX + 1
+
+
+def test_everything_that_a_node_sends_is_sent() -> None:
+    """The statement about tocks would hold of a node that is silent."""
+    sent: set[str] = set()
+
+    def statement(path: Path) -> None:
+        state = any_node(path)
+        event = any_event(path, any_tock(path, "received"))
+        path.claim("nothing", z3.BoolVal(val=True))
+        try:
+            _, effects = rebound(transitions, **INSTEAD).step(state, event, first)
+        except NotEnabled:
+            sent.add("refused")
+            return
+        for message in (effect.message for effect in effects if isinstance(effect, Send)):
+            members = [name for name in ("known", "ticks", "missing") if getattr(message, name, None)]
+            sent.add(" ".join([type(message).__name__, *members, str(len(message.chain.elements) > 1)]))
+
+    proved(statement)
+    assert sent >= {"Ping False", "Ping True", "Update False", "Update True", "refused"}
+    assert sent >= {"Info ticks True", "Info ticks False", "Info missing False", "Info known False"}
