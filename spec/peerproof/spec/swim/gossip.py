@@ -124,6 +124,8 @@ def datagram(
 
 def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
     """The events of the queue for a live node that fit, and the node having sent them. [S-40, SA-25]"""
+    if not state.queue:
+        return state, []
     enough = fanout(active_size(state))
     told: list[Vector] = []
     kept: list[Queued] = []
