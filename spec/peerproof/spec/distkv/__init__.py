@@ -45,7 +45,7 @@ from peerproof.spec.distkv.messages import (
     Update,
 )
 from peerproof.spec.distkv.properties import PROPERTIES
-from peerproof.spec.distkv.snapshot import CONFIG, STATE, dump, own, value_at
+from peerproof.spec.distkv.snapshot import CONFIG, STATE, download, dump, own, stored, value_at
 from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.transitions import initial, step
 from peerproof.spec.wire import Plain
@@ -56,7 +56,14 @@ NAME: Final = "distkv"
 TRANSPORT: Final = "serf"
 
 #: What can be asked of a node without changing it.
-QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {"get": value_at, "dump": dump, "own": own, "state": STATE.plain}
+QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
+    "get": value_at,
+    "dump": dump,
+    "own": own,
+    "download": download,
+    "stored": stored,
+    "state": STATE.plain,
+}
 
 __all__ = [
     "COMMAND",

@@ -167,10 +167,12 @@ PING: Final = Record(Ping, chain=PING_CHAIN, tock=TICK)
 
 MESSAGE_FORM: Final = Tagged(update=(0, UPDATE), info=(1, _INFO), ping=(2, PING))
 
+LOADED: Final = Record(Loaded, node=NODE, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)
+
 COMMAND: Final = Tagged(
     set_value=(0, Record(SetValue, path=PATH, value=VALUE)),
     delete_value=(1, Record(DeleteValue, path=PATH)),
-    loaded=(2, Record(Loaded, node=NODE, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS, tock=TICK)),
+    loaded=(2, LOADED),
     load_failed=(3, Record(LoadFailed, node=NODE)),
 )
 

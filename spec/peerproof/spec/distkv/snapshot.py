@@ -9,10 +9,21 @@ from typing import Any, Final
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Entries, Entry, on_chains
-from peerproof.spec.distkv.forms import NODE, PING, PING_CHAIN, SETS, TICK, TICKS, TIMER, UPDATE, VALUE, ByNode
+from peerproof.spec.distkv.forms import LOADED, NODE, PING, PING_CHAIN, SETS, TICK, TICKS, TIMER, UPDATE, VALUE, ByNode
 from peerproof.spec.distkv.messages import Ping, Timer, Update
 from peerproof.spec.distkv.paths import path_of_plain
-from peerproof.spec.distkv.state import LEAST_CLOCK, LENGTH_MAX, Config, Phase, Recovery, State, Stored, updates_of
+from peerproof.spec.distkv.state import (
+    LEAST_CLOCK,
+    LENGTH_MAX,
+    Config,
+    Phase,
+    Recovery,
+    State,
+    Stored,
+    download_of,
+    stored_of,
+    updates_of,
+)
 from peerproof.spec.distkv.ticks import Ticks, TickSets, union
 from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
 
@@ -154,6 +165,17 @@ def value_at(state: State, names: Plain) -> Plain:
 def dump(state: State) -> Plain:
     """All entries that are not deleted: path, value, chain and tock each."""
     return [UPDATE.plain(update) for update in updates_of(state.entries) if not state.entries.rows[update.path].is_deleted]
+
+
+def download(state: State) -> Plain:
+    """What others get who download from the node; none if it refuses. [DA-71]"""
+    loaded = download_of(state)
+    return None if loaded is None else LOADED.plain(loaded)
+
+
+def stored(state: State) -> Plain:
+    """What the node has on disk. [DA-81]"""
+    return STORED.plain(stored_of(state))
 
 
 def own(state: State) -> Plain:
