@@ -66,7 +66,8 @@ def decide(state: State, pick: Pick) -> Next:
         return Step(state)
     if not state.shown_tick and not zero_may_ping(last.chain):
         return then(cancel_timer(state, PingDue()), lambda now: set_timer(now, InitialPingDue(), schedule.silence(clock)))
-    return set_timer(state, PingDue(), _moment(state, last.chain, pick))
+    moment = _moment(state, last.chain, pick)
+    return then(cancel_timer(state, InitialPingDue()), lambda now: set_timer(now, PingDue(), moment))
 
 
 def _moment(state: State, chain: Chain, pick: Pick) -> Duration:
