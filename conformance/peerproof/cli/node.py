@@ -23,13 +23,23 @@ With "peter" instead of "wendy" the same three have topics, too. Type at the fir
 A topic has at least 16 bytes, of which the first 16 make it out. It is one word, or stands between quotation marks:
 publish "weather in london" rain. What follows it on the line is the event.
 
-What a node knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
+A node of "distkv" speaks through an agent of Serf, or with others on its machine through a folder. It is told changes, and prints
+them, as JSON; what it has is kept in a file, and it begins with that when it is started again:
+
+  serf agent -node=a -bind=127.0.0.1:7946 -rpc-addr=127.0.0.1:7373 -profile=local
+  peerproof node distkv --serf 127.0.0.1:7373 --name n1 --state n1.state --first '"the root"'
+  peerproof node distkv --serf 127.0.0.1:7373 --name n2 --state n2.state
+  set ["weather","london"] {"rain":true}            (typed at any of them as soon as it is ready; each prints the change)
+  delete ["weather","london"]
+  get ["weather","london"]                          (also: dump, own, state)
+
+What a node of the others knows is printed whenever it changes. Type "set colour=black" to change a pair, "view" to print what is
 known, "quit" or Ctrl-C to leave. A node of a ring prints what is delivered to it, who comes and who goes as JSON lines; joining
 takes two network timeouts; it is gone without a word after "quit", and says goodbye after "leave". If its contact cannot be
 reached, it tries again, or the next one. A node that starts again is a new node with an old address: its peers keep what they
 knew of it until its version has passed the old one (BX-03 in spec/scuttlebutt.md).
 
-Exit codes of this command: 0 after Ctrl-C, SIGTERM or quit; 1 if the trace could not be written to its end;
+Exit codes of this command: 0 after Ctrl-C, SIGTERM or quit; 1 if the trace, or a node's state, could not be written;
 2 if the node cannot be started as it was asked for.
 """
 
@@ -60,6 +70,12 @@ def _add_options(command: ArgumentParser, protocol: Protocol) -> None:
     from peerproof.reference.configuration import add_texts
 
     add = command.add_argument
+    if protocol.transport == "serf":
+        from peerproof.cli import store
+
+        store.add_options(command)
+        _add_common(command)
+        return
     add("--bind", metavar="HOST:PORT", required=True, help="where to listen; port 0 for any that is free")
     add("--advertise", metavar="HOST:PORT", help="the address that peers know, if it is not that of --bind")
     if connected := protocol.connected():
@@ -70,6 +86,11 @@ def _add_options(command: ArgumentParser, protocol: Protocol) -> None:
         add("--seed", metavar="HOST:PORT", action="append", default=[], help="whom to ask first; may be repeated")
         add("--set", metavar="KEY=VALUE", type=_assignment, action="append", default=[], dest="assignments", help="its own pair")
     add("--json", action="store_true", help="print JSON lines and not tables")
+    _add_common(command)
+
+
+def _add_common(command: ArgumentParser) -> None:
+    add = command.add_argument
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
     add("--run", metavar="NAME", help="of the cluster in the trace, if its nodes are to be looked at together")
     add("--random-seed", metavar="TEXT", help="fixes the node's dice")
@@ -80,6 +101,7 @@ def run(args: Namespace) -> int:
     """Runs until it is interrupted."""
     import logging
 
+    from peerproof.reference.protocols import PROTOCOLS
     from peerproof.reference.udp import is_wildcard
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(args.verbose, logging.DEBUG)
@@ -87,6 +109,8 @@ def run(args: Namespace) -> int:
     logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
+    if PROTOCOLS[args.protocol].transport == "serf":
+        return _run_store(args)
     try:
         setup = _setup(args)
     except ValueError as error:
@@ -119,6 +143,32 @@ def _run(setup: Setup, trace: TraceFile | None) -> int:
 
     asyncio.run(live())
     return FAILED if trace and trace.failed else OK
+
+
+def _run_store(args: Namespace) -> int:
+    from peerproof.cli import store
+
+    try:
+        setup = store.setup(args)
+        trace = _trace(args.trace)
+    except ValueError as error:
+        return _unusable(error)
+    except OSError as error:
+        return _unusable(f"cannot write the trace {args.trace}: {error.strerror}")
+    if setup.state is None:
+        _complain(
+            "warning: without --state a node that starts again under this name may contradict what others have heard from it"
+        )
+    try:
+        failure = store.run(setup, trace.write if trace else None)
+    except ValueError as error:
+        return _unusable(error)
+    finally:
+        if trace:
+            trace.close()
+    if failure:
+        _complain(failure)
+    return FAILED if failure or (trace and trace.failed) else OK
 
 
 def _setup(args: Namespace) -> Setup:

@@ -112,13 +112,15 @@ def settings(form: Record, path: tuple[str, ...] = ()) -> Iterator[Setting]:
     for name, part in form.forms.items():
         if isinstance(part, (Whole, U64, Flag)) and name in defaults:
             yield Setting((*path, name), part, defaults[name], *comments.get(name, ("N", "")))
-        elif isinstance(part, Maybe) and isinstance(part.form, Record):
+        elif isinstance(part, Maybe) and isinstance(part.form, Record) and name in parts(form):
             yield from settings(part.form, (*path, name))
 
 
 def parts(form: Record) -> list[str]:
-    """The parts of a configuration that can be left out."""
-    return [name for name, part in form.forms.items() if isinstance(part, Maybe) and isinstance(part.form, Record)]
+    """The parts of a configuration that are there, and can be left out."""
+    left_out = {field.name for field in fields(form.kind) if field.default is None}
+    maybe = [name for name, part in form.forms.items() if isinstance(part, Maybe) and isinstance(part.form, Record)]
+    return [name for name in maybe if name not in left_out]
 
 
 def _destination(path: tuple[str, ...]) -> str:

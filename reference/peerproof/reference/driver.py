@@ -35,6 +35,9 @@ from peerproof.spec.trace import recording
 
 Observer = Callable[[Taken], None]
 
+#: Puts a node's new state where the node finds it after a crash. What it raises goes to whoever told the node of the event.
+Keep = Callable[[Any], None]
+
 
 class Environment(Protocol):
     """What surrounds a node: a clock, a network, and an application that is told things."""
@@ -59,7 +62,18 @@ class Environment(Protocol):
 class Driver:
     """One running node."""
 
-    __slots__ = ("_environment", "_observe", "_order", "_pick", "_recorder", "_specification", "_timers", "self_id", "state")
+    __slots__ = (
+        "_environment",
+        "_keep",
+        "_observe",
+        "_order",
+        "_pick",
+        "_recorder",
+        "_specification",
+        "_timers",
+        "self_id",
+        "state",
+    )
 
     def __init__(
         self,
@@ -70,7 +84,9 @@ class Driver:
         *,
         recorder: Recorder | None = None,
         observe: Observer | None = None,
+        keep: Keep | None = None,
     ) -> None:
+        """`keep` is called after each step, before any of its effects; if it raises, the step has not been taken. [DA-81]"""
         self.self_id = self_id
         self.state: Any = None
         self._specification: Final = specification
@@ -78,12 +94,15 @@ class Driver:
         self._pick: Final = pick
         self._recorder: Final = recorder
         self._observe: Final = observe
+        self._keep: Final = keep
         self._timers: dict[Any, tuple[Instant, int]] = {}
         self._order = 0
 
     def start(self, config: Any) -> None:
         """Become a fresh node. Raises NotEnabled if there can be no such node."""
         step = self._specification.initial(self.self_id, config)
+        if self._keep:
+            self._keep(step.state)
         self.state = step.state
         if self._recorder:
             self._recorder.started(self.self_id, self._environment.now(), config, step)
@@ -134,6 +153,8 @@ class Driver:
             if self._recorder:
                 self._recorder.stepped(self.self_id, event, answers, Step(before), refusal.reason)
             raise
+        if self._keep:
+            self._keep(step.state)
         self.state = step.state
         if self._recorder:
             self._recorder.stepped(self.self_id, event, answers, step, None)

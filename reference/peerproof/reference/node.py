@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shlex
-import signal
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from peerproof.reference import display, typed
 from peerproof.reference.driver import seeded
@@ -26,6 +23,7 @@ from peerproof.reference.protocols import Protocol
 from peerproof.reference.realtime import Listener
 from peerproof.reference.recorder import Recorder
 from peerproof.reference.tcp import TcpNode
+from peerproof.reference.terminal import Terminal
 from peerproof.reference.udp import UdpNode, bound, named
 from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -67,11 +65,10 @@ class RunningNode:
         run = setup.run or f"{self.self_id}/{setup.random_seed}"
         recorder = Recorder(self._specification, run, record) if record else None
         self._loop: Final = asyncio.get_running_loop()
-        self._done: Final = asyncio.Event()
+        self._terminal: Final = Terminal(self._command)
         self._gathering: asyncio.TimerHandle | None = None
         self._shown: dict[str, Any] = {}
         self._shown_state: Any = None
-        self._typed = b""
         self._tries = 0
         try:
             config = setup.config(self.self_id)
@@ -84,7 +81,7 @@ class RunningNode:
             raise
 
     def _made(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
-        listener = Listener(self._told, self._stepped, partial(self._stop, "left"))
+        listener = Listener(self._told, self._stepped, partial(self._terminal.stop, "left"))
         what = self._specification, self.self_id, opened, pick
         if self._connected is None:
             return UdpNode(*what, recorder=recorder, listener=listener)
@@ -93,21 +90,15 @@ class RunningNode:
 
     async def run(self) -> None:
         """Until it is over."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._stop, number.name)
-        self._listen_to(sys.stdin)
+        self._terminal.listen()
         await self._node.listen()
         logger.info("%s listens", self.self_id)
         self._show()
         self._join()
         try:
-            await self._done.wait()
+            await self._terminal.stopped()
         finally:
             self._node.close()
-
-    def _stop(self, why: str) -> None:
-        logger.info("%s: the end", why)
-        self._done.set()
 
     def _told(self, notice: Any) -> None:
         logger.info("%s", notice)
@@ -116,7 +107,7 @@ class RunningNode:
         if self._connected.is_alone(notice):
             self._loop.call_later(AGAIN, self._join)
         if shown := self._connected.printed(notice):
-            self._print(display.json_line(self.self_id, self._node.now(), shown))
+            self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
 
     def _join(self) -> None:
         """By one contact after the other, until there is one that can be reached."""
@@ -141,35 +132,11 @@ class RunningNode:
             return
         self._shown = known
         if self._setup.as_json:
-            self._print(display.json_line(self.self_id, self._node.now(), known))
+            self._terminal.print(display.json_line(self.self_id, self._node.now(), known))
         else:
-            self._print(f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, known)}\n")
-
-    def _print(self, text: str) -> None:
-        try:
-            print(text, flush=True)
-        except OSError as error:  # nobody reads any more, or the disk is full
-            self._stop(f"standard output: {error.strerror}")
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would flush the broken one once more
-
-    def _listen_to(self, stdin: TextIO | None) -> None:
-        if stdin is None:
-            return
-        with suppress(OSError, ValueError):  # a file, or /dev/null: nobody types there
-            self._loop.add_reader(stdin.fileno(), self._type, stdin.fileno())
-
-    def _type(self, descriptor: int) -> None:
-        if os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp():
-            return  # in the background; to read would stop the process
-        data = b""
-        with suppress(OSError):
-            data = os.read(descriptor, 2**16)
-        if not data:
-            self._loop.remove_reader(descriptor)
-        *lines, self._typed = (self._typed + data).split(b"\n")
-        self._typed = self._typed[: 2**16]
-        for line in lines:
-            self._command(line.decode(errors="surrogateescape"))
+            self._terminal.print(
+                f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, known)}\n"
+            )
 
     def _command(self, line: str) -> None:
         name, _, rest = line.strip().partition(" ")
@@ -187,7 +154,7 @@ class RunningNode:
             case ["view"]:
                 self._show(anyway=True)
             case ["quit"]:
-                self._stop("quit")
+                self._terminal.stop("quit")
             case [name, *arguments]:
                 self._ask(name, arguments)
 

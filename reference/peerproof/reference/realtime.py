@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from peerproof.reference.driver import Driver
+from peerproof.reference.driver import Driver, Keep
 from peerproof.reference.recorder import Recorder
 from peerproof.spec.core import Instant, NodeId, Pick, Specification
 from peerproof.spec.errors import MalformedMessage
@@ -37,8 +37,9 @@ class RealTimeNode:
         *,
         recorder: Recorder | None = None,
         listener: Listener | None = None,
+        keep: Keep | None = None,
     ) -> None:
-        self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder)
+        self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder, keep=keep)
         self.malformed = 0  #: inputs that were no message
         self._specification: Final = specification
         self._listener: Final = listener or Listener()

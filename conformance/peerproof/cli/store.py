@@ -1,0 +1,102 @@
+"""Options of a node that tells everybody, through an agent of Serf or through a folder, and has its data on disk."""
+
+from __future__ import annotations
+
+import os
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from peerproof.reference.running_store import StoreSetup
+    from peerproof.spec.core import Duration
+    from peerproof.spec.distkv import Stored
+
+#: Bytes of an event with its name, of which Serf itself needs some. [DA-12]
+EVENT: Final = 512
+OWN: Final = 40
+
+#: Where Serf's own commands look for the key of an agent.
+KEY: Final = "SERF_RPC_AUTH"
+
+
+def add_options(command: ArgumentParser) -> None:
+    """Declares them."""
+    bus = command.add_mutually_exclusive_group(required=True)
+    bus.add_argument("--serf", metavar="HOST:PORT", help="the RPC address of an agent of Serf on this machine")
+    bus.add_argument(
+        "--loopback", metavar="FOLDER", nargs="?", const="", help="no Serf: nodes of this machine that use the same folder"
+    )
+    add = command.add_argument
+    add("--name", required=True, help="of this node, 1 to 64 bytes; no other node has it")
+    add("--state", metavar="FILE", type=Path, help="where it keeps what it has, and finds it when it starts again")
+    add("--first", metavar="JSON", help="if there is no network yet, found one, with this value of the root")
+    add("--root-event", metavar="TEXT", default="distkv", help="what the names of events begin with (default distkv)")
+    add("--download", metavar="HOST:PORT", help="where others fetch what it has (default: the agent's host, any free port)")
+    add("--rpc-auth", metavar="KEY", help=f"the agent's key, if it wants one (default: the variable {KEY})")
+    add("--json", action="store_true", help=SUPPRESS)
+
+
+def setup(args: Namespace) -> StoreSetup:
+    """What the options say. Raises ValueError."""
+    import json
+    from secrets import token_hex
+
+    from peerproof.reference.loopback import default_folder
+    from peerproof.reference.running_store import StoreSetup
+    from peerproof.reference.udp import parsed, resolved
+    from peerproof.spec.distkv.state import named
+    from peerproof.spec.distkv.values import value_of_plain
+
+    root = args.root_event
+    if not root or not root.isprintable():
+        raise ValueError(f"--root-event: {root!a} does not begin the name of an event")
+    try:
+        first = None if args.first is None else value_of_plain(json.loads(args.first))
+    except ValueError as error:
+        raise ValueError(f"--first: expected a value as JSON ({error}); a text stands between quotation marks") from None
+    found = StoreSetup(
+        name=named(args.name),
+        agent=resolved(args.serf) if args.serf else None,
+        auth_key=args.rpc_auth or os.environ.get(KEY),
+        folder=Path(args.loopback) if args.loopback else default_folder(),
+        root=root,
+        config=_config(args, first),
+        state=args.state,
+        place=parsed(resolved(args.download)) if args.download else (None, 0),
+        random_seed=args.random_seed or token_hex(8),
+        run=args.run,
+    )
+    found.config(None, None)  # so that what is wrong with it is said before anything is opened
+    return found
+
+
+def _config(args: Namespace, first: Any) -> Callable[[Stored | None, Duration | None], Any]:
+    from dataclasses import replace
+
+    from peerproof.reference.configuration import plain_of
+    from peerproof.reference.protocols import PROTOCOLS
+
+    protocol = PROTOCOLS[args.protocol]
+    limit = EVENT - OWN - len(f"{args.root_event}.update".encode())
+    plain = {"max_payload": limit, **plain_of(args, protocol)}
+
+    def config(stored: Stored | None, start: Duration | None) -> Any:
+        return replace(protocol.configured(plain, args.name, []), root=first, stored=stored, start=start)
+
+    return config
+
+
+def run(found: StoreSetup, record: Callable[[str], None] | None) -> str | None:
+    """Runs the node until it is over. Returns what has ended it, if it was not asked to. Raises ValueError if it cannot begin."""
+    import asyncio
+
+    from peerproof.reference.running_store import RunningStore
+
+    async def live() -> str | None:
+        node = RunningStore(found, record)
+        await node.run()
+        return node.failure
+
+    return asyncio.run(live())
