@@ -107,17 +107,17 @@ Side(mine, other) == {mine[1][i][1] : i \in 1..Parting(mine, other)}
 -----------------------------------------------------------------------------
 \* Ticks: sets of <<node, tick>>. Of `ticks`, one for each node; who has none counts as at 0.
 
-TickOf(ticks, n) == LET own == {pair \in ticks : pair[1] = n} IN IF own = {} THEN 0 ELSE (CHOOSE pair \in own : TRUE)[2]
+TickOf(pairs, n) == LET own == {pair \in pairs : pair[1] = n} IN IF own = {} THEN 0 ELSE (CHOOSE pair \in own : TRUE)[2]
 
 \* For each node the highest. [DA-45, DA-64]
 Highest(pairs) == {pair \in pairs : \A other \in pairs : other[1] = pair[1] => other[2] <= pair[2]}
 
-Raised(ticks, pairs) == Highest(ticks \cup pairs)
+Raised(before, pairs) == Highest(before \cup pairs)
 
 \* Whether a is nowhere below b. [DA-68, DA-76]
 IsNowhereBelow(a, b) == \A pair \in b : TickOf(a, pair[1]) >= pair[2]
 
 \* From 1 to the tick, what is not known. [DA-04]
-Missing(ticks, known) == UNION {{<<pair[1], t>> : t \in 1..pair[2]} : pair \in ticks} \ known
+Missing(highest, known) == UNION {{<<pair[1], t>> : t \in 1..pair[2]} : pair \in highest} \ known
 
 =============================================================================

@@ -388,7 +388,8 @@ Texts(texts) == {Words(text) : text \in texts}
 
 Of(texts, n) == {words \in Texts(texts) : Number(words[1]) = n}
 
-How == [n \in Node |-> (CHOOSE words \in Of(Starting, n) : TRUE)[2]]
+\* TLC keeps the values of functions only if they are asked for at once.
+How == TLCEval([n \in Node |-> (CHOOSE words \in Of(Starting, n) : TRUE)[2]])
 
 FirstEntries(n) == {<<Number(words[2]), ChainAt(words, 5), Number(words[3]), Number(words[4])>> : words \in Of(Had, n)}
 
@@ -419,24 +420,24 @@ FirstTimers(n) ==
       [] How[n] = "old" -> {"initial", "olddata"}
       [] How[n] = "ready" -> IF FirstLast(n) = {} THEN {"initial"} ELSE {"ping"}
 
-Begun == [n \in Node |->
+Begun == TLCEval([n \in Node |->
     Repairing(
         [id |-> n, phase |-> IF How[n] \in {"new", "first"} THEN "empty" ELSE How[n], tock |-> FirstTock(n),
          ticks |-> FirstTicks(n), entries |-> FirstEntries(n), superseded |-> PairsOf(Gone, n),
          last |-> IF FirstLast(n) = {} THEN <<>> ELSE CHOOSE ping \in FirstLast(n) : TRUE,
          heard |-> FirstHeard(n), tried |-> {}, source |-> 0, wanted |-> {}, newcomer |-> <<>>, recovery |-> <<>>,
-         timers |-> FirstTimers(n), sent |-> {}])]
+         timers |-> FirstTimers(n), sent |-> {}])])
 
-Script ==
+Script == TLCEval(
     [n \in Node |->
         [i \in 1..Cardinality(Of(Todo, n)) |->
             LET words == CHOOSE words \in Of(Todo, n) : Number(words[2]) = i
-            IN  <<words[3], Number(words[4]), Number(words[5])>>]]
+            IN  <<words[3], Number(words[4]), Number(words[5])>>]])
 
 FirstNet ==
     {<<Number(words[1]), Number(words[2]), "ping", ChainAt(words, 4), Number(words[3])>> : words \in Texts(UnderWay)}
 
-Fires == {<<Number(words[1]), words[2]>> : words \in Texts(Firing)}
+Fires == TLCEval({<<Number(words[1]), words[2]>> : words \in Texts(Firing)})
 
 ASSUME DistKVAssumption ==
     /\ Node \subseteq Nat \ {0}

@@ -84,6 +84,12 @@ SomebodyPings == Up # {} => \E n \in Up : since[n] <= Silence
 \* So has each that has got no other. [DI-13]
 EachPings == \A n \in Up : since[n] <= Silence
 
+\* Nothing remembers who has pinged. [breaks DI-11]
+IsNeverStale(s, from, itsTock) == FALSE
+
+\* Whoever must not ping does nothing. [DX-08]
+SilencedForGood == <<Off, Off>>
+
 HasData(chain) == \E element \in Elements(chain) : element[2] # 0
 
 \* [DI-14]
@@ -91,6 +97,10 @@ DataStays == \A n \in Up \cap Members : HasData(last[n][1])
 
 \* A split means that there was one. [DX-06]
 SplitWasOne == (\E n \in Node : judged[n]) => split # "no"
+
+\* After a split in which both sides have pinged, somebody has seen that there was one when all have pinged again. [DX-07]
+SplitIsNoticed ==
+    split = "over" /\ net = {} /\ (\A n, m \in Up : last[n] = last[m] /\ since[n] = since[m]) => \E n \in Node : judged[n]
 
 \* When nothing is under way, all have the same last. [DL-05]
 IsOneChain == net = {} => \A n, m \in Up : last[n] = last[m]

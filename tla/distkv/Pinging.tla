@@ -86,9 +86,12 @@ OnChainMoment(position) == ((2 * Length - position) * Clock) \div Length
 \* Whether a node with the tick zero must not ping on this chain. [D-107]
 IsForbidden(n, chain) == Shown[n] = 0 /\ ~ZeroMayPing(chain)
 
+\* Then it does not ping, but starts up anew. [DA-67]
+Silenced == <<Off, Silence>>
+
 \* What PingDue and InitialPingDue may be when a ping has been accepted, or sent. [DA-66, DA-67]
 Decisions(n, chain) ==
-    IF IsForbidden(n, chain) THEN {<<Off, Silence>>}
+    IF IsForbidden(n, chain) THEN {Silenced}
     ELSE IF IsOn(chain, n) THEN {<<OnChainMoment(Position(chain, n)), Off>>}
     ELSE IF ~IsAuthoritative(chain, n) /\ Shown[n] # 0 THEN {<<Clock, Off>>}
     ELSE {<<moment, Off>> : moment \in LateMoments \cup (IF n \in Early THEN {Clock} ELSE {})}

@@ -4,25 +4,22 @@
 (* such as "2 1 set 3 4": words with one blank between them. TLC takes        *)
 (* strings for sequences in Len, SubSeq and \o.                              *)
 (***************************************************************************)
-EXTENDS Naturals, Sequences
+EXTENDS Naturals, FiniteSets, Sequences
 
 Digits == <<"0", "1", "2", "3", "4", "5", "6", "7", "8", "9">>
 
-\* The number that is written in the text.
-RECURSIVE Number(_)
-Number(text) ==
-    LET last == SubSeq(text, Len(text), Len(text))
-        digit == (CHOOSE i \in DOMAIN Digits : Digits[i] = last) - 1
-    IN  IF Len(text) = 1 THEN digit ELSE 10 * Number(SubSeq(text, 1, Len(text) - 1)) + digit
+Digit(text, i) == (CHOOSE d \in DOMAIN Digits : Digits[d] = SubSeq(text, i, i)) - 1
 
-\* Where the next blank is, or the end.
-RECURSIVE WordEnd(_, _)
-WordEnd(text, i) == IF i > Len(text) \/ SubSeq(text, i, i) = " " THEN i ELSE WordEnd(text, i + 1)
+\* The number that is written in the text; up to 99. Without recursion TLC evaluates what comes of constants only once.
+Number(text) == IF Len(text) = 1 THEN Digit(text, 1) ELSE 10 * Digit(text, 1) + Digit(text, 2)
 
-RECURSIVE Words(_)
+\* Where words end: before blanks, and at the end.
+Ends(text) == {i \in 0..Len(text) : i = Len(text) \/ SubSeq(text, i + 1, i + 1) = " "}
+
 Words(text) ==
-    LET end == WordEnd(text, 1)
-    IN  <<SubSeq(text, 1, end - 1)>> \o (IF end > Len(text) THEN <<>> ELSE Words(SubSeq(text, end + 1, Len(text))))
+    LET ends == Ends(text)
+        nth(k) == CHOOSE i \in ends : Cardinality({j \in ends : j < i}) = k - 1
+    IN  [k \in 1..Cardinality(ends) |-> SubSeq(text, IF k = 1 THEN 1 ELSE nth(k - 1) + 2, nth(k))]
 
 \* The words from the i-th on are numbers, two by two.
 Pairs(words, i) == [k \in 1..(Len(words) - i + 1) \div 2 |-> <<Number(words[i + 2 * k - 2]), Number(words[i + 2 * k - 1])>>]
