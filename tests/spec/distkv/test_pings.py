@@ -25,6 +25,7 @@ PINGS: dict[str, tuple[Ping, Ping | None, int | None, Kind, bool | None]] = {
     "one that looks like the next": (ping("b3 c9 a2 …", 9), A, 10, Kind.STALE, None),
     "the same, and later": (ping("b3 c9 a2 …", 13), A, 10, Kind.NEXT, None),
     "a chain that has ended before": (ping("d4 c9 a2", 13), A, None, Kind.SPLIT, True),
+    "what looks like both": (ping("b2 a5 …", 6), ping("a5 a5 …", 7), None, Kind.COLLISION, False),
     "any ping to who has none": (ping("d4 e2 b3", 13), None, None, Kind.NEXT, None),
     "a new node after another": (ping("b0", 2), ping("a0", 1), None, Kind.COLLISION, True),
     "one without a tick": (ping("n? a2 b3", 99), A, None, Kind.COLLISION, False),

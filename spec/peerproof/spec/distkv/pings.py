@@ -22,15 +22,18 @@ def kind_of(ping: Ping, last: Ping | None, tock: int | None) -> Kind:
     """
     What a ping is after the last accepted one, if the last that is known of its sender had this tock. [DA-31]
 
-    Whether it is old comes first: in a quiet network chains come again, and an old ping can look like the next one [DA-33].
-    To a node that has no last ping, any is the next one [D-100].
+    Whether it is old comes first: in a quiet network chains come again, and an old ping can look like the next one [DA-33]. So
+    can one that collides; what looks like both must prove by its tock that it follows [DX-20]. To a node that has no last ping,
+    any is the next one [D-100].
     """
     if tock is not None and ping.tock <= tock:
         return Kind.STALE
-    if last is None or agree(ping.chain.prev, last.chain):
+    if last is None:
         return Kind.NEXT
     if agree(ping.chain.prev, last.chain.prev):
         return Kind.COLLISION
+    if agree(ping.chain.prev, last.chain):
+        return Kind.NEXT
     return Kind.INITIAL if ping.chain.prev == Chain() else Kind.SPLIT
 
 
