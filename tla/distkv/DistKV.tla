@@ -125,9 +125,9 @@ Applied(state, p, chain, value, at) ==
     LET before == EntryAt(state, p)
         stays == {entry \in before : ~IsAccepted(chain, at, entry)}
         after == IF stays = {} THEN {<<p, Within(chain, MaxChange), value, at>>} ELSE stays
+        stored == [state EXCEPT !.entries = (@ \ before) \cup after]
         seen == Elements(chain) \cup UNION {Elements(entry[2]) : entry \in before}
-        stand == UNION {Elements(entry[2]) : entry \in after}
-    IN  [state EXCEPT !.entries = (@ \ before) \cup after, !.superseded = (@ \cup seen) \ stand]
+    IN  [stored EXCEPT !.superseded = (@ \cup seen) \ Present(stored)]
 
 \* By the node itself. [D-09, D-42, D-49, D-51, D-59, DA-10, DA-21, DA-80]
 Changed(state, p, value) ==
@@ -135,9 +135,9 @@ Changed(state, p, value) ==
         base == IF before = {} THEN NoChain ELSE (CHOOSE entry \in before : TRUE)[2]
         t == TickOf(state.ticks, state.id) + 1
         entry == <<p, WithChange(base, state.id, t, MaxChange), value, state.tock + 1>>
-        removed == Elements(base) \ Elements(entry[2])
-    IN  Broadcast([state EXCEPT !.tock = @ + 1, !.ticks = Raised(@, {<<state.id, t>>}),
-                                !.entries = (@ \ before) \cup {entry}, !.superseded = @ \cup removed], UpdateOf(entry))
+        stored == [state EXCEPT !.tock = @ + 1, !.ticks = Raised(@, {<<state.id, t>>}), !.entries = (@ \ before) \cup {entry}]
+        removed == Elements(base) \ Present(stored)
+    IN  Broadcast([stored EXCEPT !.superseded = @ \cup removed], UpdateOf(entry))
 
 \* [DA-78, DA-84]
 UpdateReceived(state, p, chain, value, at) ==
@@ -233,15 +233,15 @@ Greeted(state, chain) ==
     ELSE IF IsHead(state.last[1], state.id) THEN TicksShown(state, <<chain>>, <<>>)
     ELSE Set([state EXCEPT !.newcomer = <<chain>>], {"greeting"})
 
-\* Whether it is next, a collision, initial or a split. [D-79…D-86, D-99…D-102, DA-31, DA-69]
+\* Whether it is a collision, next, initial or a split. [D-79…D-86, D-99…D-102, DA-31, DA-69]
 Judged(state, chain, at) ==
     LET before == state.last[1]
         wins == Beats(chain, at, before, state.last[2])
         isTaken == wins \/ (~Participates(state) /\ IsAlone(before))
         after == IF isTaken THEN Accepted(state, chain, at) ELSE state
     IN  IF state.last = <<>> THEN Accepted(state, chain, at)
-        ELSE IF Agree(RestOf(chain), before) THEN Accepted(state, chain, at)
         ELSE IF Agree(RestOf(chain), RestOf(before)) THEN IF wins THEN Accepted(state, chain, at) ELSE state
+        ELSE IF Agree(RestOf(chain), before) THEN Accepted(state, chain, at)
         ELSE IF IsAlone(chain) THEN state
         ELSE Recovers(after, before, chain, isTaken, <<chain>>)
 

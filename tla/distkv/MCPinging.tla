@@ -98,9 +98,11 @@ DataStays == \A n \in Up \cap Members : HasData(last[n][1])
 \* A split means that there was one. [DX-06]
 SplitWasOne == (\E n \in Node : judged[n]) => split # "no"
 
-\* After a split in which both sides have pinged, somebody has seen that there was one when all have pinged again. [DX-07]
-SplitIsNoticed ==
-    split = "over" /\ net = {} /\ (\A n, m \in Up : last[n] = last[m] /\ since[n] = since[m]) => \E n \in Node : judged[n]
+\* After a split somebody sees in the end that there was one. [DX-07]
+Noticed == split = "over" ~> \E n \in Node : judged[n]
+
+\* If everybody has pinged more than once during it, or heard who has. [mends DX-07]
+NoticedIfLong == split = "over" /\ (\A n \in Node : apart[n] = 2) ~> \E n \in Node : judged[n]
 
 \* When nothing is under way, all have the same last. [DL-05]
 IsOneChain == net = {} => \A n, m \in Up : last[n] = last[m]
