@@ -12,7 +12,7 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import State, Stored
 from peerproof.spec.errors import MalformedMessage
 
-#: A journal is written anew when it has so many bytes, and so many times as many as when that was done last.
+#: A journal is written anew when it has so many bytes, and so many times as many as when this process did that last.
 LEAST: Final = 2**18
 TIMES: Final = 4
 
@@ -31,7 +31,7 @@ class Disk:
         self.torn: Final = self._journal.torn
         self._journal.records.clear()
         self._kept: State | None = None
-        self._next = max(LEAST, TIMES * self._journal.size)
+        self._next = LEAST
 
     def keep(self, state: State) -> None:
         """Put onto the disk what has changed. Raises JournalError; then the disk has what it had before."""

@@ -46,6 +46,7 @@ class LoopbackBus:
     def __init__(self, folder: Path, purpose: str, node: NodeId) -> None:
         self._folder: Final = folder
         self._purpose: Final = purpose
+        self._node: Final = node
         self._path: Final = folder / f"{self._key(node)}.bus"
         self._announced: Final[set[Path]] = set()
         self._waiting: Final[dict[Path, Waiting]] = {}  #: for those who do not read
@@ -62,15 +63,26 @@ class LoopbackBus:
         opened = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                self._path.unlink()
             opened.setblocking(False)
+            self._make_way(opened)
             opened.bind(bytes(self._path))
         except OSError as error:
             opened.close()
             raise BusError(f"cannot use the folder {self._folder}: {error.strerror}") from None
         self._socket = opened
         asyncio.get_running_loop().add_reader(opened, self._readable)
+
+    def _make_way(self, opened: socket.socket) -> None:
+        """Removes the socket that a node of this name has left. Raises BusError if that still listens."""
+        try:
+            opened.connect(bytes(self._path))
+        except FileNotFoundError:
+            pass
+        except ConnectionRefusedError:
+            self._path.unlink()
+        else:
+            opened.close()
+            raise BusError(f"a node {self._node} runs already: each has a name of its own")
 
     def put(self, parcel: Parcel) -> None:
         """See `Bus`."""

@@ -9,6 +9,7 @@ older MessagePack, which are any bytes, so nothing here is taken for text before
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,7 +101,8 @@ class Agent:
             async with asyncio.timeout(PATIENCE):
                 reader, writer = await asyncio.open_connection(*parsed(address))
         except (OSError, TimeoutError) as error:
-            why = getattr(error, "strerror", None) or "it does not answer"
+            number = getattr(error, "errno", None)
+            why = os.strerror(number) if number else "it does not answer"
             raise AgentGone(f"no Serf agent at {address}: {why}; start one with: serf agent -rpc-addr={address}") from None
         agent = cls(address, reader, writer, arrived=arrived, ended=ended)
         try:
