@@ -101,7 +101,7 @@ class StoreNode(RealTimeNode):
     def ask(self, command: Any, acknowledge: Acknowledge | None = None) -> None:
         """See `RealTimeNode`; of a change, `acknowledge` is told when the bus has it, so that it outlives this node."""
         if not self._runs:
-            raise NotEnabled("not_running", f"{self.driver.self_id} does not run")
+            raise NotEnabled("not_ready", f"{self.driver.self_id} does not run yet, or not any more")
         self._acknowledge = acknowledge
         try:
             super().ask(command)
