@@ -206,12 +206,17 @@ def _matchers(source: Source) -> Iterator[Finding]:
             if not words.isdisjoint(value) and len(value) > 1:
                 message = f"{sorted(words)[0]!r} beside other fields is no matcher but a literal; is that meant?"
                 yield source.finding("matcher", place, message)
-            elif len(value) == 1 and not words and (guess := did_you_mean(next(iter(value)), sorted(plain_forms.MATCHERS), 0.75)):
+            elif len(value) == 1 and not words and (guess := _like_a_matcher(next(iter(value)))):
                 yield source.finding("matcher", place, f"{next(iter(value))!r} is no matcher{guess}", at_key=True)
             elif "ref" in value and value["ref"] not in bound:
                 yield source.finding("matcher", place, f"{value['ref']!r} is not bound before")
             elif "bind" in value:
                 bound.add(value["bind"])
+
+
+def _like_a_matcher(name: str) -> str:
+    """Which matcher may have been meant; none by what begins with a dollar, which is how protocols show special values."""
+    return "" if name.startswith("$") else did_you_mean(name, sorted(plain_forms.MATCHERS), 0.75)
 
 
 def _objects(value: Any, where: Where) -> Iterator[tuple[Where, Mapping[str, Any]]]:
