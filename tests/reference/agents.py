@@ -49,7 +49,7 @@ class AgentProcess:
             pytest.fail(MISSING)
         self.bind = bind or f"127.0.0.1:{free_port()}"
         self.rpc = NodeId(rpc or f"127.0.0.1:{free_port()}")
-        self._inside = inside
+        self.inside = inside
         settings = folder / f"{name}.json"
         settings.write_text(json.dumps(config), encoding="utf-8")
         options = [
@@ -60,7 +60,7 @@ class AgentProcess:
             f"-config-file={settings}",
         ]
         self.log = folder / f"{name}.log"
-        with self.log.open("ab") as log:
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen([*inside, "serf", "agent", *options], stdout=log, stderr=log)
         deadline = time.monotonic() + PATIENCE
         while "Serf agent running" not in self.log.read_text(encoding="utf-8", errors="replace"):
@@ -72,7 +72,7 @@ class AgentProcess:
         """What one of Serf's own commands prints."""
         command, *others = words
         done = subprocess.run(
-            [*self._inside, "serf", command, f"-rpc-addr={self.rpc}", *others],
+            [*self.inside, "serf", command, f"-rpc-addr={self.rpc}", *others],
             capture_output=True,
             text=True,
             check=False,
@@ -87,7 +87,7 @@ class AgentProcess:
 
     def knows(self, count: int) -> bool:
         """Whether so many agents of its cluster are alive."""
-        return self.serf("members", "-status=alive").count(" alive ") == count
+        return self.serf("members", "-status=alive").count("alive") == count
 
     def send(self, number: signal.Signals) -> None:
         """A signal."""

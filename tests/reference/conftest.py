@@ -16,6 +16,8 @@ from typing import IO, Any, ClassVar, TypeVar
 
 import pytest
 
+from .networks import Link, linked
+
 #: Seconds that a machine under load may take for what takes far less.
 PATIENCE = 120.0
 
@@ -119,6 +121,12 @@ def launching(kind: type[Process]) -> Iterator[Callable[..., Process]]:
         for stream in (node.process.stdin, node.process.stdout, node.process.stderr):
             if stream:
                 stream.close()
+
+
+@pytest.fixture
+def link() -> Iterator[Link]:
+    """Two networks that are connected."""
+    yield from linked()
 
 
 @pytest.fixture
