@@ -109,4 +109,22 @@ IsOneChain == net = {} => \A n, m \in Up : last[n] = last[m]
 
 OneChain == <>[](split # "now" => IsOneChain)
 
+\* Each side keeps to its own. [breaks DL-05]
+IsNeverRealChain(n, before, wins) == FALSE
+
+-----------------------------------------------------------------------------
+\* What must be possible, put as what never happens: each of these must fail.
+
+\* Two nodes are about to swap pings that collide.
+NeverCrosses ==
+    \A a, b \in net : ~(last[a[1]] = <<b[3], b[4]>> /\ last[b[1]] = <<a[3], a[4]>> /\ Agree(RestOf(a[3]), RestOf(b[3])))
+
+NeverSilenced == \A n \in Up : last[n] # <<>> => ~IsForbidden(n, last[n][1])
+
+\* A copy looks like the next ping.
+NeverLooksNext == \A message \in net : message[5] /\ IsUp(message[1]) => ~IsNext(message[3], last[message[1]][1])
+
+\* Who has no data and must not ping starts up anew.
+NeverAnew == \A n \in Up \cap Members : last[n][1] # Alone(n, Shown[n])
+
 =============================================================================

@@ -118,6 +118,9 @@ IsCollision(chain, before) == Agree(RestOf(chain), RestOf(before))
 
 IsNext(chain, before) == Agree(RestOf(chain), before) /\ ~IsCollision(chain, before)
 
+\* Of a split, whether the ping's chain takes the place of last. [D-90, D-100, D-101]
+IsRealChain(n, before, wins) == (n \in Passive /\ IsAlone(before)) \/ wins
+
 \* What may become of n when it gets a ping. [DA-69]
 ArrivalsAt(n, state, chain, itsTock) ==
     LET from == HeadOf(chain)[1]
@@ -131,7 +134,7 @@ ArrivalsAt(n, state, chain, itsTock) ==
         ELSE IF IsNext(chain, s.last[1]) THEN accepted
         ELSE IF IsCollision(chain, s.last[1]) THEN IF wins THEN accepted ELSE {noted}
         ELSE IF IsAlone(chain) THEN {noted}
-        ELSE IF (n \in Passive /\ IsAlone(s.last[1])) \/ wins THEN Taken(n, seen, Within(chain, Length), itsTock)
+        ELSE IF IsRealChain(n, s.last[1], wins) THEN Taken(n, seen, Within(chain, Length), itsTock)
         ELSE {seen}
 
 Arrivals(n, chain, itsTock) == ArrivalsAt(n, Local(n), chain, itsTock)
@@ -209,7 +212,7 @@ Now == [status |-> status, local |-> [n \in Node |-> Local(n)], split |-> split,
 
 With(n, s) == [Now EXCEPT !.local[n] = s]
 
-Init ==
+Beginning ==
     /\ status = [n \in Node |-> IF n \in Joining THEN "before" ELSE "up"]
     /\ tock = [n \in Node |-> IF n \in Members THEN FirstLast[n][2] ELSE 0]
     /\ last = FirstLast
@@ -286,7 +289,7 @@ Passing ==
     \/ \E n \in Node : Start(n)
     \/ Receive
 
-Next ==
+Happening ==
     \/ Passing
     \/ ReceiveAgain
     \/ Lose
@@ -296,6 +299,6 @@ Next ==
     \/ Heal
 
 \* Whatever is due happens, and time passes.
-FairSpec == Init /\ [][Next]_vars /\ WF_vars(Passing)
+PingSpec == Beginning /\ [][Happening]_vars /\ WF_vars(Passing)
 
 =============================================================================
