@@ -18,7 +18,7 @@ LONG = kill or minute or cluster or connect or browser
 JOBS ?= 2
 
 # Those whose parts take longest come first, so that all cores have something to do until the end.
-PROTOCOLS = swim wendy peter scuttlebutt
+PROTOCOLS = swim distkv wendy peter scuttlebutt
 
 .PHONY: run test quick check long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help

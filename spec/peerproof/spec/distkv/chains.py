@@ -53,7 +53,7 @@ class Chain(NamedTuple):
         return len({element.node for element in self.elements}) < len(self.elements)
 
     def within(self, most: int) -> Chain:
-        """The chain with no more than so many elements. [D-14, D-15]"""
+        """The chain with no more than so many elements. [D-14, D-15, DA-13]"""
         return self if len(self.elements) <= most else Chain(self.elements[:most], cut=True)
 
     def tick_of(self, node: NodeId) -> int | None:
@@ -127,7 +127,7 @@ class Claim(NamedTuple):
         Whether this one wins; of two that are equal in all of it neither does.
 
         Names are compared as their bytes are, which for UTF-8 is the order of code points, as Python's is. Who is not
-        initialised loses against everybody who is. [DA-01, DA-35, DA-36]
+        initialised loses against everybody who is. [DA-01, DA-22, DA-35, DA-36]
         """
         mine, others = self.head.tick, other.head.tick
         if (mine is None) != (others is None):

@@ -60,7 +60,7 @@ def try_next(state: State) -> Next:
 
 
 def decide(state: State, pick: Pick) -> Next:
-    """When this node is to ping, going by the ping accepted last. [DA-66, DA-67]"""
+    """When this node is to ping, going by the ping accepted last. [DA-09, DA-66, DA-67]"""
     last, clock = state.last, state.config.clock
     if last is None or (is_startup(last) and last.chain.head.node == state.self_id):
         return Step(state)

@@ -24,7 +24,7 @@ def event_name(kind: str, root: str = DEFAULT_ROOT) -> str:
 
 
 def type_of_event(name: str, root: str = DEFAULT_ROOT) -> str | None:
-    """The type of messages that events of this name carry; None for those of other programs, and of other roots."""
+    """The type of messages that events of this name carry; None for those of other programs, and of other roots. [DA-89]"""
     return next((kind for kind in TYPES if name == event_name(kind, root)), None)
 
 

@@ -151,7 +151,7 @@ def _says_it_all(ticks: Ticks, mine: Ticks) -> bool:
 
 
 def _on_missing(state: State, info: Info) -> Next:
-    """Somebody misses changes: this node answers in its turn with what it knows of them. [D-68, DA-77, DA-78]"""
+    """Somebody misses changes: this node answers in its turn with what it knows of them. [D-68, DA-47, DA-77, DA-78]"""
     if not state.participates:
         return Step(state)
     recovery = state.recovery
@@ -174,7 +174,7 @@ def without_wanted(state: State, said: TickSets) -> State:
 
 
 def look_for_repair(state: State, pick: Pick) -> Next:
-    """Whether this node is to ask for what it misses by and by; looked at after each event. [D-119, D-120, DA-79]"""
+    """Whether this node is to ask for what it misses by and by; looked at after each event. [D-119, D-120, DA-08, DA-79]"""
     may_ask = state.participates and state.recovery is None and RepairAllowed() not in state.timers
     if not (may_ask and state.misses):
         return cancel_timer(state, RepairDue())

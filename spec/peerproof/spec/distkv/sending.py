@@ -120,7 +120,7 @@ def _fits(state: State, info: Callable[[int], Info]) -> bool:
 
 
 def _info(state: State, what: str, rows: Table[Any, Any], prev: Chain | None, reason: Chain | None) -> Callable[[int], Info]:
-    """An info of this node, but for its tock."""
+    """An info of this node, but for its tock; the tick is the one that the node shows now. [DA-20]"""
     me = Element(state.self_id, state.shown_tick)
     chain = Chain((me,), cut=True) if prev is None else Chain((me, *prev.elements), prev.cut)
     return lambda tock: Info(chain, tock, **{what: rows}, reason=reason)

@@ -65,7 +65,7 @@ def ready(state: State) -> Next:
 
 
 def look_whether_settled(state: State) -> Next:
-    """Whoever had lost its data is ready when nothing is missing; looked at after each event. [D-123, D-124, DA-73]"""
+    """Whoever had lost its data is ready when nothing is missing; looked at after each event. [D-123, D-124, DA-53, DA-73]"""
     return ready(state) if state.phase is Phase.SETTLING and not state.misses else Step(state)
 
 

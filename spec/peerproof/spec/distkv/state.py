@@ -46,7 +46,7 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a node is configured."""
+    """How a node is configured; `ping.clock` and the like are the names of the document. [DA-56]"""
 
     clock: Duration = DEFAULT_CLOCK  #: `ping.clock` in milliseconds [D-91]
     ping_length: int = DEFAULT_PING_LENGTH  #: `ping.length` [D-93]
@@ -120,7 +120,7 @@ class State:
 
     @property
     def participates(self) -> bool:
-        """Whether it does more than to ping. [DA-59]"""
+        """Whether it does more than to ping. [DA-42, DA-59]"""
         return self.phase in (Phase.SETTLING, Phase.READY)
 
     @property

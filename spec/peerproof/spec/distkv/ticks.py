@@ -21,7 +21,7 @@ TickSets: TypeAlias = Table[NodeId, Ranges]
 
 
 def latest(ticks: Ticks, heard: Mapping[NodeId, int]) -> Ticks:
-    """The greater tick of each node, whoever it is; a node that was restarted learns its own so. [D-114, DA-45, DA-46]"""
+    """The greater tick of each node, whoever it is; a node that was restarted learns its own so. [D-66, D-114, DA-45, DA-46]"""
     return ticks.put({node: tick for node, tick in heard.items() if tick > ticks.get(node, -1)})
 
 

@@ -81,7 +81,11 @@ def step(state: State, event: Event, pick: Pick) -> Next:
 
 
 def on_message(state: State, message: Message, pick: Pick) -> Next:
-    """A message of anybody: whatever it is about, its tock and its ticks count. [DA-21, DA-54, DA-63, DA-64, DA-83]"""
+    """
+    A message of anybody, in whatever order they come: what it is about, and its tock and its ticks, which always count.
+
+    [D-55, D-56, DA-21, DA-54, DA-63, DA-64, DA-83, DA-91]
+    """
     ticks = dict(ticks_in(message))
     if not has_room(state, message, ticks):
         return Step(state)
