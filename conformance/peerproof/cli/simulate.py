@@ -61,6 +61,7 @@ def _add_options(command: ArgumentParser) -> None:
     add("--rounds", type=_count, default=50, metavar="N", help="of each node (default 50)")
     add("--seed", default="0", metavar="TEXT", help="fixes the run (default 0)")
     add("--updates", type=_count, default=5, metavar="N", help="pairs that each node sets (default 5)")
+    add("--keys", type=_count, default=3, metavar="N", help="how many different ones these are, of all nodes (default 3)")
     add("--loss", type=float, default=0.0, metavar="P", help="chance that a datagram is lost, from 0 to 1 (default 0)")
     add("--duplication", type=float, default=0.0, metavar="P", help="chance that one arrives twice")
     add("--reordering", type=float, default=0.0, metavar="P", help="chance that one is held back for up to a second")
@@ -120,6 +121,7 @@ def _campaign(args: Namespace) -> Campaign:
         rounds=args.rounds,
         seed=args.seed,
         updates=args.updates,
+        keys=args.keys,
         faults=Faults(args.loss, args.duplication, args.reordering, Duration(args.delay[0]), Duration(args.delay[1])),
         partition=args.partition,
         crashes=tuple(args.crash),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from peerproof.reference.running_store import StoreSetup
-    from peerproof.spec.core import Duration
     from peerproof.spec.distkv import Stored
 
 #: Bytes of an event with its name, of which Serf itself needs some. [DA-12]
@@ -44,6 +43,7 @@ def setup(args: Namespace) -> StoreSetup:
     from secrets import token_hex
 
     from peerproof.reference.loopback import default_folder
+    from peerproof.reference.protocols import PROTOCOLS
     from peerproof.reference.running_store import StoreSetup
     from peerproof.reference.udp import parsed, resolved
     from peerproof.spec.distkv.state import named
@@ -56,7 +56,8 @@ def setup(args: Namespace) -> StoreSetup:
         first = None if args.first is None else value_of_plain(json.loads(args.first))
     except ValueError as error:
         raise ValueError(f"--first: expected a value as JSON ({error}); a text stands between quotation marks") from None
-    found = StoreSetup(
+    return StoreSetup(
+        protocol=PROTOCOLS[args.protocol],
         name=named(args.name),
         agent=resolved(args.serf) if args.serf else None,
         auth_key=args.rpc_auth or os.environ.get(KEY),
@@ -68,11 +69,9 @@ def setup(args: Namespace) -> StoreSetup:
         random_seed=args.random_seed or token_hex(8),
         run=args.run,
     )
-    found.config(None, None)  # so that what is wrong with it is said before anything is opened
-    return found
 
 
-def _config(args: Namespace, first: Any) -> Callable[[Stored | None, Duration | None], Any]:
+def _config(args: Namespace, first: Any) -> Callable[[Stored | None], Any]:
     from dataclasses import replace
 
     from peerproof.reference.configuration import plain_of
@@ -80,12 +79,8 @@ def _config(args: Namespace, first: Any) -> Callable[[Stored | None, Duration | 
 
     protocol = PROTOCOLS[args.protocol]
     limit = EVENT - OWN - len(f"{args.root_event}.update".encode())
-    plain = {"max_payload": limit, **plain_of(args, protocol)}
-
-    def config(stored: Stored | None, start: Duration | None) -> Any:
-        return replace(protocol.configured(plain, args.name, []), root=first, stored=stored, start=start)
-
-    return config
+    config = replace(protocol.configured({"max_payload": limit, **plain_of(args, protocol)}, args.name, []), root=first)
+    return lambda stored: replace(config, stored=stored)
 
 
 def run(found: StoreSetup, record: Callable[[str], None] | None) -> str | None:

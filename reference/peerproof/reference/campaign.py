@@ -15,7 +15,7 @@ from peerproof.reference.connected import Figures
 from peerproof.reference.network import Faults
 from peerproof.reference.protocols import Protocol
 from peerproof.reference.recorder import Recorder
-from peerproof.reference.schedule import Overlay, Schedule
+from peerproof.reference.schedule import Application, Overlay, Schedule
 from peerproof.reference.simulator import Checker, Connections, Simulation, Violation
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.properties import Property
@@ -38,6 +38,7 @@ class Campaign:
     restarts: tuple[tuple[int, int], ...] = ()  #: node, round
     apart: int = 0  #: rounds between the starts of two nodes; 0: all start within the first round
     churn: float = 0.0  #: the chance, in each round of the second half, that a node but the first crashes, to come back later
+    keys: int = 3  #: different ones that nodes set
     topics: int = 4  #: of a protocol with topics: how many there are
     subscriptions: int = 2  #: and to how many of them each node subscribes
     check_every: int | None = None  #: steps between two looks at the whole cluster; None: nothing is checked
@@ -104,11 +105,9 @@ class Result:
             f"{self.steps} steps, {self.sent} datagrams sent: {self.lost} lost, {self.cut_off} stopped by a partition,"
             f" {self.duplicated} delivered twice"
         ]
-        if self.figures:
-            lines = [
-                f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition",
-                *self.figures.text(),
-            ]
+        if self.figures and not (self.lost or self.duplicated):
+            lines = [f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition"]
+        lines += self.figures.text() if self.figures else ()
         for name, since in self.reached.items():
             lines.append(f"{name}: " + (f"since round {since}" if since is not None else "not reached"))
         lines += [
@@ -134,9 +133,9 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     connected = campaign.protocol.connected()
     connections = Connections(connected.timeout(campaign.node_config(0)), connected.has_left) if connected else None
     simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
-    overlay = Overlay(connected, simulation) if connected else None
+    application = _application(campaign.protocol, simulation)
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
-    Schedule(campaign, simulation, overlay)
+    Schedule(campaign, simulation, application)
     goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]
     since: dict[str, int | None] = {p.name: None for p in goals}
     for number in range(1, campaign.rounds + 1):
@@ -154,8 +153,16 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
         violations=tuple(checker.violations.values()) if checker else (),
         never_seen=tuple(checker.never_seen()) if checker else (),
         reached=since if checker else {},
-        figures=overlay.figures if overlay else None,
+        figures=application.figures if application else None,
     )
+
+
+def _application(protocol: Protocol, simulation: Simulation) -> Application | None:
+    if connected := protocol.connected():
+        return Overlay(connected, simulation)
+    store = protocol.store()
+    application: Application | None = store.Store(simulation) if store else None
+    return application
 
 
 def _note(goals: list[Property], simulation: Simulation, number: int, since: dict[str, int | None]) -> None:

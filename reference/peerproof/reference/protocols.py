@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final, cast
 
 from peerproof.reference.connected import Connected
-from peerproof.spec.core import NodeId, Specification
+from peerproof.spec.core import NodeId, Pick, Specification
 from peerproof.spec.wire import Plain
 
 
@@ -27,8 +27,9 @@ class Protocol:
     shown: tuple[str, ...]  #: the queries whose answers a running node prints; the first lists what it knows of others
     placed: Callable[[NodeId, Iterable[NodeId]], Mapping[str, Plain]]  #: own address, seeds -> members of the configuration
     assigned: Callable[[Any, str, str], Plain]  #: state, key, value -> the command that sets a key to a value
-    restarted: Callable[[Any], Any] = lambda config: config  #: the configuration of a node that comes back with what it keeps
-    key: Callable[[Any, NodeId, int], str] = lambda _plan, _node, update: f"k{update % 3}"  #: that a simulated node sets next
+    begun: Callable[[Any, Pick], Any] = lambda config, _: config  #: the configuration of a node that begins, and picks with this
+    restarted: Callable[[Any, Any], Any] = lambda config, _: config  #: that of one that comes back with what it kept of a state
+    key: Callable[[Any, NodeId, int], str] = lambda plan, _, update: f"k{update % plan.keys}"  #: that a simulated node sets next
     subscribes: bool = False  #: whether nodes subscribe to topics, on which events are published
     is_connected: bool = False  #: whether it has a module `peerproof.reference.<name>` that is a `connected.Connected`
 
@@ -39,6 +40,10 @@ class Protocol:
     def connected(self) -> Connected | None:
         """What there is besides the specification of a protocol over connections."""
         return cast("Connected", import_module(f"peerproof.reference.{self.name}")) if self.is_connected else None
+
+    def store(self) -> Any:
+        """The module with what there is besides the specification of a protocol whose messages go to everybody."""
+        return import_module(f"peerproof.reference.{self.name}") if self.transport == "serf" else None
 
     def configured(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
         """The configuration of a node at this address that is to ask these first. Raises ValueError as `configuration` does."""
@@ -106,6 +111,20 @@ def _swim_assigned(state: Any, key: str, value: str) -> Plain:
     return {"type": "set_payload", "uuid": state.uuid, "data": {**json.loads(state.payload), escaped(key): escaped(value)}}
 
 
+def _distkv_begun(config: Any, pick: Pick) -> Any:
+    from peerproof.spec.distkv.schedule import first_message
+
+    first, last = first_message(config.clock)
+    (start,) = pick("start.moment", range(first, last + 1))
+    return replace(config, start=start)
+
+
+def _distkv_restarted(config: Any, state: Any) -> Any:
+    from peerproof.spec.distkv import stored_of
+
+    return replace(config, stored=stored_of(state))
+
+
 #: Protocols by name.
 PROTOCOLS: Final[Mapping[str, Protocol]] = {
     protocol.name: protocol
@@ -125,7 +144,7 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             shown=("nodes", "own"),
             placed=_swim_placed,
             assigned=_swim_assigned,
-            restarted=lambda config: replace(config, restart_counter=config.restart_counter + 1),
+            restarted=lambda config, _: replace(config, restart_counter=config.restart_counter + 1),
         ),
         Protocol(
             "wendy",
@@ -153,8 +172,10 @@ PROTOCOLS: Final[Mapping[str, Protocol]] = {
             transport="serf",
             period="clock",
             shown=("dump", "own"),
-            placed=lambda _, __: {},
+            placed=lambda _, seeds: {} if list(seeds) else {"root": "root"},
             assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
+            begun=_distkv_begun,
+            restarted=_distkv_restarted,
         ),
     )
 }

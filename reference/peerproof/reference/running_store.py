@@ -19,15 +19,15 @@ from peerproof.reference.bus import Bus
 from peerproof.reference.disk import Disk
 from peerproof.reference.driver import seeded
 from peerproof.reference.loopback import LoopbackBus
+from peerproof.reference.protocols import Protocol
 from peerproof.reference.realtime import Listener, logger
 from peerproof.reference.recorder import Recorder
 from peerproof.reference.serf_bus import SerfBus
 from peerproof.reference.store import StoreNode
 from peerproof.reference.terminal import Terminal
 from peerproof.spec import distkv
-from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import Stored, Update
-from peerproof.spec.distkv.schedule import first_message
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.wire import Plain
 
@@ -44,12 +44,13 @@ PURPOSE: Final = "peerproof"
 class StoreSetup:
     """What a node is started with."""
 
+    protocol: Protocol
     name: NodeId
     agent: NodeId | None  #: of Serf, numeric; None for the loopback
     auth_key: str | None  #: of the agent
     folder: Path  #: of the loopback
     root: str  #: of the events' names
-    config: Callable[[Stored | None, Duration | None], Any]  #: of a node that has stored this, and begins after so long
+    config: Callable[[Stored | None], Any]  #: of a node that has stored this
     state: Path | None  #: where it keeps what it has
     place: tuple[str | None, int]  #: where it serves downloads
     random_seed: str
@@ -87,12 +88,11 @@ class RunningStore:
 
     async def run(self) -> None:
         """Until it is over. Raises BusError if it cannot begin, and JournalError."""
-        stored, seed = self._disk.stored if self._disk else None, f"{self._setup.random_seed}/start"
-        first, last = first_message(self._setup.config(stored, None).clock)
-        (start,) = seeded(seed)("start.moment", range(first, last + 1))
+        config = self._setup.config(self._disk.stored if self._disk else None)
+        config = self._setup.protocol.begun(config, seeded(f"{self._setup.random_seed}/start"))
         self._terminal.listen()
         try:
-            await self._node.listen(self._setup.config(stored, Duration(start)), self._setup.place)
+            await self._node.listen(config, self._setup.place)
             self._print(own=distkv.QUERIES["own"](self._node.driver.state))
             await self._terminal.stopped()
         finally:

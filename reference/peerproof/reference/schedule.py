@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from peerproof.reference.connected import Connected, Figures
+from peerproof.reference.driver import seeded
 from peerproof.reference.simulator import Simulation
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import NotEnabled
@@ -20,6 +21,23 @@ JOINING: Final = 3
 AWAY: Final = 3
 
 
+class Application(Protocol):
+    """What is on top of all nodes of a protocol, and is not the protocol's doing."""
+
+    @property
+    def figures(self) -> Figures:
+        """What is measured."""
+        ...
+
+    def begin(self, node: NodeId) -> None:
+        """A node has just started."""
+        ...
+
+    def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
+        """When a node that began then is asked for something; what was drawn is a moment of the first half of the run."""
+        ...
+
+
 class Overlay:
     """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
 
@@ -29,7 +47,11 @@ class Overlay:
         self._simulation: Final = simulation
         simulation.notified = self._told
 
-    def join(self, node: NodeId) -> None:
+    def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
+        """When a node is asked: when the ring has come about, and the node had the time to join."""
+        return max(half + drawn, begin + JOINING * period)
+
+    def begin(self, node: NodeId) -> None:
         """Join by the node that has been running for the longest time; the first of all is a ring by itself."""
         if contact := next((other for other in self._simulation.states() if other != node), None):
             self._simulation.ask(node, self._connected.joining(contact))
@@ -37,20 +59,21 @@ class Overlay:
     def _told(self, node: NodeId, notice: Any) -> None:
         self.figures.told(node, notice)
         if self._connected.is_alone(notice):
-            self._simulation.at(self._simulation.now, partial(self.join, node))
+            self._simulation.at(self._simulation.now, partial(self.begin, node))
 
 
 class Schedule:
     """Puts all of it before a simulation. What each part draws from chance does not depend on the others."""
 
-    def __init__(self, campaign: Campaign, simulation: Simulation, overlay: Overlay | None) -> None:
+    def __init__(self, campaign: Campaign, simulation: Simulation, application: Application | None) -> None:
         self._campaign: Final = campaign
         self._simulation: Final = simulation
-        self._overlay: Final = overlay
-        self._figures: Final[Figures | None] = overlay.figures if overlay else None
+        self._application: Final = application
+        self._figures: Final[Figures | None] = application.figures if application else None
         self._period: Final = campaign.period()
         self._half: Final = campaign.period() * campaign.rounds // 2
         self._ids: Final = [campaign.node_id(number) for number in range(campaign.nodes)]
+        self._starts = 0
         self._wanted: Final[dict[NodeId, list[str]]] = {}  #: topics that a node's application is subscribed to
         random = Random(f"{campaign.seed}/schedule").random
         subscribing = Random(f"{campaign.seed}/subscriptions").random
@@ -59,8 +82,8 @@ class Schedule:
             simulation.at(Instant(begin), partial(self._start, number))
             for update in range(campaign.updates):
                 moment = int(random() * self._half)
-                if overlay:  # a ring is asked when it has come about, and each node when it had the time to join
-                    moment = max(self._half + moment, begin + JOINING * self._period)
+                if application:
+                    moment = application.moment(moment, begin, self._period, self._half)
                 simulation.at(Instant(max(begin, moment)), partial(self._assign, node, update))
             if campaign.protocol.subscribes:
                 self._subscriptions(node, begin, subscribing)
@@ -89,17 +112,22 @@ class Schedule:
 
     def _start(self, number: int) -> None:
         node = self._ids[number]
-        self._simulation.start(node, self._campaign.node_config(number))
+        self._simulation.start(node, self._begun(node, self._campaign.node_config(number)))
         self._begin(node)
 
     def _restart(self, node: NodeId) -> None:
-        self._simulation.restart(node, self._campaign.protocol.restarted)
+        restarted = self._campaign.protocol.restarted
+        self._simulation.restart(node, lambda config, state: self._begun(node, restarted(config, state)))
         self._begin(node)
+
+    def _begun(self, node: NodeId, config: Any) -> Any:
+        self._starts += 1
+        return self._campaign.protocol.begun(config, seeded(f"{self._campaign.seed}/start/{self._starts}/{node}"))
 
     def _begin(self, node: NodeId) -> None:
         """The application of a node that has just started joins, and wants what it wanted before."""
-        if self._overlay:
-            self._overlay.join(node)
+        if self._application:
+            self._application.begin(node)
         for topic in self._wanted.get(node, ()):
             self._ask(node, {"type": "subscribe", "topic": topic})
 

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.reference.driver import Driver, seeded
 from peerproof.reference.network import Faults, Network
 from peerproof.reference.recorder import Recorder
-from peerproof.spec.core import Duration, Instant, NodeId, Pick, Specification
+from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId, Pick, Specification
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 
 Action: TypeAlias = Callable[[], None]
@@ -100,12 +100,14 @@ class Simulation:
         self.network: Final = Network(faults or Faults(), f"{seed}/network")
         self.observers: list[Callable[[NodeId, Taken], None]] = []  #: told of every step
         self.notified: Callable[[NodeId, Any], None] | None = None  #: told of every notice
+        self.missed: Callable[[InFlight], None] | None = None  #: told of every message for everybody that somebody does not get
         self._places: dict[NodeId, Place] = {}
         self._seed: Final = seed
         self._recorder: Final = recorder
         self._connections: Final = connections
         self._configs: dict[NodeId, Any] = {}
         self._starts: dict[NodeId, int] = {}
+        self._left: dict[NodeId, Any] = {}  #: the last states of nodes that have crashed
         self._heap: list[tuple[Instant, int, Due]] = []
         self._order = 0
         self._latest: Final[dict[tuple[NodeId, NodeId], Instant]] = {}  #: when the last message of a pair arrives
@@ -120,11 +122,13 @@ class Simulation:
 
     def crash(self, node: NodeId) -> None:
         """A node is gone, with all that it knew; datagrams to it are lost."""
-        self._places.pop(node, None)
+        if place := self._places.pop(node, None):
+            self._left[node] = place.driver.state
 
-    def restart(self, node: NodeId, kept: Callable[[Any], Any] = lambda config: config) -> None:
-        """A node comes back at its address, with what `kept` makes of its configuration and nothing else."""
-        self.start(node, kept(self._configs[node]))
+    def restart(self, node: NodeId, kept: Callable[[Any, Any], Any] = lambda config, _: config) -> None:
+        """A node comes back at its address, with what `kept` makes of its configuration and last state, and nothing else."""
+        self.crash(node)
+        self.start(node, kept(self._configs[node], self._left[node]))
 
     def ask(self, node: NodeId, command: Any) -> None:
         """The application on top of a node wants something, now; on top of a crashed node there is none."""
@@ -168,6 +172,10 @@ class Simulation:
 
     def carry(self, message: InFlight) -> None:
         """Take a message from a node; the network decides when it arrives, how often, and whether."""
+        if message.to == EVERYBODY:
+            for node in self._places:  # its sender, too, as Serf does [DA-54]
+                self._broadcast(InFlight(message.sender, node, message.message))
+            return
         if self._connections:
             origin, micros = self._places[message.sender], self.network.trip(message.sender, message.to)
             if micros is None:
@@ -179,6 +187,13 @@ class Simulation:
             return
         for delay in self.network.fate(message.sender, message.to):
             self._push(Instant(self.now + delay), message)
+
+    def _broadcast(self, message: InFlight) -> None:
+        delays = self.network.fate(message.sender, message.to)
+        for delay in delays:
+            self._push(Instant(self.now + delay), message)
+        if not delays and self.missed:
+            self.missed(message)
 
     def observed(self, node: NodeId, taken: Taken) -> None:
         """A node has taken a step."""
