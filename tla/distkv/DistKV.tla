@@ -56,7 +56,7 @@ VARIABLES
     timers,       \* the names of those that run
     up,           \* whether the node is up
     todo,         \* what its application will still do
-    restarts,     \* how many there were, of all nodes together
+    restarts,     \* how many there may still be, of all nodes together
     net           \* the messages under way
 
 kept == <<phase, tock, ticks, entries, superseded, last, heard, tried, source, wanted, newcomer, recovery, timers>>
@@ -502,7 +502,7 @@ Init ==
     /\ timers = [n \in Node |-> Begun[n].timers]
     /\ up = [n \in Node |-> TRUE]
     /\ todo = Script
-    /\ restarts = 0
+    /\ restarts = MaxRestarts
     /\ net = FirstNet
 
 \* Only a node that is ready does what clients ask for. [DA-42, DA-80]
@@ -569,10 +569,10 @@ Started(n) ==
 
 Restart(n) ==
     /\ n \in Restarting
-    /\ restarts < MaxRestarts
+    /\ restarts > 0
     /\ Become(Started(n), net)
     /\ up' = [up EXCEPT ![n] = TRUE]
-    /\ restarts' = restarts + 1
+    /\ restarts' = restarts - 1
     /\ UNCHANGED todo
 
 Next ==
