@@ -178,6 +178,10 @@ class Driver:
                     raise TypeError(f"{effect!r} is no effect that this driver can perform")
 
 
+#: Where fewer than one in so many are picked, finding these is quicker than sorting all.
+FEW: Final = 16
+
+
 def seeded(seed: str) -> Pick:
     """
     A pick whose answers follow from the seed and the questions so far.
@@ -190,6 +194,13 @@ def seeded(seed: str) -> Pick:
         options = sorted(among)
         if some == 1 and options:
             return (options[int(random() * len(options))],)
-        return tuple(sorted(options, key=lambda _: random())[:some])
+        keys = [random() for _ in options]
+        if some * FEW > len(options):
+            return tuple([option for _, option in sorted(zip(keys, options, strict=True))[:some]])
+        places = []
+        for _ in range(some):  # few of many: the same ones without sorting all
+            places.append(keys.index(min(keys)))
+            keys[places[-1]] = 1.0
+        return tuple([options[place] for place in places])
 
     return pick
