@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Final
 
 from peerproof.reference.simulator import Simulation, millis
-from peerproof.spec.core import Asked, Duration, Instant, NodeId, Send
-from peerproof.spec.distkv import DeleteValue, Loaded, LoadFailed, NeedsDownload, Phase, SetValue, SplitHealed, State, Update
+from peerproof.spec.core import Duration, Instant, NodeId, Send
+from peerproof.spec.distkv import Loaded, LoadFailed, NeedsDownload, Phase, SplitHealed, State, Update
 from peerproof.spec.distkv import download_of as given
 from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.forms import MESSAGE_FORM
@@ -88,9 +88,8 @@ class Figures:
         self.changes = 0
         self._messages: Final[Counter[str]] = Counter()
         self._bytes: Final[Counter[str]] = Counter()
-        self._least: Final[Counter[str]] = Counter()  #: messages and bytes that any protocol needs
+        self._told: int = 0  #: bytes of the updates of changes
         self._missed: Final[dict[Path, Update]] = {}  #: of each entry the latest change that somebody did not get at first
-        self._new: Update | None = None  #: the change that is being told
         self._simulation: Final = simulation
         simulation.observers.append(self._observe)
         simulation.missed = self._miss
@@ -103,7 +102,7 @@ class Figures:
         states: list[State] = list(self._simulation.states().values())
         ready = [state for state in states if state.phase is Phase.READY]
         again = list(self._missed.values())
-        least = {"messages": self.changes + len(again), "bytes": self._least["bytes"] + sum(len(payload(one)) for one in again)}
+        least = {"messages": self.changes + len(again), "bytes": self._told + sum(len(payload(one)) for one in again)}
         return {
             "changes": self.changes,
             "splits_healed": self.splits,
@@ -131,18 +130,18 @@ class Figures:
                 f"{name} {count}" for name, count in found[what].items()
             )
 
-    def _observe(self, _: NodeId, taken: Taken) -> None:
-        is_change = isinstance(taken.event, Asked) and isinstance(taken.event.command, (SetValue, DeleteValue))
+    def _observe(self, node: NodeId, taken: Taken) -> None:
+        own = taken.after.own_tick if taken.after.own_tick > taken.before.own_tick else None
         for effect in taken.effects:
             if isinstance(effect, Send):
                 size, name = len(payload(effect.message)), MESSAGE_FORM.names[type(effect.message)]
                 if isinstance(effect.message, Update):
-                    name = "update" if is_change else "update again"
+                    is_new = effect.message.chain.head == (node, own)
+                    name = "update" if is_new else "update again"
+                    self.changes += is_new
+                    self._told += size * is_new
                 self._messages[name] += 1
                 self._bytes[name] += size
-                if is_change and isinstance(effect.message, Update):
-                    self.changes += 1
-                    self._least["bytes"] += size
 
     def _miss(self, message: InFlight) -> None:
         if isinstance(update := message.message, Update) and message.sender == update.chain.head.node != message.to:
