@@ -84,6 +84,7 @@ def test_large_bursts_over_serf_arrive_whole_and_their_sender_is_told_of_each(st
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_where_a_node_is_reached_stands_in_a_tag_until_it_is_taken_back(start: Agents) -> None:
     one, other = start("one"), start("other")
     other.join(one)
@@ -120,6 +121,7 @@ async def located(bus: Bus, node: NodeId, *addresses: str) -> None:
     raise AssertionError((node, addresses, await bus.located(node)))
 
 
+@pytest.mark.slow
 def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_is_there_again(start: Agents) -> None:
     first = start("one")
 

@@ -25,6 +25,7 @@ def start(tmp_path: Path) -> Iterator[Agents]:
     yield from starting(tmp_path)
 
 
+@pytest.mark.slow
 def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(start: Agents) -> None:
     one, other = start("one"), start("other")
     other.join(one)
@@ -48,6 +49,7 @@ def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(s
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agents) -> None:
     process, large = start("small"), start("large", user_event_size_limit=9216)
 
@@ -70,6 +72,7 @@ def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agent
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_members_and_their_tags_are_known_to_all(start: Agents) -> None:
     one, other = start("one", tags={"role": "test"}), start("other")
     other.join(one)
@@ -96,6 +99,7 @@ def test_members_and_their_tags_are_known_to_all(start: Agents) -> None:
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_an_agent_with_a_key_wants_that_key(start: Agents) -> None:
     process = start("locked", rpc_auth="secret")
 
@@ -111,6 +115,7 @@ def test_an_agent_with_a_key_wants_that_key(start: Agents) -> None:
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agents) -> None:
     process = start("mortal")
 
@@ -130,6 +135,7 @@ def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agen
     asyncio.run(live())
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_told_to_leaves_and_ends(start: Agents) -> None:
     process = start("leaver")
 
