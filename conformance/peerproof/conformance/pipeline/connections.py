@@ -14,6 +14,7 @@ from peerproof.reference.connected import Framing as Speech
 from peerproof.spec.core import Specification
 
 TCP: Final = "tcp"
+SERF: Final = "serf"
 
 
 class Connections:

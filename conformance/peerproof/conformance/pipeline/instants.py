@@ -13,6 +13,8 @@ Of each node the events are read in their order, some at a time, and one state i
 with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
 known any more, and after its last event: its log may end earlier than the node did.
 
+What is for everybody is one message, whoever receives it, the sender too; and from whom it came its receivers need not know.
+
 Over connections more is known: a node stays after its last event, because whoever sends to it then learns that it is not there.
 From then on somebody is missing, and so it is when a node's state is not known any more; what such a protocol promises of a
 cluster it promises as long as nobody has gone.
@@ -24,13 +26,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance.pipeline.connections import TCP
+from peerproof.conformance.pipeline.connections import SERF, TCP
 from peerproof.conformance.pipeline.findings import Finding, Findings, replay_command
 from peerproof.conformance.pipeline.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
 from peerproof.conformance.pipeline.order import ConnectedOrder, Mail, Order
 from peerproof.conformance.pipeline.rows import Ref, Rows, read_rows
 from peerproof.conformance.pipeline.steps import ANYBODY, Address, NodeSteps, Stepped, messages_of
-from peerproof.spec.core import NodeId, Send
+from peerproof.spec.core import EVERYBODY, NodeId, Send
 from peerproof.spec.properties import Cluster, InFlight, Property
 
 #: Rows of all nodes of a run that are in memory, about.
@@ -78,6 +80,8 @@ class RunCheck:
         self._is_over = False  #: what holds of the cluster is not looked at any more
         self._note = ""  #: why that is, where the protocol promises nothing more
         self._is_connected: Final = self._specification.TRANSPORT == TCP
+        self._is_anybodys: Final = self._specification.TRANSPORT in (TCP, SERF)
+        self._names: tuple[NodeId, ...] = ()
         self._under_way: Final = UnderWay(MOST_CONNECTED if self._is_connected else MOST_UNDER_WAY)
         self._mail: Final = Mail()
         self._arrived: Final = Mail()
@@ -87,9 +91,10 @@ class RunCheck:
         size = max(16, HELD // len(self._places))
         specification, messages = self._specification, messages_of(self._specification)
         nodes = [NodeSteps(specification, events(p, size), messages, leaves=p.until is not None) for p in self._places]
+        self._names = tuple(node.name for node in nodes)
         order = (
             ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
-            if self._is_connected
+            if self._is_anybodys
             else Order(nodes, self._mail, self._unsent)
         )
         for index in order:
@@ -135,11 +140,12 @@ class RunCheck:
         self._instants += 1
         for effect in stepped.effects:
             if isinstance(effect, Send):
-                address = Address(ANYBODY if self._is_connected else node.name, effect.to, hash(effect.message))
-                self._mail.sent(address, is_news=self._is_connected)
-                self._under_way.add(address, InFlight(node.name, effect.to, effect.message))
+                address = Address(ANYBODY if self._is_anybodys else node.name, effect.to, hash(effect.message))
+                self._mail.sent(address, is_news=self._is_anybodys)
+                for to in self._names if effect.to == EVERYBODY else (effect.to,):
+                    self._under_way.add(address._replace(to=to), InFlight(node.name, to, effect.message))
         if stepped.received is not None:
-            self._under_way.remove(stepped.received)
+            self._under_way.remove(stepped.received._replace(to=node.name))
             if self._is_connected:
                 self._arrived.sent(stepped.received, is_news=True)
         if stepped.failed is not None:

@@ -1,8 +1,9 @@
 """
 An order in which the nodes of a run may have taken their steps: each message is received after it was sent.
 
-Among the nodes that may be next, the earliest by its own clock is. Over connections, a message is also confirmed after it was
-received; and from which node it came its receiver does not say, so that it is waited for until somebody sends it.
+Among the nodes that may be next, the earliest by its own clock is. Over connections, and of what is for everybody, a receiver
+does not say from which node it came, so that it is waited for until somebody sends it. Over connections a message is also
+confirmed after it was received.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Mail:
         self._news: list[Address] = []
 
     def news(self) -> list[Address]:
-        """What was sent since this was asked last, over a connection."""
+        """What was sent since this was asked last, as news."""
         news, self._news = self._news, []
         return news
 
@@ -115,7 +116,7 @@ class Order:
 
 
 class ConnectedOrder:
-    """The same over connections."""
+    """The same over connections, or of what is for everybody."""
 
     def __init__(self, nodes: Sequence[NodeSteps], sent: Mail, arrived: Mail, unsent: Unsent) -> None:
         self._nodes: Final = nodes

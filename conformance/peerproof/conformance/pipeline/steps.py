@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.conformance.pipeline.connections import TCP
+from peerproof.conformance.pipeline.connections import SERF, TCP
 from peerproof.conformance.pipeline.naming import brought
 from peerproof.conformance.pipeline.rows import Ref
 from peerproof.conformance.pipeline.tables import text_of
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent, Specification, Step
+from peerproof.spec.core import EVERYBODY, Asked, Expired, Instant, NodeId, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.jsontext import remembering
 from peerproof.spec.observed import Senders
@@ -22,7 +22,7 @@ _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
 
 
-#: Who has sent a message over a connection, which says nothing of that.
+#: Who has sent a message over a connection, or to everybody, which say nothing of that.
 ANYBODY: Final = NodeId("")
 
 #: A `sent` event as it is mostly written.
@@ -30,7 +30,7 @@ _SENT: Final = re.compile(r'\{"took":(null|\d{1,15}),"message":(\{.*\})\}').full
 
 
 class Address(NamedTuple):
-    """Which message this is: others have another hash, but for one in 2^64."""
+    """Which message this is: others have another hash, but for one in 2^64. What goes to everybody is one message."""
 
     sender: NodeId
     to: NodeId
@@ -82,7 +82,8 @@ class NodeSteps:
         self._events: Final = events
         self._leaves: Final = leaves
         self._message: Final = messages
-        self._is_connected: Final = specification.TRANSPORT == TCP
+        self._is_anybodys: Final = specification.TRANSPORT in (TCP, SERF)
+        self._is_everybodys: Final = specification.TRANSPORT == SERF
         self._senders: Callable[[], Senders] | None = brought(specification, "senders", "Senders")
         self._event: Any = None
         self._state: Any = None
@@ -133,7 +134,8 @@ class NodeSteps:
                 message, key = self._message(rows.texts("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
                 self.maker = self._made_by(self._event)
-                self.message = Address(ANYBODY if self._is_connected else self.maker, self.name, key)
+                to = EVERYBODY if self._is_everybodys else self.name
+                self.message = Address(ANYBODY if self._is_anybodys else self.maker, to, key)
             elif kind == "sent":
                 self._sent(now, NodeId(rows.peers[at] or ""), rows.texts("args")[at] or "null")
             elif kind == "timer":
