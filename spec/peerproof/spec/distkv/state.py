@@ -96,7 +96,7 @@ class State:
     self_id: NodeId  #: its name
     config: Config
     phase: Phase = Phase.EMPTY
-    tock: int = 0
+    tock: int = 0  #: its copy of the one counter of messages [D-50]
     ticks: Ticks = field(default_factory=Table)  #: the highest of each node, its own too [DA-45, DA-46]
     entries: Entries = field(default_factory=Entries)
     last: Ping | None = None  #: the ping accepted last; its chain is cut to length
