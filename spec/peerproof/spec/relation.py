@@ -54,6 +54,7 @@ class Question(NamedTuple):
     asked: tuple[tuple[str, Answer], ...]  #: the questions of the same step before, with the answers that are being tried
     sends: tuple[Send[Any], ...] | None  #: all messages of the step, in their order, if they were seen
     is_exact: bool = False  #: the state afterwards must stand for itself alone
+    effects: tuple[Plain, ...] | None = None  #: all effects of the step, if they were seen
 
 
 #: The answers that stand for all others: each other one leads to the same step, to one that does not agree with what was seen,
@@ -206,7 +207,8 @@ class Relation:
             else:
                 yield step, None
             return
-        known = {"state": state, "sends": observed.sends, "is_exact": observed.state is not None}
+        seen = {"sends": observed.sends, "effects": observed.effects}
+        known = {"state": state, "is_exact": observed.state is not None, **seen}
         search = _Search(lambda question: self._answers(question._replace(**known)))
         while search.goes_on():
             if self._tries >= self._bounds.tries:

@@ -68,6 +68,9 @@ ABOUT: Final[Mapping[str, str]] = {
     "tree_depth": "over how many nodes an event came from the meeting point to a subscriber",
     "fan_out": "copies of an event that a node sent",
     "link_stress": "messages with events that went from one node to another, of each two with any",
+    "ready_time": "from a node's start until it was ready",
+    "mend_time": "from when a node first asked for changes in a row until it knew some of them",
+    "updates_again": "changes that a node sent again",
 }
 
 

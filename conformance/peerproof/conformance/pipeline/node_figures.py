@@ -101,6 +101,9 @@ UNITS: Final = {
     "neighborhood_set": "nodes",
     "fan_out": "copies",
     "link_stress": "messages",
+    "ready_time": "ms",
+    "mend_time": "ms",
+    "updates_again": "messages",
 }
 
 Write = Callable[[Table, Any], object]

@@ -1,0 +1,36 @@
+"""Which answers of chance stand for all others, when a DistKV node's steps are checked without knowing the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from peerproof.spec.relation import Answer, Question
+
+#: Questions about a moment -> the timer that is set to it.
+_TIMERS: Final = {"ping.early": "ping_due", "ping.late": "ping_due", "repair.moment": "repair_due"}
+
+
+def narrowed(question: Question) -> Iterable[Answer] | None:
+    """
+    One moment, where there are thousands: it shows in the timer that is set, and nowhere else. [DA-39, DA-62, DA-79]
+
+    If timers were seen, it is the moment to which that one was set last. Early is the number 0, of the others any is late.
+    """
+    if question.why not in _TIMERS:
+        return None
+    first, *others = question.among
+    if question.effects is None:
+        return [(first,)]
+    after = list(_set(question.effects, _TIMERS[question.why]))
+    if question.why == "ping.early":
+        is_early = question.state.config.clock in after
+        return [(first,), (others[0],)] if is_early and others else [(others[0] if others else first,)]
+    return [(moment,) for moment in dict.fromkeys(after) if moment in question.among] or [(first,)]
+
+
+def _set(effects: Iterable[Any], timer: str) -> Iterator[int]:
+    """To how many milliseconds a timer is set."""
+    for effect in effects:
+        if "set_timer" in effect and effect["set_timer"]["timer"]["type"] == timer:
+            yield int(effect["set_timer"]["after"])
