@@ -53,6 +53,20 @@ def cluster(agents: Agents, count: int) -> list[AgentProcess]:
     return found
 
 
+def on_both_sides(agents: Agents, link: Link) -> list[AgentProcess]:
+    """Two agents at each end of a link, which know each other."""
+    found = []
+    for side, (name, address) in enumerate(zip(link, (ONE, OTHER), strict=True)):
+        for number in (1, 2):
+            where = {"bind": f"{address}:{7945 + number}", "rpc": f"127.0.0.1:{7372 + number}"}
+            found.append(agents(f"agent{2 * side + number}", inside=["ip", "netns", "exec", name], **where))
+    for other in found[1:]:
+        other.join(found[0])
+    for agent in found:
+        until(lambda agent=agent: agent.knows(4), "all known")  # type: ignore[misc]  # bound now
+    return found
+
+
 def network(start: Start, agents: Sequence[AgentProcess]) -> list[StoreProcess]:
     """A node over each agent, n1 and so on, all ready."""
     found = [start("n1", agents[0], "--first", '"root"')]
@@ -93,15 +107,7 @@ def test_of_four_one_is_killed_while_it_writes_and_what_it_had_acknowledged_the_
 def test_a_split_with_changes_on_both_sides_heals_to_one_state_with_nothing_missing(
     agents: Agents, start: Start, link: Link
 ) -> None:
-    processes = []
-    for side, (name, address) in enumerate(zip(link, (ONE, OTHER), strict=True)):
-        for number in (1, 2):
-            where = {"bind": f"{address}:{7945 + number}", "rpc": f"127.0.0.1:{7372 + number}"}
-            processes.append(agents(f"agent{2 * side + number}", inside=["ip", "netns", "exec", name], **where))
-    for other in processes[1:]:
-        other.join(processes[0])
-    for agent in processes:
-        until(lambda agent=agent: agent.knows(4), "all known")  # type: ignore[misc]  # bound now
+    processes = on_both_sides(agents, link)
     nodes = network(start, processes)
     nodes[0].set(["before"], 1)
     for node in nodes:

@@ -17,6 +17,7 @@ import struct
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 from zlib import crc32
 
@@ -105,6 +106,8 @@ class Journal:
             os.close(file)
 
     def _lock(self, file: int) -> None:
+        if not S_ISREG(os.fstat(file).st_mode):
+            raise JournalError(f"cannot use the journal {self.path}: it is no file")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -159,10 +162,12 @@ class Journal:
 
     def _end(self, data: bytes, at: int) -> int | None:
         """Where a record ends; None if it was never whole, or there is none. Raises JournalError for one that was changed."""
-        if len(data) - at < _HEAD.size or not any(data[at:]):  # some systems leave zeros of what a power cut interrupted
+        if len(data) - at < _HEAD.size:
             return None
         size, check = _HEAD.unpack_from(data, at)
         if check != crc32(data[at : at + _U32.size]):
+            if not any(data[at:]):  # some systems leave zeros of what a power cut interrupted
+                return None
             raise self._garbled(at)
         end: int = at + _HEAD.size + size + _U32.size
         if end > len(data):
