@@ -37,10 +37,11 @@ run: $(VENV)/.installed
 ## test: the tests (some minutes); kills, clusters and a browser are in `make long`
 test: $(VENV)/.developing
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
+	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
 	@mkdir -p build
 	$(BIN)/pytest -n $(JOBS) -m "not ($(LONG))" --junitxml=build/tests.xml
 
-## quick: the tests that take no more than a few seconds each; none needs Java
+## quick: the tests that take no more than a few seconds each; none needs Java or Serf
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 
@@ -54,6 +55,7 @@ check: $(VENV)/.developing
 ## long: what takes longer than that: all small models, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
+	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
 
@@ -75,6 +77,7 @@ GRAPHS_OF_scuttlebutt = small-c medium
 GRAPHS_OF_swim = small-relay medium
 GRAPHS_OF_wendy = small-restart medium-churn
 GRAPHS_OF_peter = small-bag medium-churn
+GRAPHS_OF_distkv = small-split medium-loss
 
 long-tests:
 	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
@@ -159,4 +162,7 @@ JAVA = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 NO_JAVA = echo "TLC and Spark need Java 17 or newer, and there is none here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install openjdk-17-jre-headless" >&2; \
 	echo "  macOS:           brew install openjdk@17" >&2
+NO_SERF = echo "DistKV's nodes are tested over agents of Serf, and there is no serf here. To install it:" >&2; \
+	echo "  Debian, Ubuntu:  sudo apt install serf" >&2; \
+	echo "  elsewhere:       https://github.com/hashicorp/serf, and the program in the PATH" >&2
 NO_VENV = echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. To install them:" >&2; $(INSTALL)
