@@ -21,6 +21,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import timed  # beside this file
+
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored
 from peerproof.conformance.message_graph import Arrow, Happened, MessageGraph, Note, happened, value_text
 from peerproof.spec.explore import Edge
@@ -115,6 +117,10 @@ def picture(model: Model, without: Collection[str]) -> str:
 
 def failing(model: Model, without: Collection[str]) -> tuple[MessageGraph, int, str]:
     """The run in which it fails, how many steps that takes, and what comes then."""
+    if timed.has(model.module):
+        example = stored(model)
+        ends = "" if example.loop is None else f", then again and again from after step {example.loop}"
+        return timed.drawn(model.module, model.configuration.constants, example.states), len(example.states) - 1, ends
     if not is_walked(model):
         run = tuple(stored(model).states)
         return traced(run, without), len(run) - 1, ""
@@ -202,7 +208,7 @@ def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
     Raises ValueError for a step that is none there.
     """
     world = system.initial()
-    sent: list[int] = []  # in this order
+    sent = list(world[len(system.places) + 1 :])  # in this order
     for step in steps:
         moves = [(edge, taken) for move in system.moves(world) if (taken := happened(system, world, edge := Edge(*move)))]
         fitting = [(edge, taken) for edge, taken in moves if called(system, edge, taken) == step]

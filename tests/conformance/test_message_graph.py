@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
+from peerproof.spec.distkv.world import Model as DistKVModel
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.peter.world import Model as PeterModel
 from peerproof.spec.scuttlebutt.world import Model
@@ -187,3 +188,24 @@ def test_messages_and_values_are_short_but_whole() -> None:
     assert shortened({"type": "delta", "entries": [{"addr": "a", "version": 3}]}) == "delta [a 3]"
     assert shortened("no message: truncated") == "no message: truncated"
     assert value_text(function({2: frozenset({("b", 1), ("a", 2)})})) == "{2: {(a, 2), (b, 1)}}"
+
+
+def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> None:
+    system = System(DistKVModel(configurations("distkv")["tiny"].constants))
+    world, path = system.initial(), []
+    for label in ("Command", "Receive", "Command"):
+        path.append(next(Edge(*move) for move in system.moves(world) if move[0] == label))
+        world = path[-1].target
+
+    shown = of_path(system, path, without=("tock", "todo")).text().splitlines()
+
+    assert shown == [
+        "n1  .     1. Command",
+        "n1  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
+        "n1 -> n2  2. update: /1 = 1 [n1@1] tock 1",
+        "n2  .     ticks n1@1, /1 = 1 [n1@1] tock 1",
+        "n1  .     3. Command",
+        "n1  .     ticks n1@2, /1 = Null [n1@2] tock 2, superseded n1@1",
+        "n1  .     still under way to n2, sent in 3: update: /1 = Null [n1@2] tock 2",
+    ]
+    assert of_path(system, path, without=("tock", "todo", "net")).text().splitlines() == shown[:-1]

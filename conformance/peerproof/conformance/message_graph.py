@@ -116,9 +116,10 @@ def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ())
     A run of the explorer, its steps numbered, in the terms of the protocol's model.
 
     A message is drawn where it arrives, or is lost, or fails; one that was not sent in the step before says when it was, and
-    those that are under way at the end are listed. Under each step stands what it changed at its node, but for members called as
-    in `without`. An edge that is none of the system's own, from another graph that is compared with it, is told by what it
-    changes.
+    those that are under way at the end are listed, but not without `net`. Under each step stands what it changed at its node, but
+    for members called as in `without`. An edge that is none of the system's own, from another graph that is compared with it, is
+    told by what it changes. A model may have its own way of saying what a message holds, `content_text`, and what is new of a
+    variable, `change_texts`.
     """
     return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
 
@@ -175,7 +176,7 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
                 yield Note(str(system.places[place]), changed)
         sent.add(taken.sent, number)
         world = edge.target
-    for message in world[len(system.places) + 1 :]:
+    for message in () if "net" in without else world[len(system.places) + 1 :]:
         sender, to, _ = system.messages[message]
         step = sent.of(message)
         when = "" if step is None else f", sent in {step}"
@@ -191,7 +192,10 @@ def _arrow(system: System, number: int, label: str, message: int, sent: int | No
 
 
 def _content(system: System, message: int) -> str:
-    _, _, *parts = system.model.message_value(system.messages[message])
+    value = system.model.message_value(system.messages[message])
+    if told := getattr(system.model, "content_text", None):
+        return str(told(value))
+    _, _, *parts = value
     return " ".join(map(_listed, parts))
 
 
@@ -255,6 +259,9 @@ def changes(system: System, before: World, after: World, place: int, without: Co
     old, new = system.states[before[place]], system.states[after[place]]
     values = system.model.node_values
     both = zip(system.model.node_variables, values(old), values(new), strict=True)
+    if texts := getattr(system.model, "change_texts", None):
+        told = (texts(name, was, now) for name, was, now in both if was != now and name not in without)
+        return ", ".join(change for changed in told for change in changed)
     return ", ".join(change for name, was, now in both for change in _changed(name, was, now, without))
 
 

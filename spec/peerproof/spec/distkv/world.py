@@ -8,7 +8,7 @@ the model lets it at all. So of the moments that could be drawn the first is tak
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, NamedTuple
 
@@ -51,6 +51,7 @@ from peerproof.spec.distkv.modelled import (
     ticks_value,
     value,
 )
+from peerproof.spec.distkv.notation import change_texts, content_text
 from peerproof.spec.distkv.ranges import of_ticks
 from peerproof.spec.distkv.state import Config, Phase, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.ticks import TickSets, latest, union
@@ -99,9 +100,10 @@ class Lived(State):
 class Bounded:
     """DistKV where a node that does not run does nothing, applications and downloads do what they have to, and tocks end."""
 
-    def __init__(self, most: int, step: Taking) -> None:
+    def __init__(self, most: int, step: Taking, given: Callable[[State], Loaded | None]) -> None:
         self._most = most  #: no tock is above this
         self._step = step
+        self._given = given  #: what a node gives to whoever downloads from it
 
     def __getattr__(self, name: str) -> Any:
         return getattr(distkv, name)
@@ -119,7 +121,7 @@ class Bounded:
                 done = replace(state, todo=state.todo[1:])
                 return Step(replace(done, up=False)) if todo.what == "crash" else self.taken(done, Asked(NOW, command(todo)))
             case Received(sender=sender, message=Load()):
-                return Step(state, (Send(sender, download_of(state) or LoadFailed(state.self_id)),))
+                return Step(state, (Send(sender, self._given(state) or LoadFailed(state.self_id)),))
             case Received(sender=sender, message=(Loaded() | LoadFailed()) as download):
                 return self.taken(state, Asked(NOW, download)) if sender == state.source else Step(state)
         return self.taken(state, event)
@@ -161,11 +163,15 @@ class Model:
         "todo",
     )
 
+    #: How pictures have it.
+    content_text = staticmethod(content_text)
+    change_texts = staticmethod(change_texts)
+
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))
         self.most: int = constants["MaxTock"]
         self.config = Config(ping_length=constants["MaxPing"], change_length=constants["MaxChange"], root=ROOT_VALUE)
-        self.spec: Specification = Bounded(self.most, self.step)
+        self.spec: Specification = Bounded(self.most, self.step, self.given)
         self.faults = Faults(
             in_flight=constants["MaxNet"],
             loss=constants["Loss"],
@@ -183,6 +189,15 @@ class Model:
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What DistKV does."""
         return distkv.step(state, event, pick)
+
+    def given(self, state: State) -> Loaded | None:
+        """What a node gives to whoever downloads from it; None if it refuses."""
+        return download_of(state)
+
+    def ready(self, state: State) -> State:
+        """A node that is ready from the start. [DA-79]"""
+        first: Timer = InitialPingDue() if state.last is None else PingDue()
+        return replace(state, phase=Phase.READY, timers=frozenset({first, RepairDue()} if state.misses else {first}))
 
     def offers(self, state: Lived) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and timers that run."""
@@ -259,7 +274,7 @@ class Model:
         state = replace(begun.state, heard=Table({name(m): tock for m, tock in rows["Heard"]}))
         for tock, cut, *elements in rows["Last"]:
             state = _after(state, Ping(chain(cut, elements), tock))
-        return self._lived(_ready(state) if how == "ready" else state, todo)
+        return self._lived(self.ready(state) if how == "ready" else state, todo)
 
 
 #: The constants whose tuples begin with a node.
@@ -290,12 +305,6 @@ def _after(state: State, last: Ping) -> State:
         ticks=latest(state.ticks, _highest((node, tick or 0) for node, tick in last.chain.elements)),
         heard=state.heard if is_own else state.heard.put({head: last.tock}),
     )
-
-
-def _ready(state: State) -> State:
-    """A node that is ready from the start."""
-    first: Timer = InitialPingDue() if state.last is None else PingDue()
-    return replace(state, phase=Phase.READY, timers=frozenset({first, RepairDue()} if state.misses else {first}))
 
 
 def _highest(pairs: Iterable[tuple[NodeId, int]]) -> Mapping[NodeId, int]:
