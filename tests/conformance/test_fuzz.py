@@ -256,7 +256,7 @@ def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_l
 
 
 def test_a_protocol_without_inputs_is_refused_with_those_that_have_some() -> None:
-    with pytest.raises(NoInputs, match="no protocol 'profiles' can be fuzzed; there are peter, scuttlebutt"):
+    with pytest.raises(NoInputs, match="no protocol 'profiles' can be fuzzed; there are distkv, peter, scuttlebutt"):
         inputs_of("profiles")
 
 

@@ -160,7 +160,7 @@ class OtherProtocol(CodecOnly):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "no protocol 'nowhere' can be fuzzed; there are peter, scuttlebutt"),
+        (["nowhere"], "no protocol 'nowhere' can be fuzzed; there are distkv, peter, scuttlebutt"),
         (["scuttlebutt", "--nodes", "6"], "expected a number from 1 to 5"),
         (["scuttlebutt", "--seed", "-1"], "expected a whole number"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "--promote needs --impl"),

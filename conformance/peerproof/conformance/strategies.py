@@ -37,7 +37,7 @@ def texts(most: int) -> SearchStrategy[str]:
 
 
 def values(form: Form, named: Named | None = None) -> SearchStrategy[Any]:
-    """The values that fit a form. A field whose name is in `named` gets its values from there."""
+    """The values that fit a form. A field whose name is in `named` gets its values from there; `Type.name` goes before `name`."""
     match form:
         case U64():
             return st.one_of(st.sampled_from(_LAST_IN_RANGE), st.integers(0, U64_MAX), st.integers(0, 9))
@@ -55,7 +55,8 @@ def values(form: Form, named: Named | None = None) -> SearchStrategy[Any]:
             return st.lists(values(inner, named), max_size=MAX_ITEMS).map(tuple)
         case Record():
             known = named or {}
-            fields = {name: known[name] if name in known else values(part, named) for name, part in form.forms.items()}
+            own = {name: key for name in form.forms for key in (name, f"{form.kind.__name__}.{name}") if key in known}
+            fields = {name: known[own[name]] if name in own else values(part, named) for name, part in form.forms.items()}
             return st.builds(form.kind, **fields)
         case Tagged():
             return st.one_of([values(record, named) for record in form.cases.values()])

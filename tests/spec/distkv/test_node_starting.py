@@ -306,3 +306,14 @@ def test_a_download_is_applied_by_tock_and_what_is_superseded_is_known() -> None
     assert done.state.tock == 40
     assert done.state.missing == Table()
     assert done.state.entries.superseded() == sets(a=(1,))
+
+
+def test_the_ticks_of_the_changes_in_a_download_count_also_if_it_does_not_say_so() -> None:
+    """Otherwise something would be known beyond the tick of its node. [DA-64, DA-73]"""
+    state = node("b", Phase.EMPTY, source=NodeId("a"))
+
+    done = wants(state, loaded("a", [update("a3", "v")], superseded=sets(b=(1,), c=(2,)), a=1))
+
+    assert done.state.ticks == ticks(a=3, b=1, c=2)
+    assert done.state.phase is Phase.SETTLING
+    assert started(stored=stored([update("a3", "v")], superseded=sets(c=(2,)))).state.ticks == ticks(a=3, c=2)

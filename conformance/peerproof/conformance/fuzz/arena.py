@@ -12,7 +12,7 @@ failed. What is confirmed to nobody's ears fails too, though it has arrived.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.choices import Choices
@@ -20,7 +20,7 @@ from peerproof.conformance.fuzz.findings import Fed, Finding, Found, Told
 from peerproof.conformance.fuzz.inputs import FORGERY, FORGETTING, GONE, RESTART, Inputs
 from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Settled, Started, Stimulus
-from peerproof.spec.core import Instant, NodeId
+from peerproof.spec.core import EVERYBODY, Instant, NodeId, Notify
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import Cluster, InFlight, violated
 
@@ -50,11 +50,11 @@ class Datagram(NamedTuple):
 class Action(NamedTuple):
     """Something that happens in a run: what, and what it takes."""
 
-    what: str  #: time, call, deliver, repeat, unconfirmed, lose, settle, inject, crash, restart, forget, cut or heal
+    what: str  #: time, call, fetch, deliver, repeat, unconfirmed, lose, settle, inject, crash, restart, forget, cut or heal
     addr: NodeId | None = None
     dice: int = 0  #: what is drawn by lot during it follows from this
     span: int = 0  #: milliseconds; of a message that is settled, microseconds, or 0 if it did not arrive
-    command: Any = None
+    command: Any = None  #: of an application; of one that fetches something, what it was told
     datagram: Datagram | None = None
     groups: tuple[frozenset[NodeId], ...] = ()
 
@@ -70,6 +70,7 @@ class Arena:
         self.now = Instant(0)
         self.places = {addr: Place(Birth(self.spec, addr, player.fitted(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
+        self.errands: list[tuple[NodeId, Any]] = []  #: what applications have been told to fetch
         self.connected = self.spec.TRANSPORT == "tcp"
         self.groups: tuple[frozenset[NodeId], ...] = ()
         self.script: list[Action] = []  #: what has happened
@@ -93,13 +94,15 @@ class Arena:
         """Something happens, if it can happen now: an action of a longer run may be of no use in a shorter one."""
         self.script.append(action)
         place = self.places.get(action.addr) if action.addr is not None else None
-        if action.what not in MOVES:
+        if action.what not in MOVES and action.what != "fetch":
             self.alone.append(action)
         match action.what:
             case "time":
                 self._pass_time(action.span, action.dice)
             case "call" if place and place.up:
                 self._feed(place.addr, Called(action.command), Choices(str(action.dice)))
+            case "fetch" if place and (place.addr, action.command) in self.errands:
+                self._fetch(place, action)
             case "deliver" | "repeat" | "unconfirmed" | "lose" if action.datagram in self.under_way:
                 move = self._connect if self.connected else self._move
                 move(action, self._next(action.datagram))
@@ -171,6 +174,16 @@ class Arena:
             self.alone.append(Action("settle", datagram.sender, action.dice, took or 0, datagram=datagram))
             self._settle(datagram, took, action.dice)
 
+    def _fetch(self, place: Place, action: Action) -> None:
+        """An application has got what it was to fetch, from whoever is in reach, or has not."""
+        assert self.inputs.fetched, "somebody was told to"
+        self.errands.remove((place.addr, action.command))
+        near = [other for other in self.places.values() if other.up and not self._parted(place.addr, other.addr)]
+        states = {other.addr: other.possible[0].state for other in near if len(other.possible) == 1}
+        call = Action("call", place.addr, action.dice, command=self.inputs.fetched(action.command, states))
+        self.alone.append(call)
+        self._feed(place.addr, Called(call.command), Choices(str(call.dice)))
+
     def _settle(self, datagram: Datagram, took: int | None, dice: int) -> None:
         """The sender of a message learns what became of it."""
         self._feed(datagram.sender, Settled(datagram.to, datagram.data, took), Choices(str(dice)))
@@ -216,6 +229,7 @@ class Arena:
         if self.inputs.kept:  # whatever else is uncertain of a node, what it keeps is not
             place.kept = self.inputs.kept(place.possible[0].state)
         place.possible, place.complete, place.next_timer = (), True, None
+        self.errands = [(addr, notice) for addr, notice in self.errands if addr != place.addr]
         if self.connected:
             self._faults |= {GONE}
             self.under_way = [one._replace(orphaned=True) if one.sender == place.addr else one for one in self.under_way]
@@ -244,13 +258,19 @@ class Arena:
         place.complete = seen.complete
         decode = self.spec.MESSAGE.decode
         anywhere = self.connected  # that nobody is there is learnt, too
-        sent = [(to, data) for to, data in seen.sent if anywhere or to in self.places]
+        sent = [(to, data) for all_of, data in seen.sent for to in self._receivers(all_of) if anywhere or to in self.places]
         self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in sent]
         while not self.connected and len(self.under_way) > MOST_UNDER_WAY:
             self.counts["overflow"] += 1
             self._lost(self.under_way.pop(0), "too much is under way")
         if len(seen.reactions) == 1:
             self._check(seen.reactions[0])
+            told = [effect.notice for effect in seen.reactions[0].effects if isinstance(effect, Notify)]
+            self.errands += [(place.addr, notice) for notice in told if self.inputs.fetched and self.inputs.fetched(notice, {})]
+
+    def _receivers(self, to: NodeId) -> Collection[NodeId]:
+        """Who gets a message: if it is for everybody, all nodes, and its sender as well."""
+        return self.places if to == EVERYBODY else (to,)
 
     def _check(self, reaction: Reaction) -> None:
         """The properties of the node, of the steps it took, and of all nodes, as far as they are known for certain."""

@@ -38,6 +38,8 @@ class Inputs:
     kept: Callable[[Any], Mapping[str, Plain]] | None = None  #: state -> members of the configuration of the node's next life
     #: What applications ask for, one after the other and in calm, so that the nodes are one cluster; half of the runs begin so.
     opening: Callable[[tuple[NodeId, ...]], Iterable[tuple[NodeId, Any]]] | None = None
+    #: What an application does about what a node tells it: the command that follows, made of the states of all nodes in reach.
+    fetched: Callable[[Any, Mapping[NodeId, Any]], Any] | None = None
     is_in_order: bool = False  #: no message overtakes another one between the same two nodes
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
 
@@ -48,12 +50,13 @@ class Inputs:
         """
         Whether a property must hold in a run in which these faults have happened.
 
-        What is said of one node, or of one step, must hold whatever others do; what is said of a cluster, while all its
-        members are what they say they are, unless the protocol says more.
+        What is said of one node, or of one step, must hold whatever others do, unless the protocol says despite which faults;
+        what is said of a cluster, while all its members are what they say they are, unless the protocol says more.
         """
         if promise.name in self.withheld:
             return False
-        return promise.of != "cluster" or faults <= self.survives.get(promise.name, frozenset())
+        is_always = promise.of != "cluster" and promise.name not in self.survives
+        return is_always or faults <= self.survives.get(promise.name, frozenset())
 
 
 class NoInputs(Exception):

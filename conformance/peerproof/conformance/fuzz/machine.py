@@ -199,6 +199,8 @@ class _Machine(RuleBasedStateMachine):
         """What is under way arrives, and most of what that leads to."""
         assert self.arena is not None, "the run has started"
         for _ in range(MOST_UNDER_WAY):
+            if self.arena.errands and not self.given_up:
+                self._perform(data, "fetch", **self._fetch(self.arena, data))
             if self.arena.under_way and not self.given_up:
                 self._perform(data, "deliver", datagram=self.arena.under_way[0])
 
@@ -234,6 +236,8 @@ class _Machine(RuleBasedStateMachine):
         if len(arena.up) < len(arena.places):
             yield from ("restart", "restart")
             yield from ("forget" for _ in range(FORGETTING in faults))
+        if arena.errands:
+            yield "fetch"
         if arena.under_way:
             yield from ("deliver", "deliver", "deliver", "calm", "calm", "calm")
             again = "unconfirmed" if arena.connected else "repeat"
@@ -254,6 +258,10 @@ class _Machine(RuleBasedStateMachine):
         if allowed is not None and form.names[type(command)] not in allowed:
             return {}
         return {"addr": self._node(data, arena.up), "command": command}
+
+    def _fetch(self, arena: Arena, _: st.DataObject) -> Members:
+        addr, notice = arena.errands[0]
+        return {"addr": addr, "command": notice}
 
     def _deliver(self, arena: Arena, data: st.DataObject) -> Members:
         last = len(arena.under_way) - 1 if "reordering" in self.faults else 0

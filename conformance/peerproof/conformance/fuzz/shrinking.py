@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -118,7 +119,9 @@ class Shrinking:
             for member in configured(form, self._run.configs[addr]):
                 plain = configured(form, self._run.configs[addr])
                 plain.pop(member)
-                if member in form.optional:
+                if member not in form.optional:
+                    continue
+                with suppress(ValueError):  # what goes with the others only
                     self._try(replace(self._run, configs={**self._run.configs, addr: form.value(plain)}))
 
     def _simpler_actions(self) -> None:

@@ -27,7 +27,7 @@ from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.recovering import tell_ticks
 from peerproof.spec.distkv.sending import Next, send_again, set_timer, then
 from peerproof.spec.distkv.state import Config, Phase, State, Stored, in_order, is_authoritative_for, named, updates_of
-from peerproof.spec.distkv.ticks import latest, union
+from peerproof.spec.distkv.ticks import Ticks, latest, union
 from peerproof.spec.errors import NotEnabled
 
 
@@ -56,7 +56,16 @@ def _stored(state: State, stored: Stored | None) -> State:
     rows = Table({update.path: Entry(update.chain, update.value, update.tock) for update in stored.entries})
     known = union(on_chains(rows), stored.superseded)
     phase = Phase.OLD if rows else Phase.EMPTY
-    return replace(state, phase=phase, tock=stored.tock, ticks=stored.ticks, entries=Entries(rows, known))
+    return replace(state, phase=phase, tock=stored.tock, ticks=_ticks_of(stored), entries=Entries(rows, known))
+
+
+def _ticks_of(found: Stored | Loaded) -> Ticks:
+    """Its ticks, and those of the changes in it, which no download and no disk has without the other. [DA-64]"""
+    highest = {node: ranges.ends[-1] - 1 for node, ranges in found.superseded.items()}
+    for entry in found.entries:
+        for node, tick in entry.chain.elements:
+            highest[node] = max(tick or 0, highest.get(node, 0))
+    return latest(found.ticks, highest)
 
 
 def ready(state: State) -> Next:
@@ -91,7 +100,7 @@ def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
     """What another node has is this one's, too. Raises NotEnabled. [D-103, D-123, DA-73]"""
     _is_from_source(state, loaded.node)
     was, own = state.phase, state.ticks
-    after = replace(state, source=None, tock=max(state.tock, loaded.tock), ticks=latest(state.ticks, loaded.ticks))
+    after = replace(state, source=None, tock=max(state.tock, loaded.tock), ticks=latest(state.ticks, _ticks_of(loaded)))
     taken: Next = Step(after)
     for entry in sorted(loaded.entries, key=in_order):
         taken = then(taken, lambda now, entry=entry: update(now, entry))  # type: ignore[misc]  # bound at once

@@ -1,0 +1,155 @@
+"""The fuzzer on DistKV: messages for everybody, downloads, disks, and mistakes that are found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.conformance import wrong_distkv
+
+from peerproof.conformance.adapter import Patience
+from peerproof.conformance.fuzz.arena import Action, Arena
+from peerproof.conformance.fuzz.inputs import inputs_of
+from peerproof.conformance.fuzz.judge import Implementation
+from peerproof.conformance.fuzz.machine import Campaign
+from peerproof.conformance.fuzz.players import Specified
+from peerproof.conformance.fuzz.profiles import PROFILES, Profile
+from peerproof.conformance.fuzz.telling import told
+from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.strategies import values
+from peerproof.reference.harness import Harness
+from peerproof.spec import distkv
+from peerproof.spec.core import Duration, NodeId
+from peerproof.spec.distkv import Config, NeedsDownload, Phase, Update
+from peerproof.spec.distkv.values import value_of
+
+pytestmark = pytest.mark.slow
+
+INPUTS = inputs_of("distkv")
+A, B, C = (NodeId(f"{name}:1") for name in "abc")
+CLOCK = Config().clock
+
+
+def founded() -> Arena:
+    """The first node has founded a network, and the others have accepted its ping."""
+    configs = {A: Config(start=Duration(CLOCK // 2), root=value_of("root")), B: Config(), C: Config()}
+    arena = Arena(INPUTS, Specified(), configs, Counter())
+    arena.open(0)
+    arena.perform(Action("time", span=CLOCK // 2))
+    return arena
+
+
+def calm(arena: Arena) -> None:
+    """All that is under way arrives."""
+    while arena.under_way:
+        arena.perform(Action("deliver", datagram=arena.under_way[0]))
+
+
+def state(arena: Arena, addr: NodeId) -> Any:
+    """What a node is."""
+    (node,) = arena.places[addr].possible
+    return node.state
+
+
+def test_a_message_for_everybody_goes_to_each_node_and_back_to_its_sender() -> None:
+    arena = founded()
+
+    updates = [one for one in arena.under_way if isinstance(one.message, Update)]
+
+    assert [(one.sender, one.to) for one in updates] == [(A, A), (A, B), (A, C)]
+
+
+def test_an_application_fetches_what_it_is_told_to_and_the_node_has_it() -> None:
+    arena = founded()
+    calm(arena)
+    assert arena.errands == [(B, NeedsDownload(A)), (C, NeedsDownload(A))]
+
+    arena.perform(Action("fetch", B, command=NeedsDownload(A)))
+
+    assert arena.errands == [(C, NeedsDownload(A))]
+    assert state(arena, B).phase is Phase.READY
+    assert arena.alone[-1].what == "call"
+
+
+@pytest.mark.parametrize(
+    "trouble", [Action("cut", groups=(frozenset([A]), frozenset([B, C]))), Action("crash", A)], ids=lambda action: action.what
+)
+def test_what_is_out_of_reach_cannot_be_fetched(trouble: Action) -> None:
+    arena = founded()
+    calm(arena)
+    arena.perform(trouble)
+
+    arena.perform(Action("fetch", B, command=NeedsDownload(A)))
+
+    assert state(arena, B).phase is Phase.EMPTY
+    assert state(arena, B).source is None
+
+
+def test_who_crashes_fetches_nothing_any_more() -> None:
+    arena = founded()
+    calm(arena)
+
+    arena.perform(Action("crash", B))
+    arena.perform(Action("fetch", B, command=NeedsDownload(A)))
+
+    assert arena.errands == [(C, NeedsDownload(A))]
+    assert "fetch" not in arena.counts
+
+
+@pytest.mark.parametrize(("what", "phase"), [("restart", Phase.OLD), ("forget", Phase.EMPTY)])
+def test_a_node_comes_back_with_what_was_on_its_disk_or_without(what: str, phase: Phase) -> None:
+    arena = founded()
+    arena.perform(Action("crash", A))
+
+    arena.perform(Action(what, A))
+
+    assert state(arena, A).phase is phase
+    assert state(arena, A).own_tick == (1 if what == "restart" else 0)
+
+
+def test_half_of_the_runs_begin_when_all_are_ready() -> None:
+    changes = values(distkv.COMMAND.cases["set_value"], INPUTS.named((A,)))
+    inputs = replace(INPUTS, commands=lambda _: changes)
+    campaign = Campaign(inputs, Specified(), nodes=3, faults=frozenset())
+
+    campaign.search(Profile(20, 5), 0)
+
+    assert campaign.finding is None
+    assert campaign.counts["SomebodyLoads"] >= 5
+
+
+def against(implementation: type) -> Any:
+    """A campaign against a class, and the adapter that has to be ended."""
+    adapter = InProcess(f"{implementation.__module__}:{implementation.__name__}", Patience(), "")
+    return Campaign(INPUTS, Implementation("distkv", INPUTS, adapter, adapter.start()), nodes=4), adapter
+
+
+def test_the_specification_explains_everything_that_the_reference_does() -> None:
+    campaign, adapter = against(Harness)
+    try:
+        campaign.search(PROFILES["quick"], 0)
+    finally:
+        adapter.kill()
+
+    assert campaign.finding is None, told(distkv, campaign.finding)
+    assert campaign.counts["step"] > 300
+    assert campaign.counts["fetch"] > 3
+
+
+@pytest.mark.parametrize("mistake", [wrong_distkv.DD13, wrong_distkv.DD28])
+def test_a_mistake_that_shows_often_is_found_in_a_few_events(mistake: type) -> None:
+    campaign, adapter = against(mistake)
+    try:
+        for seed in range(10):
+            campaign.search(PROFILES["quick"], seed)
+            if campaign.finding:
+                break
+    finally:
+        adapter.kill()
+
+    assert campaign.finding is not None
+    assert campaign.finding.again
+    assert len(campaign.finding.story) <= 10
+    assert campaign.finding.cited
