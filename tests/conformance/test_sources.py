@@ -15,7 +15,7 @@ def test_in_the_source_tree_they_stand_beside_the_package() -> None:
     assert (sources.vectors_root() / "scuttlebutt").is_dir()
     assert sources.schema("vector").is_file()
     assert (sources.clauses_root() / "scuttlebutt.md").is_file()
-    assert clauses.protocols() == ["peter", "scuttlebutt", "swim", "wendy"]
+    assert clauses.protocols() == ["distkv", "peter", "scuttlebutt", "swim", "wendy"]
 
 
 @pytest.mark.slow
