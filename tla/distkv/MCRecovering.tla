@@ -1,0 +1,95 @@
+----------------------------- MODULE MCRecovering -----------------------------
+(***************************************************************************)
+(* What is asked of DistKV's recoveries by the model checker.                *)
+(***************************************************************************)
+EXTENDS Recovering
+
+Up == {n \in Node : up[n]}
+
+Known(n) == KnownTo(Local(n))
+
+MissingAt(n) == MissingTo(Local(n))
+
+Names == {"ticks", "missing", "known", "over", "repair", "allowed"}
+
+TypeOK ==
+    /\ \A n \in Node :
+        /\ up[n] \in BOOLEAN
+        /\ last[n] \in {FirstLast[m] : m \in Node}
+        /\ ticks[n] = Highest(ticks[n])
+        /\ superseded[n] \subseteq Node \X Nat
+        /\ has[n] \subseteq Entry
+        /\ IsRecovering(Local(n)) =>
+            /\ Mine(Local(n)) \in {FirstLast[m][1] : m \in Node}
+            /\ SideOf(Local(n)) \subseteq Nodes(Mine(Local(n)))
+            /\ HasLost(Local(n)) \in BOOLEAN
+            /\ IsRunning(Local(n), "over")
+        /\ \A timer \in timers[n] : timer[1] \in Names /\ timer[2] \in 0..RepairSilence
+        /\ \A timer, other \in timers[n] : timer[1] = other[1] => timer = other
+    /\ lost \in 0..Losses
+    /\ \A message \in net :
+        /\ message[1] \in Node \ {message[3]} /\ message[2] \in 0..Delay
+        /\ message[4] \in {"ping", "ticks", "missing", "known", "update"}
+
+\* Nothing is present and superseded, and what somebody knows is no more than its ticks. [DI-03]
+PresentIsStored ==
+    \A n \in Node :
+        /\ PresentIn(has[n]) \cap superseded[n] = {}
+        /\ \A pair \in Known(n) : pair[2] <= TickOf(ticks[n], pair[1])
+
+\* Nobody takes for known what it has not got: what is superseded at a node was so at one from the beginning. [DI-03]
+SupersededIsGone == \A n \in Node : superseded[n] \subseteq UNION {FirstGone[m] : m \in Node}
+
+\* [DI-17]
+TicksOnce == "ticks" \notin twice
+
+MissingOnce == "missing" \notin twice
+
+KnownOnce == twice \cap {"known", "update"} = {}
+
+\* When nothing is under way, and nothing runs.
+IsQuiet == net = {} /\ \A n \in Node : timers[n] = {}
+
+\* What nobody who is up knows cannot be had.
+Lacking(n) == MissingAt(n) \cap UNION {Known(m) : m \in Up}
+
+NothingMissing == \A n \in Up : Lacking(n) = {}
+
+\* Nobody misses what it has not even heard of. [D-118]
+AllKnownToAll == \A n, m \in Up : Known(n) = Known(m)
+
+AllKnownAtRest == IsQuiet => AllKnownToAll
+
+AllKnownInTheEnd == <>[]AllKnownToAll
+
+\* [DL-01]
+NothingMissingAtRest == IsQuiet => NothingMissing
+
+\* [DL-01]
+NothingMissingInTheEnd == <>[]NothingMissing
+
+AskedBy(n) == UNION {what[3][2] : what \in {what \in sent : what[1] = n /\ what[2] = "missing"}}
+
+\* [DL-03]
+AllAnswered == \A n \in Up : AskedBy(n) \cap Lacking(n) = {}
+
+AnsweredAtRest == IsQuiet => AllAnswered
+
+AnsweredInTheEnd == <>[]AllAnswered
+
+-----------------------------------------------------------------------------
+\* What stands for definitions of Recovering in models that must fail
+
+\* Half a clock for the first node, and for the second. [DX-12]
+MissingDelayLiterally(position) == HalfLife(Max(1, position))
+
+\* Also those who miss nothing say so. [D-115, DX-13]
+RequestsOfAll(list) == {list}
+
+\* Whoever stands on the chain silences, whatever it asks for. [D-127, DX-13]
+SilencedLiterally(s, from, list) == IF IsOn(Mine(s), from) THEN Without(s, {"missing"}) ELSE s
+
+\* Whoever is of the same side does, whatever it asks for. [DX-13]
+SilencedBySide(s, from, list) == IF Silences(s, from) THEN Without(s, {"missing"}) ELSE s
+
+=============================================================================
