@@ -122,9 +122,9 @@ def ticks_in(message: Message) -> Iterator[tuple[NodeId, int]]:
 
 def has_room(state: State, message: Message, ticks: dict[NodeId, int]) -> bool:
     """Whether no more names come of it than are kept. [DA-83]"""
-    names = {*ticks, message.chain.head.node, *(message.missing if isinstance(message, Info) else ())}
-    known = state.ticks.keys() | state.heard.keys()
-    return names <= known or len(names | known) <= NAMES_MAX
+    names = (*ticks, message.chain.head.node, *(message.missing if isinstance(message, Info) else ()))
+    new = {name for name in names if name not in state.ticks and name not in state.heard}
+    return not new or len({*state.ticks, *state.heard, *new}) <= NAMES_MAX
 
 
 def is_of_namesake(state: State, message: Message) -> bool:
