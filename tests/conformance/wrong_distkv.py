@@ -1,8 +1,8 @@
 """
 DistKV as the original implementation has it, one difference at a time [DD-01…DD-31]; `variant.py` says how it is done.
 
-Five have no variant: what keeps the original from starting at all [DD-04, DD-05], and what no vector can tell from what is right
-[DD-16, DD-32]. `mistakes_distkv` holds those that others make.
+Four have no variant: two keep the original from starting [DD-04, DD-05], two no vector sees [DD-16, DD-32]. `mistakes_distkv`
+holds those that others make.
 """
 
 from __future__ import annotations
@@ -323,9 +323,8 @@ class DD25(Wrong):
         try:
             return super().decode(data)
         except MalformedMessage as error:
-            if error.detail == "a message has a tock" and b"distkv.update" in data[:14]:
-                raise RuntimeError(error.detail) from None
-            raise
+            is_it = error.detail == "a message has a tock" and b"distkv.update" in data[:14]
+            raise RuntimeError(error.detail) if is_it else error from None
 
 
 class DD26(Wrong):
@@ -396,7 +395,6 @@ class DD31(Wrong):
     instead: ClassVar = {"recovering._on_missing": _silenced}
 
 
-#: The divergences by their flag.
 DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {
     f"dd-{variant.__name__[2:]}": variant for variant in Wrong.__subclasses__() if variant.__module__ == __name__
 }
