@@ -17,7 +17,7 @@ TypeOK ==
         /\ up[n] \in BOOLEAN
         /\ last[n] \in {FirstLast[m] : m \in Node}
         /\ ticks[n] = Highest(ticks[n])
-        /\ superseded[n] \subseteq Node \X Nat
+        /\ \A pair \in superseded[n] : pair[2] \in Nat
         /\ has[n] \subseteq Entry
         /\ IsRecovering(Local(n)) =>
             /\ Mine(Local(n)) \in {FirstLast[m][1] : m \in Node}
@@ -91,5 +91,20 @@ SilencedLiterally(s, from, list) == IF IsOn(Mine(s), from) THEN Without(s, {"mis
 
 \* Whoever is of the same side does, whatever it asks for. [DX-13]
 SilencedBySide(s, from, list) == IF Silences(s, from) THEN Without(s, {"missing"}) ELSE s
+
+-----------------------------------------------------------------------------
+\* What must be possible, put as what never happens: each of these must fail.
+
+\* The second node of a chain does what the first one has not done.
+NeverTakesOver == \A what \in sent : what[2] = "ticks" => Position(FirstLast[what[1]][1], what[1]) = 0
+
+\* Somebody of the side asks for what the node misses as well.
+NeverLeftOut == \A n \in Node : IsRecovering(Local(n)) => Covered(Local(n)) \cap MissingAt(n) = {}
+
+\* Somebody learns that a tick stands on no chain any more.
+NeverLearnsOfGone == \A n \in Node : superseded[n] = FirstGone[n]
+
+\* Somebody asks without a recovery.
+NeverRepairs == \A n \in Node : ~IsRunning(Local(n), "repair")
 
 =============================================================================
