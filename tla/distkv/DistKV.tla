@@ -302,13 +302,13 @@ InfoReceived(state, m) ==
 -----------------------------------------------------------------------------
 \* Downloads
 
-\* [DA-10, DA-71]
-Downloadable(state) == state.entries
+\* Entries and what is superseded. [DA-10, DA-71]
+Download(state) == <<state.entries, state.superseded>>
 
 \* [DA-71]
 LoadReceived(state, from) ==
     IF state.phase \in {"ready", "old"}
-    THEN SentTo(state, from, <<"loaded", Downloadable(state), state.superseded, state.ticks, state.tock>>)
+    THEN SentTo(state, from, <<"loaded">> \o Download(state) \o <<state.ticks, state.tock>>)
     ELSE SentTo(state, from, <<"refused">>)
 
 \* Of entries, the one with the lowest tock, of these the one with the lowest path. [DA-51]
@@ -506,14 +506,15 @@ Init ==
     /\ net = FirstNet
 
 \* Only a node that is ready does what clients ask for. [DA-42, DA-80]
+IsPossible(n) == Head(todo[n])[1] = "crash" \/ phase[n] = "ready"
+
 Command(n) ==
     /\ up[n]
     /\ todo[n] # <<>>
+    /\ IsPossible(n)
     /\ LET thing == Head(todo[n])
        IN  IF thing[1] = "crash" THEN up' = [up EXCEPT ![n] = FALSE] /\ UNCHANGED <<kept, net>>
-           ELSE /\ phase[n] = "ready"
-                /\ Become(Changed(Local(n), thing[2], thing[3]), net)
-                /\ UNCHANGED up
+           ELSE Become(Changed(Local(n), thing[2], thing[3]), net) /\ UNCHANGED up
     /\ todo' = [todo EXCEPT ![n] = Tail(@)]
     /\ UNCHANGED restarts
 

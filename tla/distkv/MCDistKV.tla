@@ -213,7 +213,14 @@ ZeroIsSilent ==
 -----------------------------------------------------------------------------
 \* In the end
 
-FairSpec == Init /\ [][Next]_vars /\ WF_vars(Next)
+\* Nothing is under way, and nothing can be done.
+AtRest ==
+    /\ Still
+    /\ Restarting = {} \/ restarts = 0
+    /\ \A n \in Up : ~(\E timer \in timers[n] : <<n, timer>> \in Fires) /\ (todo[n] = <<>> \/ ~IsPossible(n))
+
+\* Whatever can be done is done, one time or another: for nothing here goes on for ever.
+FairSpec == Init /\ [][Next]_vars /\ <>[]AtRest
 
 NothingMissing == \A n \in Up : Participates(Local(n)) => Missed(Local(n)) = {}
 
@@ -222,5 +229,102 @@ EventuallyNothingMissing == <>[]NothingMissing
 
 \* [DL-04]
 EventuallyAllReady == <>[](\A n \in Up : phase[n] = "ready")
+
+-----------------------------------------------------------------------------
+\* What must be possible, put as what never happens: each of these must fail.
+
+\* Nobody waits with the answer to a start-up ping. [DA-68]
+NeverGreets == \A n \in Node : newcomer[n] = <<>>
+
+\* Nobody who has downloaded still waits for what it misses. [DA-73]
+NeverSettling == \A n \in Node : phase[n] # "settling"
+
+\* Nobody asks a second node for a download. [DA-70]
+NeverAsksNext == \A n \in Node : Cardinality(tried[n]) <= 1
+
+\* Nobody with data from before has more than what it downloads. [DA-73]
+NeverHasMore == \A m \in OfKind("info") : m[8] # {} => m[5] # <<>> \/ m[10] # <<>>
+
+\* Nobody says why it recovers. [DA-50]
+NeverReason == \A m \in OfKind("info") : m[10] = <<>>
+
+\* Nobody recovers because of a reason. [DA-50]
+NeverBecause == \A n \in Node : recovery[n] = <<>> \/ recovery[n][4] # <<>>
+
+\* Nobody hears of another that asks for the same. [DA-77]
+NeverCovered == \A n \in Node : recovery[n] = <<>> \/ recovery[n][5] = {}
+
+\* Nobody tells of what was replaced. [D-117]
+NeverReplaced == \A m \in OfKind("info") : m[7] = {}
+
+\* Nobody has been answered for, before its turn. [DA-78]
+NeverAnsweredFor == \A n \in Node : "known" \in timers[n] => wanted[n] # {}
+
+\* Nobody answers who is off the chain. [DA-78]
+NeverOffChain == \A n \in Node : "known" \in timers[n] => IsOn(OrderOf(Local(n)), n)
+
+\* Nobody gives way to the start-up ping that it will send. [DA-67]
+NeverForbidden ==
+    \A n \in Node : "initial" \in timers[n] /\ last[n] # <<>> => IsOwnStartUp(Local(n))
+
+\* Nobody has changed an entry that it had not seen the last change of. [DA-01]
+NeverConflict ==
+    \A a, b \in Changes : a[1] = b[1] => Relation(a[2], b[2]) # "concurrent"
+
+\* No chain of changes is cut. [D-15, D-19]
+NeverCut == \A a \in Changes : ~a[2][2]
+
+-----------------------------------------------------------------------------
+\* What one would expect, and is false; and by what it is made false
+
+\* All that the sender has seen, as the document says: also what exists. [DX-01]
+ReplacedOrNot(state) == Known(state)
+
+\* No message has a tock that is not above its sender's, those that are sent again included. [DX-02]
+TockRisesAlways == [][\A m \in NewMessages : TockOf(m) # 0 => TockOf(m) > tock[m[1]]]_vars
+
+\* What came before what came before a change, came before it. [DX-03]
+BeforeIsTransitive ==
+    \A a, b, c \in Changes : a[1] = b[1] /\ b[1] = c[1] =>
+        (Relation(a[2], b[2]) = "before" /\ Relation(b[2], c[2]) = "before" => Relation(a[2], c[2]) = "before")
+
+\* Each keeps its own. [DX-04]
+KeepsOwn(chain, at, other, otherAt) == FALSE
+
+\* With equal tocks the one that arrives later stays. [DX-04]
+TakesLater(chain, at, other, otherAt) == at >= otherAt
+
+\* What is sent again has a new tock. [DX-04]
+SentAnew(state, entry) ==
+    Broadcast([state EXCEPT !.tock = @ + 1], <<"update", entry[1], entry[2], entry[3], state.tock + 1>>)
+
+\* Whoever downloads gets what is there, and takes what was deleted for seen. [DX-05]
+DownloadWithoutDeleted(state) ==
+    LET deleted == {entry \in state.entries : entry[3] = 0}
+    IN  <<state.entries \ deleted, state.superseded \cup UNION {Elements(entry[2]) : entry \in deleted}>>
+
+\* Whoever knows of a deletion does not hold what was deleted. [DI-09]
+NothingComesBack ==
+    \A n, m \in Up : \A deleted \in {entry \in entries[m] : entry[3] = 0} : \A entry \in EntryOf(entries[n], deleted[1]) :
+        Relation(entry[2], deleted[2]) = "before" => HeadOf(deleted[2]) \notin Known(Local(n))
+
+\* Nothing is missing at a node that admits clients. [DX-11]
+ReadyMissesNothing == \A n \in Up : phase[n] = "ready" => Missed(Local(n)) = {}
+
+\* Who is on the own chain asks for all. [D-127, DX-13]
+Silenced(state, from, which) ==
+    IF IsRecovering(state) /\ IsOn(state.recovery[1], from) THEN Cancelled(state, {"missing"}) ELSE state
+
+\* Nobody asks for what it misses but in a recovery. [DX-14]
+AsksNobody(state) == FALSE
+
+\* Two elements of the chain. [DX-15]
+SentShort(state, entry) ==
+    Broadcast(state, <<"update", entry[1], Within(entry[2], 2), entry[3], entry[4]>>)
+
+\* What a node knows of itself has no gaps, also if it has lost its data. [DX-16]
+AllOwnComplete ==
+    \A n \in Node :
+        {pair \in Known(Local(n)) : pair[1] = n} = {<<n, t>> : t \in 1..TickOf(ticks[n], n)}
 
 =============================================================================
