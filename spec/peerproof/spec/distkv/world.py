@@ -163,6 +163,9 @@ class Model:
         "todo",
     )
 
+    #: Chance only decides on moments, and in worlds there is no time: what this draws stands for all that can be drawn.
+    first_moment = staticmethod(first_moment)
+
     #: How pictures have it.
     content_text = staticmethod(content_text)
     change_texts = staticmethod(change_texts)
@@ -178,7 +181,7 @@ class Model:
             restarts=constants["MaxRestarts"],
             restarting=frozenset(map(name, constants["Restarting"])),
         )
-        self._forgetful = frozenset(map(name, constants["Forgetful"]))
+        self.forgetful = frozenset(map(name, constants["Forgetful"]))
         self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._begun(n, constants)) for n in self.names)
         self.under_way = tuple(
@@ -211,7 +214,7 @@ class Model:
 
     def restarted(self, state: Lived) -> Lived:
         """A fresh start with what is on disk, if it has not got lost."""
-        stored = None if state.self_id in self._forgetful else stored_of(state)
+        stored = None if state.self_id in self.forgetful else stored_of(state)
         begun = distkv.initial(state.self_id, replace(self.config, root=None, stored=stored)).state
         return self._lived(begun, state.todo)
 
