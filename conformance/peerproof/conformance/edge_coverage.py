@@ -21,10 +21,10 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
-from peerproof.conformance.model_table import LAYER, NODE, Expanded, Row, Table, tokens_of
+from peerproof.conformance.model_table import LAYER, NODE, Expanded, Row, Table, as_sent, tokens_of
 from peerproof.conformance.plain_steps import Event, canonical, first_drawn
 from peerproof.conformance.vectors import Vector
-from peerproof.spec.core import Asked
+from peerproof.spec.core import EVERYBODY, Asked
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.world import FAIL, NOW, RECEIVE, RECEIVE_AGAIN, System
 from peerproof.tla.manifest import configurations
@@ -154,7 +154,7 @@ class _Walk:
     def outcome(self, number: int) -> Outcome:
         """What comes of it, messages to different receivers in any order."""
         local, step = self.local, self.local.steps[number]
-        sent = [(local.messages[message].to, local.datagrams[message]) for message in step.sent]
+        sent = as_sent([(local.messages[message].to, local.datagrams[message]) for message in step.sent], local.spec)
         told = canonical(sorted(canonical(local.notices[notice]) for notice in step.notices))
         return sent, told, canonical(local.plain_states[step.after])
 
@@ -372,6 +372,7 @@ def _expected(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
     if "any_of" in expect:
         expect = next(branch for branch in expect["any_of"] if branch["branch"] == expect["picked"])
     (messages,) = expect["messages"].values()
-    sent = [(body["nodes"][message["to"]]["addr"], message["bytes"]) for message in messages]
+    addrs = {name: node["addr"] for name, node in body["nodes"].items()} | {EVERYBODY: EVERYBODY}
+    sent = [(addrs[message["to"]], message["bytes"]) for message in messages]
     told = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
     return sent, told, canonical(expect["state"]) if "state" in expect else None

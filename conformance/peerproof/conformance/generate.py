@@ -21,10 +21,10 @@ from peerproof.conformance.model_table import FORMAT, OutOfTime, Row, Table, Tok
 from peerproof.conformance.model_vectors import kind_of
 from peerproof.conformance.path_cover import StateGraph, covering, state_graph
 from peerproof.conformance.plain_steps import Event, configured, first_drawn
-from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Sent
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import NOW, Model
+from peerproof.spec.world import NOW, Model, in_flight
 from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
 
 #: A table holds no more local steps; what takes longer to judge than all that somebody wrote is not run.
@@ -243,5 +243,4 @@ def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, 
         return tuple(next(answers)[1]) if len(among) > 1 else tuple(among)[:some]
 
     after, effects = spec.step(state, event, pick)
-    sent = [InFlight(state.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send)]
-    return after, sent, effects
+    return after, list(in_flight(state.self_id, effects, local.places)), effects

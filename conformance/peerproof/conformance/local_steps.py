@@ -25,11 +25,24 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from peerproof.conformance.plain_steps import Event, canonical, open_picks, plain_event
-from peerproof.spec.core import CancelTimer, Expired, Notify, Received, Send, Sent, SetTimer, Specification, Step, outcomes
+from peerproof.spec.core import (
+    CancelTimer,
+    Expired,
+    Notify,
+    Outcome,
+    Pick,
+    Received,
+    Sent,
+    SetTimer,
+    Specification,
+    Step,
+    outcomes,
+)
 from peerproof.spec.explore import explore
 from peerproof.spec.network import Network
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Connected, Model
+from peerproof.spec.trace import recording
+from peerproof.spec.world import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Connected, Model, in_flight, under_way
 
 World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
 
@@ -112,6 +125,7 @@ class LocalSteps:
         self._received: dict[tuple[int, int], tuple[_Branch, ...]] = {}
         self._settled: dict[tuple[int, int, bool], tuple[_Branch, ...]] = {}
         connected = cast("Connected", self.model) if self.model.faults.connections else None
+        self._first: Pick | None = getattr(self.model, "first_moment", None)
         self._took = connected.took if connected else None
         self._there = [connected is not None and connected.is_there(state) for state in self.wholes]
         self._restarted: dict[int, _Branch] = {}
@@ -119,8 +133,9 @@ class LocalSteps:
         self.beginnings = tuple(self._state_numbers[state] for state in self.first)
 
     def initial(self) -> World:
-        """All nodes just started, nothing under way."""
-        return (*self.fresh, self.model.faults.restarts)
+        """All nodes just started; nothing is under way but what the model has so."""
+        numbers = (self._message_numbers[message] for message in under_way(self.model))
+        return (*self.fresh, self.model.faults.restarts, *self.network.with_messages((), tuple(numbers)))
 
     def moves(self, world: World) -> Iterator[Move]:
         """Every edge that leaves a world: those of `spec.world.System`, each with the local step in it."""
@@ -283,6 +298,10 @@ class LocalSteps:
             return (_Branch(self._whole_numbers[after], unnoticed),)
         if not taken:
             return ()
+        if self._first is not None:
+            steps = self._steps(self._state_numbers[seen], noticed, len(taken))
+            ((_, (after, _)),) = taken
+            return tuple(_Branch(self._whole_numbers[after], step) for step in steps.values())
         steps = self._steps(self._state_numbers[seen], noticed, len(taken))
         return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
 
@@ -292,15 +311,22 @@ class LocalSteps:
         if (state, number) not in self._draws:
             draws = self._draws[state, number] = {}
             step = partial(self.spec.step, before, event)
-            every = list(outcomes(step))
+            every = self._outcomes(step)
             self._check_whole(state, number, len(every), count)
             for picks, (after, effects) in every:
-                sends = (InFlight(before.self_id, effect.to, effect.message) for effect in effects if isinstance(effect, Send))
-                sent = tuple(self._message_numbers[message] for message in sends)
+                sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
                 asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
                 draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
         self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]
+
+    def _outcomes(self, step: Callable[[Pick], Step[Any, Any]]) -> list[Outcome[Any, Any]]:
+        """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+        if self._first is None:
+            return list(outcomes(step))
+        pick, answers = recording(self._first)
+        taken = step(pick)
+        return [Outcome(tuple(answers), taken)]
 
     def _check_whole(self, state: int, event: int, expected: int, found: int) -> None:
         if found != expected:

@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from peerproof.conformance.plain_steps import order
-from peerproof.spec.core import Specification
+from peerproof.spec.core import EVERYBODY, Specification
 
 LAYER: Final = "model"
 FORMAT: Final = 1
@@ -331,6 +331,13 @@ def _expected(table: Table, row: Row, *, with_state: bool) -> Body:
     return {"any_of": branches, "picked": f"draw-{at}"}
 
 
+def as_sent(copies: list[tuple[str, str]], spec: Specification) -> list[tuple[str, str]]:
+    """What a node has sent, by its copies: receivers and bytes. Where all messages are for everybody, a node sends each once."""
+    if spec.TRANSPORT != "serf":
+        return copies
+    return list(dict.fromkeys((EVERYBODY, digits) for _, digits in copies))
+
+
 def _drawn(row: Row) -> str:
     return "; ".join(f"{site} {' '.join(map(str, pick))}" for site, pick in row.picks)
 
@@ -342,8 +349,8 @@ def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
     Events are judged where an implementation tells them; the vector does not need that.
     """
     place = table.states[row.state][0]
-    sent = [table.messages[number] for number in row.sent]
-    messages = [{"to": _name(place, receiver), "bytes": digits} for _, receiver, digits in sent]
+    sent = as_sent([(_name(place, table.messages[number][1]), table.messages[number][2]) for number in row.sent], table.spec)
+    messages = [{"to": receiver, "bytes": digits} for receiver, digits in sent]
     state = {"state": table.states[row.after][1]} if with_state else {}
     told = {"events": {"multiset": [table.notices[number] for number in row.notices]}}
-    return {"messages": {order(table.spec, [receiver for _, receiver, _ in sent]): messages}} | told | state
+    return {"messages": {order(table.spec, [receiver for receiver, _ in sent]): messages}} | told | state

@@ -42,7 +42,7 @@ def greet(state: State, newcomer: Chain) -> Next:
 
 
 def on_greeting_due(state: State) -> Next:
-    """Nobody before this node has answered the newcomer."""
+    """Nobody before this node has answered the newcomer. [D-98, DA-68]"""
     return tell_ticks(replace(state, newcomer=None), state.newcomer, None)
 
 
