@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from peerproof.spec.core import Table
 from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
-from peerproof.spec.distkv.messages import Info, InitialPingDue, Loaded, RecoveryDue, RecoveryStep, Update
+from peerproof.spec.distkv.messages import Info, InitialPingDue, Loaded, Update
 from peerproof.spec.distkv.properties import (
     better_is_order,
     chains_bounded,
@@ -28,6 +28,7 @@ from peerproof.spec.distkv.properties import (
     tocks_follow,
     zero_is_silent,
 )
+from peerproof.spec.distkv.recovering import STEP_3
 from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.distkv.variants import Varied
@@ -100,14 +101,9 @@ def _says(member: str) -> Callable[[State, Any], bool]:
     return lambda _, message: isinstance(message, Info) and bool(getattr(message, member))
 
 
-def _is_answered_for(state: State, message: Any) -> bool:
-    said = with_elements(_NOTHING, message.chain.elements) if isinstance(message, Update) else getattr(message, "known", _NOTHING)
-    return bool(intersection(state.wanted, said))
-
-
 def _is_off_chain(state: State) -> bool:
     chain = state.recovery.mine if state.recovery else state.last.chain if state.last else None
-    return RecoveryDue(RecoveryStep.KNOWN) in state.timers and state.position(chain) is None
+    return STEP_3 in state.timers and state.position(chain) is None
 
 
 def _is_forbidden(state: State) -> bool:
@@ -144,7 +140,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverBecause": never(lambda state: state.recovery is not None and state.recovery.ping is None),
     "NeverCovered": never(lambda state: state.recovery is not None and bool(state.recovery.covered)),
     "NeverReplaced": never_under_way(_says("known")),
-    "NeverAnsweredFor": never_under_way(_is_answered_for),
+    "NeverAnsweredFor": never(lambda state: STEP_3 in state.timers and not state.wanted),
     "NeverOffChain": never(_is_off_chain),
     "NeverForbidden": never(_is_forbidden),
     "NeverConflict": never_under_way(_is_concurrent),
