@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 Capture = pytest.CaptureFixture[str]
 
-PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter")
+PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
 CONFIGURATIONS = {one.name: one for one in chosen("scuttlebutt")}
 
 of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -55,7 +55,7 @@ def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
     names = {one.name for one in chosen(protocol)}
 
     assert {path.stem for path in kept("tiny", protocol).parent.iterdir()} == names
-    assert {"tiny", {"wendy": "small-joins", "peter": "small-chain"}.get(protocol, "small-a")} <= names
+    assert {"tiny", {"wendy": "small-joins", "peter": "small-chain", "distkv": "small-split"}.get(protocol, "small-a")} <= names
 
 
 @of_each_protocol
@@ -106,7 +106,7 @@ def test_check_misses_a_table_and_generate_writes_it(copied: Path, capsys: Captu
 
 def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
     assert ended("generate", "smoke-signals") == 2
-    assert "'smoke-signals' has no model; there are peter, scuttlebutt" in capsys.readouterr().err
+    assert "'smoke-signals' has no model; there are distkv, peter, scuttlebutt" in capsys.readouterr().err
     assert ended("generate", "scuttlebutt", "--only", "enormous") == 2
     assert "no tables are made of enormous, but of small-a, small-b, small-c, tiny" in capsys.readouterr().err
     assert ended("generate", "--check", "--every-edge", "x") == 2
