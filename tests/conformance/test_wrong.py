@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
+from tests.conformance import wrong, wrong_distkv, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, known, path_of, suite
 from tests.conformance.variant import Variant
 
@@ -64,7 +64,30 @@ PETER: Final = Mistakes(
     ("applications", "events", "repair", "subscribing", "topics", "wire"),
 )
 
-PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY, PETER)
+DISTKV: Final = Mistakes(
+    wrong_distkv.Wrong,
+    wrong_distkv.DIVERGENCES,
+    "tests.conformance.mistakes_distkv",
+    (
+        "answering",
+        "changes",
+        "electing",
+        "forgiving",
+        "greeting",
+        "lenient",
+        "limits",
+        "loading",
+        "namesakes",
+        "starting",
+        "store",
+        "strict",
+        "telling",
+        "timing",
+        "wire",
+    ),
+)
+
+PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY, PETER, DISTKV)
 
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
 

@@ -3,3 +3,21 @@ Mistakes that implementations of DistKV make, each alone in an otherwise right o
 
 `peerproof run --impl py:tests.conformance.mistakes_distkv.store:TocksFirst` shows what it looks like to have made one.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.wrong_distkv import Wrong
+
+
+class Reading(Wrong):
+    """Reads and writes with other functions."""
+
+    def encode(self, message: Any) -> bytes:
+        """With those."""
+        return bytes(self.replaced(super().encode, message))
+
+    def decode(self, data: bytes) -> Any:
+        """With those."""
+        return self.replaced(super().decode, data)
