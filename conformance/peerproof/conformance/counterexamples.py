@@ -2,7 +2,8 @@
 The models' questions, asked of the Python specification, and TLC's counterexamples, walked in it.
 
 A protocol brings `peerproof.spec.PROTOCOL.variants`, the changes by which TLA+ models replace definitions of their own and the
-monitors of their runs, and `peerproof.spec.PROTOCOL.questions`, what they ask of a world; both by their names in TLA+.
+monitors of their runs, and `peerproof.spec.PROTOCOL.questions`, what they ask of a world, of a step, or of what comes in the end;
+all by their names in TLA+.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from importlib import import_module
 from typing import Any
 
 from peerproof.conformance.graph import canonical
-from peerproof.conformance.message_graph import MessageGraph, of_path
+from peerproof.conformance.message_graph import MessageGraph, happened, of_path
+from peerproof.spec.core import Received
 from peerproof.spec.explore import Edge
 from peerproof.spec.liveness import Ending, Trap, trap
 from peerproof.spec.monitor import Graph, Monitored, Search, search
-from peerproof.spec.world import System, World
+from peerproof.spec.properties import Property, Taken
+from peerproof.spec.world import NOW, System, World
 from peerproof.tla.counterexample import Counterexample, from_itf
 from peerproof.tla.manifest import Model
 from peerproof.tla.values import Value
@@ -35,7 +38,7 @@ class Answer:
 
     graph: Graph
     search: Search
-    broken: str | None = None  #: the invariant or the temporal property that does not hold
+    broken: str | None = None  #: the invariant, or the property of steps or of the end, that does not hold
     path: tuple[Edge, ...] = ()  #: a shortest way to where it does not hold
     trap: Trap | None = None  #: of a temporal property: where the way ends
 
@@ -55,22 +58,31 @@ def is_asked(model: Model) -> bool:
     return (
         bool(model.invariants or model.properties)
         and set(model.invariants) <= questions.QUESTIONS.keys()
-        and set(model.properties) <= questions.ENDINGS.keys()
+        and (set(model.properties) <= questions.ENDINGS.keys() or bool(_steps(model)))
         and model.behaviour in variants.BEHAVIOURS.keys() - variants.UNFAIR
         and frozenset(model.replace.values()) in variants.VARIANTS
     )
 
 
+def _steps(model: Model) -> list[Property]:
+    """What is asked of every step, if the model asks that and nothing else."""
+    known: Mapping[str, Property] = getattr(_module(model, "questions"), "STEPS", {})
+    is_other = bool(model.invariants) or not set(model.properties) <= known.keys()
+    return [] if is_other else [known[name] for name in model.properties]
+
+
 def graph_of(model: Model) -> Graph:
     """The model's worlds in Python: of the variant that it is about, watched by its monitor if it has one."""
     variants = _module(model, "variants")
-    system = System(variants.VARIANTS[frozenset(model.replace.values())](model.configuration.constants))
+    system = System(variants.VARIANTS[frozenset(model.replace.values())](model.configuration.constants), _steps(model))
     monitor = variants.BEHAVIOURS[model.behaviour]
     return getattr(monitor, "watching", Monitored)(system, monitor()) if monitor else system
 
 
 def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
     """The explorer's answer to a model's question."""
+    if _steps(model):
+        return _of_steps(model, progress)
     graph, questions = graph_of(model), _module(model, "questions")
     bounded = system_of(graph).model
     found = search(graph, {name: partial(questions.QUESTIONS[name], bounded) for name in model.invariants}, progress)
@@ -81,6 +93,41 @@ def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_
             if caught := trap(graph, found.parents, ending):
                 return Answer(graph, found, name, found.path(caught.entrance), caught)
     return Answer(graph, found)
+
+
+def _of_steps(model: Model, progress: Callable[[int, int, int], None]) -> Answer:
+    """The same, about every step."""
+    system = system_of(graph_of(model))
+    level = [system.initial()]
+    found = Search(system, {level[0]: None})
+    while level:
+        progress(len(found.parents), len(level), found.depth)
+        before, level = level, []
+        for world in before:
+            for edge in map(Edge._make, system.moves(world)):
+                found.edges += 1
+                if broken := _broken(system, world, edge):
+                    return Answer(system, found, min(broken), (*found.path(world), edge))
+                if edge.target not in found.parents:
+                    found.parents[edge.target] = world
+                    level.append(edge.target)
+        found.depth += bool(level)
+    return Answer(system, found)
+
+
+def _broken(system: System, world: World, edge: Edge) -> set[str]:
+    """The names of what does not hold of a step; bounds forbid some of the steps that the system has looked at."""
+    taken = happened(system, world, edge) if system.violations else None
+    if taken is None or taken.place is None:
+        return set()
+    before, after = (system.states[at[taken.place]] for at in (world, edge.target))
+    events = [event for label, event in system.model.offers(before) if label == edge.label]
+    if taken.message is not None:
+        sender, _, message = system.messages[taken.message]
+        events = [Received(NOW, sender, message)]
+    steps = [Taken(before, event, after, ()) for event in events]
+    found = ((violation.property.name, violation.subject) for violation in system.violations)
+    return {name for name, subject in found if isinstance(subject, Taken) and subject._replace(effects=()) in steps}
 
 
 def surprise(model: Model, answer: Answer) -> str | None:
@@ -121,7 +168,7 @@ def replayed(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, 
         world = edge.target
     if example.loop is not None and _edge(graph, world, example.states[example.loop].variables) is None:
         raise Unlike(f"{model.name}: nothing in Python goes back to state {example.loop} of TLC's counterexample")
-    if not _is_violated(model, graph, [graph.initial(), *(edge.target for edge in path)], example.loop):
+    if not _is_violated(model, graph, path, example.loop):
         raise Unlike(f"{model.name}: {model.violated} holds in Python of TLC's counterexample")
     return graph, tuple(path)
 
@@ -131,9 +178,12 @@ def _edge(graph: Graph, world: World, variables: Mapping[str, Value], action: st
     return next((edge for edge in moves if values(graph, edge.target) == variables), None)
 
 
-def _is_violated(model: Model, graph: Graph, run: list[World], loop: int | None) -> bool:
-    """By the last world of the run; or, in the end, by what goes on from `loop`, or by the last world for ever."""
+def _is_violated(model: Model, graph: Graph, path: list[Edge], loop: int | None) -> bool:
+    """By the last world of the path, or its last step; in the end, by what goes on from `loop`, or by the last world for ever."""
     questions, bounded = _module(model, "questions"), system_of(graph).model
+    run = [graph.initial(), *(edge.target for edge in path)]
+    if _steps(model):
+        return model.violated in _broken(system_of(graph), run[-2], path[-1])
     if model.violated in questions.QUESTIONS:
         return not questions.QUESTIONS[model.violated](bounded, graph.cluster(run[-1]))
     clusters = [graph.cluster(world) for world in run]

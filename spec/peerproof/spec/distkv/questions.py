@@ -24,7 +24,10 @@ from peerproof.spec.distkv.properties import (
     own_complete,
     ping_order,
     present_is_known,
+    ready_with_data,
     running,
+    sent,
+    tock_rises,
     tocks_follow,
     zero_is_silent,
 )
@@ -33,7 +36,7 @@ from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.distkv.variants import Varied
 from peerproof.spec.liveness import Ending
-from peerproof.spec.properties import Cluster
+from peerproof.spec.properties import Cluster, Property, Taken
 
 Question = Callable[[Varied, Cluster], bool]
 
@@ -145,6 +148,24 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverForbidden": never(_is_forbidden),
     "NeverConflict": never_under_way(_is_concurrent),
     "NeverCut": never(lambda state: any(entry.chain.cut for entry in state.entries.rows.values())),
+}
+
+
+def tock_always_rises(taken: Taken) -> bool:
+    """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
+    return all(message.tock > taken.before.tock for message in sent(taken))
+
+
+def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
+    """It holds of every step."""
+    return Property(name, name, (), "step", holds)
+
+
+#: Names of action properties in TLA+ -> what holds of every step of a model, or should not.
+STEPS: Final[Mapping[str, Property]] = {
+    "TockRises": of_steps("TockRises", tock_rises),
+    "TockRisesAlways": of_steps("TockRisesAlways", tock_always_rises),
+    "ReadyWithData": of_steps("ReadyWithData", ready_with_data),
 }
 
 
