@@ -43,7 +43,7 @@ def change(state: State, path: Path, value: Value) -> Next:
     return Step(after, (Send(EVERYBODY, said), Notify(EntryChanged(path, value))))
 
 
-def update(state: State, arrived: Update) -> Next:
+def on_update(state: State, arrived: Update) -> Next:
     """A change of anybody; what was asked for and is on its chain has been answered. [D-57, D-58, DA-78, DA-84]"""
     stored, outcome = state.entries.updated(arrived, state.config.change_length)
     after = replace(state, entries=stored)

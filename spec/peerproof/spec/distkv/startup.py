@@ -7,7 +7,7 @@ from dataclasses import replace
 from peerproof.spec.core import Duration, NodeId, Notify, Pick, Step, Table
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Element
-from peerproof.spec.distkv.changing import change, update
+from peerproof.spec.distkv.changing import change, on_update
 from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.electing import decide, on_initial_ping_due, try_next
 from peerproof.spec.distkv.entries import Entries, Entry, on_chains
@@ -103,7 +103,7 @@ def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
     after = replace(state, source=None, tock=max(state.tock, loaded.tock), ticks=latest(state.ticks, _ticks_of(loaded)))
     taken: Next = Step(after)
     for entry in sorted(loaded.entries, key=in_order):
-        taken = then(taken, lambda now, entry=entry: update(now, entry))  # type: ignore[misc]  # bound at once
+        taken = then(taken, lambda now, entry=entry: on_update(now, entry))  # type: ignore[misc]  # bound at once
     taken = then(taken, lambda now: Step(replace(now, entries=now.entries.told(loaded.superseded))))
     taken = then(taken, _loaded)
     if was is Phase.OLD and any(tick > loaded.ticks.get(node, 0) for node, tick in own.items()):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Step
-from peerproof.spec.distkv.changing import on_change, update
+from peerproof.spec.distkv.changing import on_change, on_update
 from peerproof.spec.distkv.electing import on_initial_ping_due, on_ping, on_ping_due
 from peerproof.spec.distkv.messages import (
     Command,
@@ -94,7 +94,7 @@ def on_message(state: State, message: Message, pick: Pick) -> Next:
     taken: Next = Step(after, said)
     match message:
         case Update():
-            return then(taken, lambda now: update(now, message))
+            return then(taken, lambda now: on_update(now, message))
         case _ if message.chain.head.node == state.self_id:
             return taken
         case Info():
@@ -151,30 +151,58 @@ def on_timer(state: State, timer: Timer, pick: Pick) -> Next:
             return on_ping_due(now, pick)
         case GreetingDue():
             return on_greeting_due(now)
-        case RecoveryDue(step=RecoveryStep.TICKS):
-            return on_ticks_due(now)
-        case RecoveryDue(step=RecoveryStep.MISSING):
-            return on_missing_due(now)
-        case RecoveryDue():
-            return on_known_due(now)
+        case RecoveryDue(step=step):
+            return on_recovery_due(now, step)
         case RecoveryOver():
             return on_recovery_over(now)
         case RepairDue():
-            return ask_for(now, now.missing)
+            return on_repair_due(now)
         case RepairAllowed():
-            return Step(now)
+            return on_repair_allowed(now)
     assert_never(timer)
+
+
+def on_recovery_due(state: State, step: RecoveryStep) -> Next:
+    """It is this node's turn in one of the three steps. [D-113, D-115, D-116, DA-76, DA-77, DA-78]"""
+    match step:
+        case RecoveryStep.TICKS:
+            return on_ticks_due(state)
+        case RecoveryStep.MISSING:
+            return on_missing_due(state)
+        case RecoveryStep.KNOWN:
+            return on_known_due(state)
+    assert_never(step)
+
+
+def on_repair_due(state: State) -> Next:
+    """What is missing is asked for. [D-119, DA-79]"""
+    return ask_for(state, state.missing)
+
+
+def on_repair_allowed(state: State) -> Next:
+    """It may be asked for again. [D-120, DA-79]"""
+    return Step(state)
 
 
 def on_command(state: State, command: Command, pick: Pick) -> Next:
     """What the application wants. Raises NotEnabled. [DA-61]"""
     match command:
-        case SetValue(path=path, value=value):
-            return on_change(state, path, value)
-        case DeleteValue(path=path):
-            return on_change(state, path, NULL)
+        case SetValue():
+            return on_set_value(state, command)
+        case DeleteValue():
+            return on_delete_value(state, command)
         case Loaded():
             return on_loaded(state, command, pick)
         case LoadFailed():
             return on_load_failed(state, command)
     assert_never(command)
+
+
+def on_set_value(state: State, command: SetValue) -> Next:
+    """An entry is to have another value. Raises NotEnabled. [D-42, D-49, D-57, DA-80]"""
+    return on_change(state, command.path, command.value)
+
+
+def on_delete_value(state: State, command: DeleteValue) -> Next:
+    """An entry is to have none. Raises NotEnabled. [D-59, DA-10, DA-80]"""
+    return on_change(state, command.path, NULL)
