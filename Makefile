@@ -52,17 +52,17 @@ check: $(VENV)/.developing
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-## long: what takes longer than that: all small models, medium graphs, kills, clusters, a browser, the site
+## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
 
-## search: longer campaigns of the fuzzer, more generated tests, every vector against the specification
+## search: all small models, longer campaigns of the fuzzer, more generated tests, every vector against the specification
 search: $(VENV)/.developing
 	@mkdir -p build
-	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors
+	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors search-models
 
 # Parts that need nothing of each other. What `make test` has seen already, formats, types, layers, proofs, generated vectors, is
 # not looked at again.
@@ -70,7 +70,16 @@ SIDE_BY_SIDE = --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter ou
 MODELS = $(PROTOCOLS:%=long-models-%)
 GRAPHS = $(PROTOCOLS:%=long-graph-%)
 CAMPAIGNS = $(PROTOCOLS:%=search-fuzz-%)
-.PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors
+.PHONY: $(MODELS) $(GRAPHS) $(CAMPAIGNS) long-tests long-coverage search-values search-vectors search-models
+
+# Of the small models some of each kind: what must hold, what must fail and its twin, what holds in the end, what must be possible;
+# all: make search, or peerproof model-check PROTOCOL
+MODELS_OF_scuttlebutt = tiny small-c BX-01-round-sync BX-04-mended BL-01-fair BL-02-unless-empty sometimes-hearsay
+MODELS_OF_swim = tiny small-restart SX-02-stale-rumour SX-07-mended SL-03-pair SL-04-no-anti-entropy sometimes-refuted
+MODELS_OF_wendy = tiny routing small-restart WX-01-two-owners WX-07-mended WL-01-joined WL-02-row-only sometimes-back
+MODELS_OF_peter = tiny small-leave PX-02-overtaken PX-04-mended PL-01-joined PL-02-lost sometimes-ghost
+MODELS_OF_distkv = tiny small-split DX-04-own DX-05-mended DX-14-unrepaired DL-02-repaired DX-20-swapped DX-08-mended DX-12-quarter \
+	sometimes-covered
 
 # Of the small graphs some; all: peerproof graph PROTOCOL --size medium
 GRAPHS_OF_scuttlebutt = small-c medium
@@ -83,7 +92,7 @@ long-tests:
 	$(BIN)/pytest -q -m "$(LONG)" --junitxml=build/tests-kills.xml
 
 $(MODELS): long-models-%:
-	$(BIN)/peerproof model-check $*
+	$(BIN)/peerproof model-check $* $(MODELS_OF_$*:%=--model %)
 
 $(GRAPHS): long-graph-%:
 	$(BIN)/peerproof graph $* $(GRAPHS_OF_$*:%=--model %)
@@ -100,6 +109,9 @@ $(CAMPAIGNS): search-fuzz-%:
 
 search-vectors:
 	$(BIN)/peerproof lint
+
+search-models:
+	$(BIN)/peerproof model-check
 
 ## bench: the benchmarks; each prints its ratio beside what it should reach, and never fails for being slow
 bench: $(VENV)/.developing
