@@ -505,8 +505,9 @@ Init ==
     /\ restarts = MaxRestarts
     /\ net = FirstNet
 
-\* Only a node that is ready does what clients ask for. [DA-42, DA-80]
-IsPossible(n) == Head(todo[n])[1] = "crash" \/ phase[n] = "ready"
+\* Only a node that is ready does what clients ask for. Of two true halves of a disjunction TLC would make two steps.
+\* [DA-42, DA-80]
+IsPossible(n) == IF Head(todo[n])[1] = "crash" THEN TRUE ELSE phase[n] = "ready"
 
 Command(n) ==
     /\ up[n]
