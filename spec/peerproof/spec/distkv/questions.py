@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from peerproof.spec.core import Table
 from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
-from peerproof.spec.distkv.messages import Info, InitialPingDue, Loaded, Update
+from peerproof.spec.distkv.messages import Info, InitialPingDue, Update
 from peerproof.spec.distkv.properties import (
     better_is_order,
     chains_bounded,
@@ -95,9 +95,12 @@ def never_under_way(is_it: Callable[[State, Any], bool]) -> Question:
     return lambda _, cluster: not any(is_it(cluster.nodes[to], message) for _, to, message in cluster.in_flight)
 
 
-def _has_more(state: State, message: Any) -> bool:
-    is_old = state.phase is Phase.OLD and isinstance(message, Loaded) and message.node == state.source
-    return is_old and any(tick > message.ticks.get(node, 0) for node, tick in state.ticks.items())
+def never_has_more(_: Varied, cluster: Cluster) -> bool:
+    """Nobody tells of ticks that it did not download: in an info that answers no ping, and is of no recovery. [DA-73]"""
+    infos = [(cluster.nodes[sender], message) for sender, _, message in cluster.in_flight if isinstance(message, Info)]
+    return not any(
+        info.ticks and info.reason is None and not info.chain.prev.elements and sender.recovery is None for sender, info in infos
+    )
 
 
 def _says(member: str) -> Callable[[State, Any], bool]:
@@ -138,7 +141,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverGreets": never(lambda state: state.newcomer is not None),
     "NeverSettling": never(lambda state: state.phase is Phase.SETTLING),
     "NeverAsksNext": never(lambda state: len(state.tried) > 1),
-    "NeverHasMore": never_under_way(_has_more),
+    "NeverHasMore": never_has_more,
     "NeverReason": never_under_way(_says("reason")),
     "NeverBecause": never(lambda state: state.recovery is not None and state.recovery.ping is None),
     "NeverCovered": never(lambda state: state.recovery is not None and bool(state.recovery.covered)),
