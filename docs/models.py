@@ -3,10 +3,10 @@ What the pages of `docs/explanation` show of the models: counterexamples and oth
 
     python docs/models.py [--check]
 
-It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->` or `<!-- graphs PROTOCOL -->`
-and `<!-- end -->`; the words around them are written by hand. A page with pictures begins with `<!-- of PROTOCOL -->`, which may
-also say what of the nodes is not drawn: `<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what the
-models make.
+It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL -->`
+or `<!-- holding PROTOCOL MODULE BEGINNING -->`, of whose names, and `<!-- end -->`; the words around them are written by hand. A
+page with pictures begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
+`<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what the models make.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ _PICTURE = re.compile(r"(<!-- model ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL
 _RUN = re.compile(r"(<!-- run ([\w-]+)([^:>]*):\s([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ENDS = {LOSE: " lost", FAIL: " fails"}
 _GRAPHS = re.compile(r"(<!-- graphs (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_HOLDING = re.compile(r"(<!-- holding (\w+) (\w+)(?: ([\w-]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -61,6 +62,7 @@ def main() -> int:
 def page(text: str) -> str:
     """The page with what is made from the models made again. Raises KeyError for a model or configuration that there is not."""
     text = _GRAPHS.sub(lambda found: f"{found[1]}{graphs(found[2])}\n{found[3]}", text)
+    text = _HOLDING.sub(lambda found: f"{found[1]}{holding(*found.group(2, 3), found[4] or '')}\n{found[5]}", text)
     if (of := _OF.search(text)) is None:
         return text
     protocol, without = of[1], re.split(r",\s*", of[2] or "")
@@ -94,6 +96,16 @@ def graphs(protocol: str) -> str:
     return "\n".join(lines)
 
 
+def holding(protocol: str, module: str, beginning: str) -> str:
+    """What is asked of a module by models called so, and holds, with the states in which TLC has looked."""
+    asked = [model for model in models(protocol) if model.module == module and model.verdict == "success"]
+    asked = [
+        model for model in asked if model.name.startswith(beginning) and "-mended" not in model.name
+    ]  # those are with what they mend
+    rows = (f"| `{model.name}` | {model.question} | {model.counts['distinct']:,} |" for model in asked)
+    return "\n".join(["| model | | states |", "| --- | --- | --- |", *rows])
+
+
 def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
     """What has been asked of the end of every fair run of a graph, and whether it is so."""
     known = import_module(f"peerproof.spec.{protocol}.questions").ENDINGS
@@ -119,7 +131,7 @@ def failing(model: Model, without: Collection[str]) -> tuple[MessageGraph, int, 
     """The run in which it fails, how many steps that takes, and what comes then."""
     if timed.has(model.module):
         example = stored(model)
-        ends = "" if example.loop is None else f", then again and again from after step {example.loop}"
+        ends = ", and then nothing happens" if example.stutters else after(example.loop)
         return timed.drawn(model.module, model.configuration.constants, example.states), len(example.states) - 1, ends
     if not is_walked(model):
         run = tuple(stored(model).states)
@@ -132,8 +144,13 @@ def failing(model: Model, without: Collection[str]) -> tuple[MessageGraph, int, 
     else:  # of what both find at the same depth, TLC's run is the one that is kept
         example = stored(model)
         graph, path = replayed(model, example)
-        ends = "" if example.loop is None else f", then again and again from after step {example.loop}"
+        ends = after(example.loop)
     return drawn(graph, path, without), len(path), ends
+
+
+def after(loop: int | None) -> str:
+    """What comes after a run that goes on as it did from a step on."""
+    return "" if loop is None else f", then again and again from after step {loop}"
 
 
 def counted(number: int, what: str) -> str:

@@ -158,7 +158,7 @@ def _due(node: int, was: State, now: State) -> str:
     if was["up"][node] != now["up"][node]:
         return "goes"
     names = {name for name, left in was["timers"][node] - now["timers"][node] if left == 0}
-    return "over" if "over" in names else min(names)
+    return f"{'over' if 'over' in names else min(names)} is due"
 
 
 def _news(node: int, was: State, now: State) -> Iterator[str]:
@@ -176,7 +176,7 @@ def _news(node: int, was: State, now: State) -> Iterator[str]:
     if names != names_before or was["up"][node] != now["up"][node]:
         yield from change_texts("timers", (), names)
     if any(who == node for who, *_ in now["sent"] - was["sent"]) and (twice := now["twice"] - was["twice"]):
-        yield f"{' '.join(sorted(twice))} of its side for the second time"
+        yield f"the second {' and '.join(sorted(twice))} of its side"
 
 
 _DRAWN: Final[Mapping[str, Callable[[Mapping[str, Any], list[State], list[str]], Happenings]]] = {
