@@ -129,12 +129,13 @@ BetterIsOrder ==
 OneTickOneChange ==
     \A a, b \in Changes : HeadOf(a[2]) = HeadOf(b[2]) => a[1] = b[1] /\ a[3] = b[3] /\ a[4] = b[4]
 
-Tick0(n) == {pair \in ticks[n] : pair[2] # 0}
+\* The changes that are behind the ticks that anybody has seen.
+AllTicks == Highest(UNION {ticks[n] : n \in Up})
+
+KnowsAll(n) == Missing(AllTicks, Known(Local(n))) = {}
 
 \* [DI-07]
-Converged ==
-    Still => \A n, m \in Up :
-        Tick0(n) = Tick0(m) /\ Missed(Local(n)) = {} /\ Missed(Local(m)) = {} => entries[n] = entries[m]
+Converged == Still /\ (\A n \in Up : KnowsAll(n)) => \A n, m \in Up : entries[n] = entries[m]
 
 -----------------------------------------------------------------------------
 \* From one state to the next
