@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Final
 import pytest
 from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import failed, path_of, suite
+from tests.conformance.mistakes_distkv.answering import AnswersWithAllThatItKnows
+from tests.conformance.mistakes_distkv.changes import SendsAgainWithANewTock
+from tests.conformance.mistakes_distkv.store import KeepsItsOwn
 from tests.conformance.variant import Variant
 
 from peerproof.conformance.counterexample_vectors import FILE, chosen, text, vectors_of
@@ -21,7 +24,8 @@ from peerproof.spec.wendy import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
 MODELS: Final = {
-    protocol: {model.name: model for model in chosen(models(protocol))} for protocol in ("scuttlebutt", "swim", "wendy", "peter")
+    protocol: {model.name: model for model in chosen(models(protocol))}
+    for protocol in ("scuttlebutt", "swim", "wendy", "peter", "distkv")
 }
 
 of_each_protocol = pytest.mark.parametrize("protocol", MODELS)
@@ -138,10 +142,10 @@ def test_file_is_what_the_stored_counterexamples_make(protocol: str) -> None:
 def test_every_claim_that_is_false_has_a_vector(protocol: str) -> None:
     shown = {name[:5].upper() for name in flags_of(protocol)}
 
-    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10, "wendy": 8, "peter": 2}[protocol]
+    assert len(claims(protocol)) == {"scuttlebutt": 6, "swim": 10, "wendy": 8, "peter": 2, "distkv": 7}[protocol]
     # Of Peter there are those whose worlds nodes on Wendy can stand for. The run that breaks BX-02 breaks BX-01 too, and has its
     # name, as WX-02 and WX-01. To WX-11 a crash is enough.
-    without = {"scuttlebutt": {"BX-02"}, "swim": set(), "wendy": {"WX-02", "WX-11"}, "peter": set()}[protocol]
+    without = {"scuttlebutt": {"BX-02"}, "swim": set(), "wendy": {"WX-02", "WX-11"}, "peter": set(), "distkv": set()}[protocol]
     assert claims(protocol).keys() - shown == without
 
 
@@ -154,7 +158,13 @@ def test_two_claims_share_one_run() -> None:
 @of_each_protocol
 def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -> None:
     """The others are of a model with a flaw."""
-    flawed = {"scuttlebutt": {"bx-05", "bx-06"}, "swim": {"sx-10"}, "wendy": {"wx-04", "wx-09"}, "peter": {"px-01"}}[protocol]
+    flawed = {
+        "scuttlebutt": {"bx-05", "bx-06"},
+        "swim": {"sx-10"},
+        "wendy": {"wx-04", "wx-09"},
+        "peter": {"px-01"},
+        "distkv": {"dx-01", "dx-04"},  # what DX-05 leaves out of downloads is told by nobody here
+    }[protocol]
     flags = flags_of(protocol)
 
     assert flawed <= {name[:5] for name in flags}
@@ -175,6 +185,9 @@ def test_reference_passes(protocol: str) -> None:
         (NoConflict, "wx-04-unchecked-node-n-1"),
         (Forgotten, "wx-09-ghost-node-n-1"),
         (Literal, "px-01-literal-node-n-3"),
+        (AnswersWithAllThatItKnows, "dx-01-letter-node-n1"),
+        (KeepsItsOwn, "dx-04-own-node-n3"),
+        (SendsAgainWithANewTock, "dx-04-anew-node-n3"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

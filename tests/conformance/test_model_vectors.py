@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
+from tests.conformance import wrong, wrong_distkv, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, known, path_of
 from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
@@ -243,6 +243,7 @@ MODULES: Final = {
     "swim": ("answers", "beliefs", "carrying", "hearsay", "introductions", "queue"),  # nor is a death, nor how Transit is written
     "wendy": ("announcing", "departures", "joining", "routing", "tables"),  # nor is an application, nor how JSON is written
     "peter": ("events", "subscribing"),  # nor is a text of a topic; nobody comes or goes in those that are tables
+    "distkv": ("answering", "changes", "electing", "greeting", "store", "telling", "timing"),  # nor is a download, nor a size
 }
 
 
@@ -258,6 +259,9 @@ def score(protocol: str) -> Score:
     if protocol == "wendy":
         found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
         return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)], 60)
+    if protocol == "distkv":
+        found = Mistakes(wrong_distkv.Wrong, wrong_distkv.DIVERGENCES, "tests.conformance.mistakes_distkv", modules)
+        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)[::2]], 120)
     found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple, cast
@@ -24,11 +24,25 @@ from peerproof.conformance.coverage import in_order
 from peerproof.conformance.message_graph import happened
 from peerproof.conformance.plain_steps import configured, open_picks, order
 from peerproof.conformance.vector_text import document
-from peerproof.spec.core import Asked, CancelTimer, Expired, Received, Send, Sent, SetTimer, Specification, Step, outcomes
+from peerproof.spec.core import (
+    Asked,
+    CancelTimer,
+    Expired,
+    Pick,
+    Received,
+    Send,
+    Sent,
+    SetTimer,
+    Specification,
+    Step,
+    outcomes,
+)
+from peerproof.spec.errors import NotEnabled
 from peerproof.spec.explore import Edge
 from peerproof.spec.monitor import Graph, Monitored
 from peerproof.spec.properties import InFlight
-from peerproof.spec.world import NOW, RESTART, Connected, System
+from peerproof.spec.trace import recording
+from peerproof.spec.world import NOW, RESTART, Connected, System, in_flight
 from peerproof.spec.world import Model as Bounded
 from peerproof.tla.manifest import Model
 
@@ -45,9 +59,14 @@ _NOTES: Final = {
     }
 }
 _PAUSE: Final = 10  #: milliseconds between events that are not timers
+_LATER: Final = 1_000_000  #: milliseconds after everything else
 
 #: The queries by which an application sees what a node knows, or what the protocol promises of it; a protocol has one of them.
-_VIEWS: Final = ("view", "nodes", "leaf_set")
+_VIEWS: Final = ("view", "nodes", "leaf_set", "dump")
+
+
+class OutOfTime(Exception):
+    """A timer runs out in the counterexample when, by the clock, another thing would happen."""
 
 
 class _Restarted(NamedTuple):
@@ -111,7 +130,7 @@ def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dic
             **({} if is_variant else {"flags": [_FLAG]}),
             **({"needs": ["choices.oracle"]} if any("picks" in step for step in steps) else {}),
             "model": {"config": model.configuration.name} | ({} if is_variant else {"path": [edge.label for edge in bare]}),
-            "nodes": {_UNDER_TEST: _beginning(system, place)},
+            "nodes": {_UNDER_TEST: _beginning(system, place, script)},
             "steps": steps,
         }
 
@@ -125,15 +144,17 @@ def _sends(step: dict[str, Any]) -> bool:
     return any(step.get("expect", {}).get("messages", {}).values())
 
 
-def _beginning(system: System, place: int) -> dict[str, Any]:
+def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
     """How the node is configured, and the state in which it begins unless it is that of a fresh one."""
     spec, (name, first) = _specification(system), system.model.nodes[place]
-    node = {"addr": name, "config": configured(spec, first.config)}
-    fresh, effects = spec.initial(name, first.config)
-    if (state := system.model.seen(first)) == fresh:
+    state = system.model.seen(first)
+    node = {"addr": name, "config": configured(spec, state.config)}
+    fresh, effects = spec.initial(name, state.config)
+    if state == fresh:
         return node
-    timers = [{"timer": spec.TIMER.plain(timer), "due": due} for timer, due in _due(0, effects).items()]
-    return node | {"state": spec.STATE.plain(state), "timers": timers}
+    due = _due(0, effects) if script.running is None else script.moments()
+    timers = [{"timer": spec.TIMER.plain(timer), "due": at} for timer, at in due.items()]
+    return node | {"state": spec.STATE.plain(state)} | ({"timers": timers} if timers else {})
 
 
 def _specification(system: System) -> Specification:
@@ -155,27 +176,32 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
-                yield _Event(event, seen(after), sent)
+                yield _Event(event, seen(after), frozenset(filter(partial(_is_said, system), sent)))
         world = edge.target
     arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
-    yield from _arrivals(system.model, system.states[world[place]], arriving)
+    yield from _arrivals(system, system.states[world[place]], arriving)
 
 
-def _arrivals(model: Bounded, whole: Any, messages: Iterable[InFlight]) -> Iterator[_Event]:
+def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Iterator[_Event]:
     """What is still under way arrives; what the model does not tell of that, because of its bounds, is left open."""
-    is_known = True
+    is_known, model = True, system.model
     for sender, _, message in messages:
         event = model.noticed(whole, Received(NOW, sender, message))
         if event is None:
             continue
-        taken = next((step for _, step in _outcomes(model.spec, whole, event)), None) if is_known else None
+        taken = next((step for _, step in _outcomes(model, model.spec, whole, event)), None) if is_known else None
         is_known = taken is not None
         if taken is None:
             yield _Event(event, None, frozenset())
             continue
-        sent = _sent(whole, taken)
+        sent = _sent(system, whole, taken)
         whole = taken.state
-        yield _Event(event, model.seen(whole), sent)
+        yield _Event(event, model.seen(whole), frozenset(filter(partial(_is_said, system), sent)))
+
+
+def _is_said(system: System, message: InFlight) -> bool:
+    """Whether it is a message of the protocol; a model may have others."""
+    return type(message.message) in _specification(system).MESSAGE.form.names
 
 
 def _told(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
@@ -191,24 +217,33 @@ def _event(system: System, before: Any, label: str, message: int | None, after: 
         return system.model.noticed(before, Received(NOW, sender, content))
     if label == RESTART:
         first = next(state for name, state in system.model.nodes if name == before.self_id)
-        then, now = (system.model.spec.CONFIG.plain(state.config) for state in (first, after))
+        then, now = (system.model.spec.CONFIG.plain(system.model.seen(state).config) for state in (first, after))
         return _Restarted({name: value for name, value in now.items() if value != then[name]})
     for name, event in system.model.offers(before):
-        if name == label and any(_is(before, step, after, sent) for _, step in _outcomes(system.model.spec, before, event)):
+        if name == label and any(
+            step.state == after and _sent(system, before, step) == sent
+            for _, step in _outcomes(system.model, system.model.spec, before, event)
+        ):
             return system.model.noticed(before, event)
     raise AssertionError(f"{label} is nothing that can happen to {before}")
 
 
-def _outcomes(spec: Any, state: Any, event: Any) -> Iterable[tuple[Any, Step[Any, Any]]]:
-    return outcomes(partial(spec.step, state, event))
+def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> Iterable[tuple[Any, Step[Any, Any]]]:
+    """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+    step: Callable[[Pick], Step[Any, Any]] = partial(spec.step, state, event)
+    first: Pick | None = getattr(model, "first_moment", None)
+    if first is None:
+        return outcomes(step)
+    pick, answers = recording(first)
+    try:
+        taken = step(pick)
+    except NotEnabled:
+        return ()
+    return ((tuple(answers), taken),)
 
 
-def _is(before: Any, step: Step[Any, Any], after: Any, sent: Collection[InFlight]) -> bool:
-    return step.state == after and _sent(before, step) == sent
-
-
-def _sent(before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
-    return frozenset(InFlight(before.self_id, effect.to, effect.message) for effect in step.effects if isinstance(effect, Send))
+def _sent(system: System, before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
+    return frozenset(in_flight(before.self_id, step.effects, system.places))
 
 
 class _Script:
@@ -216,33 +251,45 @@ class _Script:
 
     def __init__(self, system: System, place: int, events: Iterable[_Event]) -> None:
         self.spec = _specification(system)
+        self.system = system
         self.seen = system.model.seen
         self.name, first = system.model.nodes[place]
-        self.config = first.config
         self.state = self.seen(first)
-        self.now, self.due = 0, _due(0, self.spec.initial(self.name, self.config).effects)
+        self.config = self.state.config
+        fresh, started = self.spec.initial(self.name, self.config)
+        self.running = None if self.state == fresh else _running(self.state)
+        self.left = set(self.running or ())  #: of these, those that have neither run out nor been started anew
+        self.now, self.due = 0, _due(0, started) if self.running is None else {}
         self.is_shown = True  #: what the counterexample shows is what the specification does, or would but for the network
         self.steps: list[dict[str, Any]] = []
         for happening in events:
             timer = happening.event.timer if isinstance(happening.event, Expired) else None
-            self.now = self.now + _PAUSE if timer is None else self.due[timer]
-            assert self.now <= min(self.due.values(), default=self.now), "so many events do not fit between two timers"
-            if timer is not None:
-                del self.due[timer]
+            self.now = self.now + _PAUSE if timer is None or timer in self.left else self.due[timer]
+            if self.now > min(self.due.values(), default=self.now):
+                raise OutOfTime("so many events do not fit between two timers")
+            if self.running is not None and timer in self.left:
+                self.running[timer] = self.now
+                self.left.remove(timer)
+            self.due.pop(timer, None)
             effects = self._restart(happening.event) if isinstance(happening.event, _Restarted) else self._take(happening)
             cancelled = {effect.timer for effect in effects if isinstance(effect, CancelTimer)}
             running = {timer: due for timer, due in self.due.items() if timer not in cancelled}
             self.due = running | _due(self.now, effects)
+            self.left -= {*cancelled, *self.due}
             self.steps.append({"expect": {"messages": self._messages(effects)}})
         for view in (view for view in _VIEWS if view in self.spec.QUERIES):
             found = self.spec.QUERIES[view](self.state)
             equals = {"multiset": found} if isinstance(found, list) else found
             self.steps.append({"observe": {"node": _UNDER_TEST, "query": view, "equals": equals}})
 
+    def moments(self) -> dict[Any, int]:
+        """When the timers run out that run in the state in which the node begins; what never does, after everything else."""
+        return {timer: self.now + _LATER if at is None else at for timer, at in (self.running or {}).items()}
+
     def _restart(self, restarted: _Restarted) -> Iterable[Any]:
         config = self.spec.CONFIG.value({**self.spec.CONFIG.plain(self.config), **restarted.config})
         started, effects = self.spec.initial(self.name, config)
-        self.state, self.due = self.seen(started), {}
+        self.state, self.due, self.left = self.seen(started), {}, set()
         kept = {"config": restarted.config} if restarted.config else {}
         self.steps += [{"at": self.now, "crash": _UNDER_TEST}, {"at": self.now, "restart": _UNDER_TEST} | kept]
         return effects
@@ -250,10 +297,10 @@ class _Script:
     def _take(self, happening: _Event) -> Iterable[Any]:
         """Of what the specification may do, what the counterexample shows; messages that its network refuses count."""
         before, event = self.state, happening.event
-        every = list(_outcomes(self.spec, before, event))
+        every = list(_outcomes(self.system.model, self.spec, before, event))
         alike = [taken for taken in every if taken[1].state == happening.after]
-        same = [taken for taken in alike if _sent(before, taken[1]) == happening.sent]
-        more = [taken for taken in alike if _sent(before, taken[1]) > happening.sent]
+        same = [taken for taken in alike if _sent(self.system, before, taken[1]) == happening.sent]
+        more = [taken for taken in alike if _sent(self.system, before, taken[1]) > happening.sent]
         picks, (self.state, effects) = [*same, *more, *every][0]
         self.is_shown = self.is_shown and bool(same or more or happening.after is None)
         step = _step(self.spec, self.now, event)
@@ -270,6 +317,12 @@ class _Script:
                 {"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends
             ]
         }
+
+
+def _running(state: Any) -> dict[Any, int | None] | None:
+    """The timers that run in a state, where states say so; when they run out is open."""
+    timers = getattr(state, "timers", None)
+    return None if timers is None else dict.fromkeys(sorted(timers, key=str))
 
 
 def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:
