@@ -100,6 +100,8 @@ class Arena:
             case "time":
                 self._pass_time(action.span, action.dice)
             case "call" if place and place.up:
+                if self.inputs.lies and any(self.inputs.lies(node.state, action.command) for node in place.possible):
+                    self._faults |= {FORGERY}
                 self._feed(place.addr, Called(action.command), Choices(str(action.dice)))
             case "fetch" if place and (place.addr, action.command) in self.errands:
                 self._fetch(place, action)

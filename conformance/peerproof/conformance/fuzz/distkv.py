@@ -18,7 +18,18 @@ from peerproof.conformance.fuzz.inputs import RESTART, Inputs
 from peerproof.conformance.strategies import Named, values
 from peerproof.spec import distkv
 from peerproof.spec.core import Duration, NodeId, Table
-from peerproof.spec.distkv import Chain, Config, Element, LoadFailed, NeedsDownload, SetValue, State, download_of, stored_of
+from peerproof.spec.distkv import (
+    Chain,
+    Config,
+    Element,
+    Loaded,
+    LoadFailed,
+    NeedsDownload,
+    SetValue,
+    State,
+    download_of,
+    stored_of,
+)
 from peerproof.spec.distkv.chains import is_change_chain
 from peerproof.spec.distkv.paths import ROOT, path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
@@ -88,6 +99,11 @@ def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
     return st.one_of(*(set_value for _ in range(6)), delete_value, delete_value, values(distkv.COMMAND, named))
 
 
+def _lies(state: State, command: Any) -> bool:
+    """A download that the node has waited for, and that nobody has given."""
+    return isinstance(command, Loaded) and command.node == state.source
+
+
 def _kept(state: State) -> Mapping[str, Plain]:
     """What is on its disk. [DA-81]"""
     return {"stored": STORED.plain(stored_of(state))}
@@ -128,5 +144,6 @@ INPUTS: Final = Inputs(
     kept=_kept,
     opening=_opening,
     fetched=_fetched,
+    lies=_lies,
     modules=("transitions", "changing", "electing", "recovering", "startup"),
 )

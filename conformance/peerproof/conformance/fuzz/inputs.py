@@ -40,6 +40,7 @@ class Inputs:
     opening: Callable[[tuple[NodeId, ...]], Iterable[tuple[NodeId, Any]]] | None = None
     #: What an application does about what a node tells it: the command that follows, made of the states of all nodes in reach.
     fetched: Callable[[Any, Mapping[NodeId, Any]], Any] | None = None
+    lies: Callable[[Any, Any], bool] | None = None  #: state, command -> whether it makes up what another node has said
     is_in_order: bool = False  #: no message overtakes another one between the same two nodes
     telling: bool = False  #: two steps that an event can lead to are the same if their effects are: the effects tell the state
 
