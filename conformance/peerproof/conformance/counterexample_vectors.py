@@ -216,8 +216,10 @@ def _event(system: System, before: Any, label: str, message: int | None, after: 
         sender, _, content = system.messages[message]
         return system.model.noticed(before, Received(NOW, sender, content))
     if label == RESTART:
-        first = next(state for name, state in system.model.nodes if name == before.self_id)
-        then, now = (system.model.spec.CONFIG.plain(system.model.seen(state).config) for state in (first, after))
+        first = next(system.model.seen(state) for name, state in system.model.nodes if name == before.self_id)
+        keeps: Callable[[Any], Any] | None = getattr(system.model, "kept", None)
+        configs = (first.config, after.config if keeps is None else keeps(before))
+        then, now = (system.model.spec.CONFIG.plain(config) for config in configs)
         return _Restarted({name: value for name, value in now.items() if value != then[name]})
     for name, event in system.model.offers(before):
         if name == label and any(

@@ -17,7 +17,7 @@ GREET = recovering.greet
 SAYS_IT_ALL = recovering._says_it_all
 
 
-class HeadsOnly(Wrong):
+class LeavesItToTheHead(Wrong):
     """Leaves greetings to the head of the chain."""
 
     caught_by: ClassVar = ("greets-at-the-position-1", "greets-at-the-position-3", "greeted-by-another-with-less")

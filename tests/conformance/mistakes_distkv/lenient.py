@@ -35,7 +35,7 @@ class ReadsAnyRoot(Reading):
         return codec.of_payload(kind, data, at) if kind in ("update", "info", "ping") else super().decode(data)
 
 
-class IgnoresCapitals(Reading):
+class IgnoresCapitalsOfEvents(Reading):
     """Does not look at capital letters in the name of an event."""
 
     caught_by: ClassVar = ("reject-type-in-capitals",)

@@ -214,9 +214,13 @@ class Model:
 
     def restarted(self, state: Lived) -> Lived:
         """A fresh start with what is on disk, if it has not got lost."""
-        stored = None if state.self_id in self.forgetful else stored_of(state)
-        begun = distkv.initial(state.self_id, replace(self.config, root=None, stored=stored)).state
+        begun = distkv.initial(state.self_id, self.kept(state)).state
         return self._lived(begun, state.todo)
+
+    def kept(self, state: Lived) -> Config:
+        """How a node in this state is configured when it comes back."""
+        stored = None if state.self_id in self.forgetful else stored_of(state)
+        return replace(self.config, root=None, stored=stored)
 
     def seen(self, state: Lived) -> State:
         """Neither that the node runs nor what its application still has to do; only who is to be the first has a root value."""
