@@ -23,6 +23,7 @@ PROTOCOLS = sorted({model.protocol for model in MODELS})
 HOLDING = [model for model in MODELS if model.verdict == "success"]
 FAILING = [model for model in MODELS if model.verdict != "success"]
 BY_TLC = [model for model in MODELS if model.by == "tlc"]
+DISTKV = [f"DL-{number:02}" for number in range(1, 6)]
 
 
 def by_name(model: Model) -> str:
@@ -91,6 +92,13 @@ def test_edges_are_those_of_all_actions(configuration: manifest.Configuration) -
             {"Command", "Announce", "RepairTimeout", "HeartbeatDue", "FlushCache", "Receive", "Fail", "Restart"},
         ),
         ("peter", {"Command", "Heartbeat", "Receive", "Fail"}),
+        (
+            "distkv",
+            {
+                *("Command", "InitialPing", "Founding", "OldData", "Ping", "Greeting", "RecoverTicks", "RecoverMissing"),
+                *("RecoverKnown", "RecoverOver", "Repair", "RepairAllowed", "Receive", "Lose", "Restart"),
+            },
+        ),
     ],
 )
 def test_every_action_is_taken_in_some_configuration(protocol: str, actions: set[str]) -> None:
@@ -112,12 +120,14 @@ def test_invariants_and_negative_models_of_the_prose_are_all_there() -> None:
     assert {f"PI-{number:02}" for number in range(1, 10)} <= claimed
     wendy = (f"WX-{number:02}" for number in range(1, 14))
     peter = (f"PX-{number:02}" for number in range(1, 8))
-    for item in (*(f"BX-{number:02}" for number in range(1, 7)), "BL-01", "BL-02", *wendy, *peter):
+    distkv = (f"DX-{number:02}" for number in (*range(1, 19), 20))
+    assert {f"DI-{number:02}" for number in range(1, 19)} <= claimed
+    for item in (*(f"BX-{number:02}" for number in range(1, 7)), "BL-01", "BL-02", *wendy, *peter, *distkv):
         verdicts = {model.verdict == "success" for model in BY_TLC if item in model.clauses}
         assert verdicts == {True, False}, item
 
 
-@pytest.mark.parametrize("item", [*(f"SL-{number:02}" for number in range(1, 5)), "WL-01", "WL-02", "PL-01", "PL-02"])
+@pytest.mark.parametrize("item", [*(f"SL-{number:02}" for number in range(1, 5)), "WL-01", "WL-02", "PL-01", "PL-02", *DISTKV])
 def test_what_comes_in_the_end_holds_and_fails_where_it_should(item: str) -> None:
     """A model without what it takes fails, so that the one that holds is not empty; TLC says both."""
     of = [model for model in BY_TLC if item in model.clauses and model.properties]
@@ -140,6 +150,7 @@ def test_cited_ids_are_in_the_clauses(protocol: str) -> None:
         ("swim", ("MCSwim",), {"NeverGoesBack", "NeverComesBack", "NeverLowers"}),
         ("wendy", ("MCWendy", "Routing"), {"NeverGoesBack"}),
         ("peter", ("MCPeter",), set()),
+        ("distkv", ("MCDistKV", "MCPinging", "MCRecovering"), set()),
     ],
 )
 def test_what_never_happens_in_one_model_and_must_is_asked_of_each(
