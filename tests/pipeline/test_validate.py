@@ -193,6 +193,17 @@ def test_a_timer_that_comes_early_or_was_never_set_is_a_fault_of_the_node() -> N
     assert [finding.name for finding in Timing().take(quiet, 0, 2)] == ["TimerIsSet"]
 
 
+@pytest.mark.parametrize("lot", [1, 7, 512])
+def test_timers_are_followed_after_a_divergence_however_the_log_is_cut(lot: int) -> None:
+    """What a node says of its timers holds whether or not the rest of it is right."""
+    events = of_node(simulated())
+    (first, second) = [event.seq for event in events if event.kind == "timer"][3:5]
+    events[first] = events[first]._replace(state_hash="0" * 16)
+    events[second:] = [event._replace(t_us=event.t_us + 3_600_000_000) for event in events[second:]]
+
+    assert ("log", "ClockJumps", second) in found(events, lot)
+
+
 def test_a_name_that_is_no_utf8_is_judged_like_any_other() -> None:
     """In a text column stands the JSON of its plain form."""
     peer = NodeId("peer\udcff")

@@ -145,7 +145,6 @@ class NodeCheck:
                 self._found(finding)
                 if self.judge.is_lost:
                     self._left(int(rows.seqs[until - 1]))
-                    self._timing.lose()
             begin = until
 
     def _found(self, finding: Finding) -> None:
