@@ -71,6 +71,22 @@ def test_wheel_holds_all_roots_and_all_vectors(wheel: Path) -> None:
 
 
 @pytest.mark.slow
+def test_wheel_holds_the_clauses_and_the_models_of_all_protocols(wheel: Path) -> None:
+    """What `explain`, `coverage` and `model-check` read."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    clauses = {path.name for path in (ROOT / "spec").glob("*.md")}
+    models = {
+        path.relative_to(ROOT / "tla").as_posix()
+        for path in (ROOT / "tla").rglob("*")
+        if path.suffix in (".tla", ".cfg", ".json")
+    }
+
+    assert len(clauses) >= 5
+    assert {f"peerproof/conformance/clauses/{name}" for name in clauses} <= names
+    assert {f"peerproof/tla/models/{name}" for name in models} <= names
+
+
+@pytest.mark.slow
 def test_wheel_in_a_fresh_environment_judges_the_reference(wheel: Path, tmp_path: Path) -> None:
     """Without the source tree at hand: the command is there, the vectors load, and a verdict comes out."""
     venv.create(tmp_path / "fresh", with_pip=True, symlinks=True)
