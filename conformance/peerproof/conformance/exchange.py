@@ -237,6 +237,7 @@ class _Script:
                 self.tolerated.append(f"{branch['branch']}: {branch['because']}")
             return
         assert closest is not None, "any_of has at least two branches"
+        self.trial.wanted = {"any_of": branches}
         difference = closest.difference
         names = ", ".join(branch["branch"] for branch in branches)
         where = f"{difference.where} (none of the branches {names} fits; shown against the first)"
@@ -244,6 +245,7 @@ class _Script:
 
     def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
         """The names bound if messages, and events and state if the vector names any, are as expected. Raises Miss."""
+        self.trial.wanted = expect
         ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
         in_plain_form = any("message" in message for message in wanted)
         matchers = [self.matcher(message, in_plain_form) for message in wanted]
@@ -310,6 +312,7 @@ class _Script:
 
     def clear(self) -> None:
         """What has come is judged."""
+        self.trial.judged, self.trial.wanted = len(self.trial.story), None
         self.stage.messages.clear()
         self.stage.events.clear()
         self.stage.streams.clear()

@@ -22,7 +22,7 @@ from peerproof.conformance.cases import DIALOGUES
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Case, Dialogue, Happening, Miss, Trial, Verdict
+from peerproof.conformance.trial import Arrow, Case, Dialogue, Happening, Miss, Trial, Verdict
 
 Emit = Callable[[Result], None]
 
@@ -221,8 +221,8 @@ def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Res
     status, reason = failure if failure in ("crashed", "hung") else "failed", None
     if status == "failed" and trial.vector.level != "must":
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
-    about = {"failure": failure, "reason": reason, "difference": outcome.difference}
-    return _result(trial, status, milliseconds, story=tuple(trial.story), essence=tuple(trial.essence), **about)
+    about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expected(trial)}
+    return _result(trial, status, milliseconds, **_evidence(trial), **about)
 
 
 def _troubled(trial: Trial, trouble: Trouble, milliseconds: float) -> Result:
@@ -233,8 +233,27 @@ def _troubled(trial: Trial, trouble: Trouble, milliseconds: float) -> Result:
         failure=trouble.kind,
         reason=f"the implementation {trouble.detail}",
         errors=trouble.errors.decode("utf-8", "backslashreplace"),
-        story=tuple(trial.story),
-        essence=tuple(trial.essence),
+        **_evidence(trial),
+    )
+
+
+def _evidence(trial: Trial) -> dict[str, Any]:
+    """Of a case that fails: which vector it is, for who has it not at hand, and what happened."""
+    vector = trial.vector
+    which = {"title": vector.title, "file": vector.file, "line": vector.line}
+    return {**which, "story": tuple(trial.story), "judged": trial.judged, "essence": tuple(trial.essence)}
+
+
+def _expected(trial: Trial) -> tuple[Arrow | Happening, ...]:
+    """All that the expectation wants which was not met."""
+    from peerproof.conformance import sequence  # it brings the models along, which a run that passes does not need
+
+    wanted = () if trial.wanted is None else sequence.of_expectation(trial.vector, trial.wanted)
+    return tuple(
+        Arrow(None, part.source, part.target, None, part.label)
+        if isinstance(part, sequence.Arrow)
+        else Happening(None, part.node, part.label)
+        for part in wanted
     )
 
 

@@ -41,7 +41,12 @@ class Result:
     difference: Difference | None = None
     milliseconds: float | None = None
     errors: str = ""  #: the last that the implementation wrote on standard error
+    title: str = ""  #: of the vector; this and the next two are there if it failed
+    file: str = ""  #: the vector's, below the root of the vectors
+    line: int | None = None  #: in that file
     story: tuple[Arrow | Happening, ...] = ()
+    judged: int = 0  #: so much of the story came before what the expectation that was not met is about
+    expected: tuple[Arrow | Happening, ...] = ()  #: all that this expectation wants; empty also if it wants nothing
     essence: tuple[Request, ...] = ()
     known: Mapping[str, str] = field(default_factory=dict)  #: the entry of the list of known failures: link, reason
 
@@ -62,7 +67,12 @@ class Result:
             "difference": self.difference and self.difference.plain(),
             "ms": None if self.milliseconds is None else round(self.milliseconds, 3),
             "stderr": self.errors or None,
+            "title": self.title or None,
+            "file": self.file or None,
+            "line": self.line,
             "story": [_told(part) for part in self.story] or None,
+            "judged": self.judged or None,
+            "expected": [_told(part) for part in self.expected] or None,
             "essence": list(self.essence) or None,
             "known": dict(self.known) or None,
         }
@@ -87,7 +97,12 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
         difference=difference and Difference(**difference),
         milliseconds=plain.get("ms"),
         errors=plain.get("stderr", ""),
+        title=plain.get("title", ""),
+        file=plain.get("file", ""),
+        line=plain.get("line"),
         story=tuple(_told_by(part) for part in plain.get("story", ())),
+        judged=plain.get("judged", 0),
+        expected=tuple(_told_by(part) for part in plain.get("expected", ())),
         essence=tuple(plain.get("essence", ())),
         known=plain.get("known", {}),
     )

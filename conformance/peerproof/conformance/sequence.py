@@ -40,6 +40,11 @@ def _of_codec(vector: Vector) -> MessageGraph:
     return MessageGraph(("suite", "codec"), tuple(happenings))
 
 
+def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
+    """What one expectation of a vector, or a branch of one, wants: messages, and whatever else it judges."""
+    return tuple(_Graph(vector).expected(expect))
+
+
 class _Graph:
     def __init__(self, vector: Vector) -> None:
         self.body = vector.body

@@ -116,6 +116,8 @@ class Trial:
     essence: list[Request] = field(default_factory=list)  #: what it comes down to: the requests to put in by hand
     bound: Bound = field(default_factory=dict)
     handles: list[Any] = field(default_factory=list)  #: of nodes that are open
+    judged: int = 0  #: so much of the story has come before what is judged next
+    wanted: Mapping[str, Any] | None = None  #: the expectation that is being judged
 
     @cached_property
     def seed(self) -> str:
