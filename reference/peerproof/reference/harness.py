@@ -14,20 +14,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.metadata import version
-from inspect import signature
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from peerproof.reference.channel import Choose, Unanswered, serve_stdio
 from peerproof.reference.driver import Driver, seeded
 from peerproof.reference.handle import ADDRESS, Handle
 from peerproof.reference.protocols import PROTOCOLS, Protocol, configuration
 from peerproof.reference.recorder import IMPLEMENTATION
-from peerproof.reference.requests import INSTANT, RequestError, connection, member, now, octets, shown, timers
+from peerproof.reference.requests import INSTANT, RequestError, answer, command, connection, member, now, octets, shown, timers
 from peerproof.spec.core import NodeId, Option
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.wire import Plain
 
+if TYPE_CHECKING:
+    from peerproof.reference.served import ServedNode, Sockets
+
 PROTOCOL_VERSION: Final = 1
+
+#: What can carry messages to a node that is served.
+SOCKETS: Final = ("tcp", "udp")
 
 Op = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -45,6 +50,8 @@ class Harness:
         self._protocols: Final = {name: PROTOCOLS[name] for name in names or PROTOCOLS}
         self._oracle = oracle
         self._handles: dict[int, Handle] = {}
+        self._sockets: Sockets | None = None  #: as soon as there is a node on one
+        self._served: dict[int, ServedNode] = {}
         self._opened = 0
         self._choose: Choose = _nobody
         self._choosing = False
@@ -66,8 +73,14 @@ class Harness:
             "restart": self._restart,
             "close": self._close,
             "batch": self._batch,
-            "serve": self._unsupported,
+            "serve": self._serve,
             "bye": self._bye,
+        }
+        self._of_served: Final[Mapping[str, Op]] = {
+            "call": self._call_served,
+            "query": self._query_served,
+            "advance": lambda request: self._served[request["handle"]].effects(),
+            "close": self._close_served,
         }
         self._batched: Final = {name: op for name, op in self._ops.items() if name not in ("hello", "batch", "bye")}
 
@@ -98,6 +111,10 @@ class Harness:
             raise RequestError("unknown_op", f"there is no op {shown(op)}")
         if op not in ops:
             raise RequestError("bad_request", f"{op} cannot stand in a batch")
+        if request.get("handle") in self._served and op != "batch":
+            if op not in self._of_served:
+                raise RequestError("unsupported", f"a node that is served has no {op}, but {', '.join(self._of_served)}")
+            return self._of_served[op]
         return ops[op]
 
     def _hello(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +136,7 @@ class Harness:
             },
             "clock": "virtual",
             "choices": "oracle" if self._oracle else "set",
-            "sockets": [],
+            "sockets": sorted({protocol.transport for protocol in self._protocols.values()} & set(SOCKETS)),
             "reset": "fresh-instance",
         }
 
@@ -205,28 +222,17 @@ class Harness:
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        name, args = member(request, "name", str), member(request, "args", dict)
-        if name not in node.specification.COMMAND.cases:
-            raise RequestError("unsupported", f"{node.protocol.name} has no call {shown(name)}")
-        command = node.specification.COMMAND.value({**args, "type": name})
+        wanted = command(request, node.protocol)
         node.clock = now(request, node)
         try:
-            driver.asked(command)
+            driver.asked(wanted)
         except NotEnabled as refusal:
             return {**_effects(node), "refused": {"class": refusal.reason, "message": str(refusal)}}
         return _effects(node)
 
     def _query(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        what = member(request, "what", str)
-        if what not in node.specification.QUERIES:
-            raise RequestError("unsupported", f"{node.protocol.name} has no query {shown(what)}")
-        args = member(request, "args", dict) if "args" in request else {}
-        query = node.specification.QUERIES[what]
-        if list(args) != list(signature(query).parameters)[1:]:
-            wanted = ", ".join(list(signature(query).parameters)[1:]) or "no args"
-            raise RequestError("bad_request", f"args: {what} wants {wanted}, found {shown(args)}")
-        return {"value": query(driver.state, **args)}
+        return {"value": answer(request, node.protocol, driver.state)}
 
     def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
         node, _ = self._running(request)
@@ -248,6 +254,8 @@ class Harness:
 
     def _bye(self, _: dict[str, Any]) -> dict[str, Any]:
         self.closing = True
+        if self._sockets:
+            self._sockets.end()
         return {}
 
     def _batch(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -260,8 +268,41 @@ class Harness:
             results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
         return {"results": results}
 
-    def _unsupported(self, request: dict[str, Any]) -> dict[str, Any]:
-        raise RequestError("unsupported", f"the reference has no {request['op']}")
+    def _serve(self, request: dict[str, Any]) -> dict[str, Any]:
+        from peerproof.reference.served import Sockets
+        from peerproof.reference.udp import AddressError
+
+        protocol = self._protocol(request)
+        if request.get("via") != [protocol.transport] or protocol.transport not in SOCKETS:
+            raise RequestError(
+                "unsupported", f"via: {protocol.name} comes over {protocol.transport}, of which {SOCKETS} is served"
+            )
+        config = _configuration(protocol, request.get("config", {}))
+        self._sockets = self._sockets or Sockets()
+        pick = seeded(f"{shown(request.get('seed', ''))}/{shown(request.get('node', ''))}")
+        try:
+            node = self._sockets.serve(protocol, member(request, "bind", str), config, pick)
+        except AddressError as error:
+            raise RequestError("bad_request", f"bind: {error}") from None
+        self._opened += 1
+        self._served[self._opened] = node
+        return {"handle": self._opened, "addrs": {protocol.transport: node.self_id}}
+
+    def _call_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._served[request["handle"]]
+        try:
+            node.ask(command(request, node.protocol))
+        except NotEnabled as refusal:
+            return {**node.effects(), "refused": {"class": refusal.reason, "message": str(refusal)}}
+        return node.effects()
+
+    def _query_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._served[request["handle"]]
+        return {"value": answer(request, node.protocol, node.state())}
+
+    def _close_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._served.pop(request["handle"]).close()
+        return {}
 
     def _protocol(self, request: dict[str, Any]) -> Protocol:
         name = member(request, "protocol", str)

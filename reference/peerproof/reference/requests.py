@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from inspect import signature
 from typing import Any, Final
 
 from peerproof.reference.handle import Handle
+from peerproof.reference.protocols import Protocol
 from peerproof.spec.core import Instant
 from peerproof.spec.wire import Plain, Whole
 
@@ -56,6 +58,27 @@ def connection(request: dict[str, Any], node: Handle) -> tuple[str, str, bytes]:
     if (event == "open") == (conn in node.connections):
         raise RequestError("bad_request", f"conn: {shown(conn)} is {'open already' if event == 'open' else 'not open'}")
     return conn, event, octets(request) if event == "data" else b""
+
+
+def command(request: dict[str, Any], protocol: Protocol) -> Any:
+    """What the application wants of a node."""
+    form = protocol.specification().COMMAND
+    name, args = member(request, "name", str), member(request, "args", dict)
+    if name not in form.cases:
+        raise RequestError("unsupported", f"{protocol.name} has no call {shown(name)}")
+    return form.value({**args, "type": name})
+
+
+def answer(request: dict[str, Any], protocol: Protocol, state: Any) -> Plain:
+    """That of a node in this state to a query."""
+    what, queries = member(request, "what", str), protocol.specification().QUERIES
+    if what not in queries:
+        raise RequestError("unsupported", f"{protocol.name} has no query {shown(what)}")
+    args = member(request, "args", dict) if "args" in request else {}
+    wanted = list(signature(queries[what]).parameters)[1:]
+    if list(args) != wanted:
+        raise RequestError("bad_request", f"args: {what} wants {', '.join(wanted) or 'no args'}, found {shown(args)}")
+    return queries[what](state, **args)
 
 
 def octets(request: dict[str, Any]) -> bytes:
