@@ -15,14 +15,6 @@ const PROTOCOL = 1;
 const QUERIES = { peers: plain.peers, view: plain.view, status: plain.status, state: plain.state };
 const CAPABILITIES = ["codec", "exchange", "api.update_local", "events", "restart", "state.load"];
 
-/** The adapter cannot do what it was asked; `code` is one of the protocol's. */
-class Trouble extends Error {
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
-}
-
 // ---- chance: the runner decides --------------------------------------------------------------------------------------
 
 const asking = { id: null, n: 0 }; // the request that is being answered, and how many questions it has asked
@@ -55,7 +47,7 @@ function begin(life, config, now) {
 
 function lifeOf(handle) {
   if (!lives.has(handle)) {
-    throw new Trouble("no_handle", `there is no node ${JSON.stringify(handle)}`);
+    throw new plain.Trouble("no_handle", `there is no node ${JSON.stringify(handle)}`);
   }
   return lives.get(handle);
 }
@@ -63,20 +55,20 @@ function lifeOf(handle) {
 function nodeOf(handle) {
   const { node } = lifeOf(handle);
   if (node === null) {
-    throw new Trouble("bad_request", `node ${handle} has crashed`);
+    throw new plain.Trouble("bad_request", `node ${handle} has crashed`);
   }
   return node;
 }
 
 function ours(protocol) {
   if (protocol !== "scuttlebutt") {
-    throw new Trouble("unsupported", `there is no ${protocol} here`);
+    throw new plain.Trouble("unsupported", `there is no ${protocol} here`);
   }
 }
 
 function instant(now) {
   if (!Number.isSafeInteger(now)) {
-    throw new plain.BadRequest(`expected "now_ms", an integer of milliseconds: ${JSON.stringify(now)}`);
+    throw new plain.Trouble("bad_request", `expected "now_ms", an integer of milliseconds: ${JSON.stringify(now)}`);
   }
   return now;
 }
@@ -88,7 +80,7 @@ const acted = (node, effects) => ({ effects: effects.map(plain.effectToPlain), n
 const OPS = {
   hello({ protocol: [least, most] }) {
     if (PROTOCOL < least || PROTOCOL > most) {
-      throw new Trouble("version", `this adapter speaks protocol ${PROTOCOL}, not ${least} to ${most}`);
+      throw new plain.Trouble("version", `this adapter speaks protocol ${PROTOCOL}, not ${least} to ${most}`);
     }
     const capabilities = [...CAPABILITIES, ...Object.keys(QUERIES).map((name) => `observe.${name}`)];
     return {
@@ -156,7 +148,7 @@ const OPS = {
   call({ handle, name, args }) {
     const node = nodeOf(handle);
     if (name !== "update_local") {
-      throw new Trouble("unsupported", `there is no call ${name}`);
+      throw new plain.Trouble("unsupported", `there is no call ${name}`);
     }
     const [key, value] = [plain.textFromPlain(args.key), plain.textFromPlain(args.value)];
     try {
@@ -171,7 +163,7 @@ const OPS = {
   query({ handle, what }) {
     const node = nodeOf(handle);
     if (!Object.hasOwn(QUERIES, what)) {
-      throw new Trouble("unsupported", `there is no query ${what}`);
+      throw new plain.Trouble("unsupported", `there is no query ${what}`);
     }
     return { value: QUERIES[what](node) };
   },
@@ -194,27 +186,32 @@ const OPS = {
     return {};
   },
 
+  /** Each item has an id of its own, which is what a question in the middle of the batch is for. */
   batch({ items }) {
-    return { results: items.map((item) => (NOT_IN_A_BATCH.has(item.op) ? unknown(item.op) : answer(item))) };
+    return { results: items.map((item) => (NOT_IN_A_BATCH.has(item.op) ? unknownOp(item.op) : answer(item))) };
   },
 
-  bye: () => ({}),
+  bye() {
+    return {};
+  },
 };
 const NOT_IN_A_BATCH = new Set(["hello", "batch", "bye"]);
 
-const unknown = (op) => ({ error: { code: "unknown_op", message: `there is no op ${op}` } });
+const unknownOp = (op) => ({ error: { code: "unknown_op", message: `there is no op ${op}` } });
 
 /** The reply to a request, without its id. Whatever the request does to this program, it gets one. */
 function answer(request) {
   if (!Object.hasOwn(OPS, request.op)) {
-    return unknown(request.op);
+    return unknownOp(request.op);
   }
   Object.assign(asking, { id: request.id ?? null, n: 0 });
   try {
     return { ok: true, ...OPS[request.op](request) };
   } catch (error) {
-    const code = error instanceof plain.BadRequest ? "bad_request" : (error.code ?? "panic");
-    return { error: { code: error instanceof Trouble ? error.code : code, message: String(error.stack) } };
+    if (error instanceof plain.Trouble) {
+      return { error: { code: error.code, message: error.message } };
+    }
+    return { error: { code: "panic", message: error.stack } };
   }
 }
 

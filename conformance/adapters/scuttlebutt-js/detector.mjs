@@ -6,7 +6,7 @@
 
 import { byBytes } from "./text.mjs";
 
-const LN_10 = [10n ** 13n, 4342944819033n]; // as a fraction, so that every machine comes to the same answer
+const LN_10 = [10n ** 13n, 4342944819033n]; // a fraction, so that every machine comes to the same answer
 const THOUSANDTHS = 1000n;
 
 /**
@@ -15,8 +15,9 @@ const THOUSANDTHS = 1000n;
  */
 export function phiExceeds(threshold, silence, intervals) {
   const sum = intervals.reduce((total, interval) => total + interval, 0);
-  const [total, samples] = [Math.max(sum, intervals.length), intervals.length];
-  return THOUSANDTHS * BigInt(silence) * BigInt(samples) * LN_10[1] > BigInt(threshold) * BigInt(total) * LN_10[0];
+  const total = Math.max(sum, intervals.length);
+  const [numerator, denominator] = LN_10;
+  return BigInt(silence) * BigInt(intervals.length) * THOUSANDTHS * denominator > BigInt(threshold) * BigInt(total) * numerator;
 }
 
 export class Detector {

@@ -23,9 +23,14 @@ export function lackingHere(store, received, maxPayload) {
  * be reached exactly [BA-05]; later, smaller entries are not tried [BA-06].
  */
 function fitting(type, entries, maxPayload) {
+  const fit = [];
   let size = TYPE_SIZE;
-  const end = entries.findIndex((entry) => (size += entrySize(type, entry)) > maxPayload);
-  return end === -1 ? entries : entries.slice(0, end);
+  for (const entry of entries) {
+    size += entrySize(type, entry);
+    if (size > maxPayload) break;
+    fit.push(entry);
+  }
+  return fit;
 }
 
 const entryOf = (store, addr) => ({ addr, version: store.get(addr).version });

@@ -107,16 +107,20 @@ export class Node {
 
   /** The delta first, even if it is empty; then, if there is something to ask for, a digest response [B-32, B-34, B-35]. */
   #onDigestRequest(now, from, entries) {
-    const answered = this.#onDigestResponse(now, from, entries);
+    const answered = this.#answeredWithDelta(now, from, entries);
     const lacking = lackingHere(this.store, entries, this.#config.maxPayload);
     return lacking.length === 0 ? answered : [...answered, this.#sendDigest(now, from, "digest_response", lacking)];
   }
 
-  /** Treated like a request, but answered with no digest of any kind [B-16, B-39]. */
+  /** Treated like a request, but answered with no digest of any kind [B-16, B-39, BA-21]. */
   #onDigestResponse(now, from, entries) {
+    return this.#answeredWithDelta(now, from, entries);
+  }
+
+  /** The answer goes to where the digest came from, which does not become a known peer by that [BA-22]. */
+  #answeredWithDelta(now, from, entries) {
     const joined = this.#learned(now, entries);
-    const entriesLackingThere = delta(this.store, entries, this.#config.maxPayload);
-    return [...joined, send(from, "delta", entriesLackingThere)]; // to where it came from [BA-22]
+    return [...joined, send(from, "delta", delta(this.store, entries, this.#config.maxPayload))];
   }
 
   /** A sign of life of its sender, whatever is in it, and news of others [B-33, B-36, BA-23]. */

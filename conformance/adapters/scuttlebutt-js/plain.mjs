@@ -7,8 +7,13 @@
 import { DEFAULTS } from "./node.mjs";
 import { byBytes, bytesOf, fromApplication, textOf, toApplication } from "./text.mjs";
 
-/** What came in is not what it should be. */
-export class BadRequest extends Error {}
+/** The adapter cannot do what it was asked; `code` is one of the adapter protocol's. */
+export class Trouble extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export const textToPlain = (text) => toApplication(text) ?? { hex: bytesOf(text).toString("hex") };
 
@@ -21,14 +26,14 @@ export function textFromPlain(plain) {
 
 export function bytesFromPlain(digits) {
   if (typeof digits !== "string" || !/^([0-9a-f]{2})*$/.test(digits)) {
-    throw new BadRequest(`expected pairs of hexadecimal digits: ${JSON.stringify(digits)}`);
+    throw new Trouble("bad_request", `expected pairs of hexadecimal digits: ${JSON.stringify(digits)}`);
   }
   return Buffer.from(digits, "hex");
 }
 
 function versionFromPlain(plain) {
   if (!/^\d+$/.test(plain)) {
-    throw new BadRequest(`expected a version: ${JSON.stringify(plain)}`);
+    throw new Trouble("bad_request", `expected a version: ${JSON.stringify(plain)}`);
   }
   return BigInt(plain);
 }
@@ -38,9 +43,10 @@ const converted = (members, text, version) =>
   Object.fromEntries(
     Object.entries(members).map(([name, value]) => {
       if (name === "version") return [name, version(value)];
-      return [name, ["addr", "peer", "key", "value"].includes(name) ? text(value) : value];
+      return [name, TEXTS.has(name) ? text(value) : value];
     }),
   );
+const TEXTS = new Set(["addr", "peer", "key", "value"]);
 
 export const entryToPlain = (entry) => converted(entry, textToPlain, String);
 export const entryFromPlain = (plain) => converted(plain, textFromPlain, versionFromPlain);
