@@ -50,7 +50,7 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
         },
         "clock": "virtual",
         "choices": "oracle",
-        "sockets": [],
+        "sockets": ["udp"],
         "reset": "fresh-instance",
     }
 
@@ -256,7 +256,9 @@ def test_a_batch_is_answered_item_by_item(pipe: Pipe, node: Callable[..., dict[s
 
 
 def test_what_the_reference_does_not_do_is_unsupported(pipe: Pipe) -> None:
-    assert pipe("serve", via=["udp"])["error"]["code"] == "unsupported"
+    about = {"protocol": "distkv", "via": ["serf"], "bind": "127.0.0.1:0"}
+
+    assert pipe("serve", **about)["error"]["code"] == "unsupported"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ class Hello:
     url: str | None = None
     clock: str = "virtual"
     choices: str = "set"
+    sockets: tuple[str, ...] = ()  #: what it can serve nodes over
 
     @property
     def oracle(self) -> bool:
@@ -79,6 +80,9 @@ def hello_of(reply: Reply) -> Hello:
         protocols[name] = Offered(frozenset(capabilities), _mapping(offered.get("limits", {}), f"protocols.{name}.limits"))
     if reply.get("choices", "set") not in ("oracle", "set"):
         raise Misshapen(f"choices must be 'oracle' or 'set', not {reply['choices']!r}")
+    sockets = reply.get("sockets", [])
+    if not isinstance(sockets, list) or not all(isinstance(word, str) for word in sockets):
+        raise Misshapen(f"sockets must be a list of words, not {sockets!r}")
     return Hello(
         name=str(reply["name"]),
         version=str(reply["version"]),
@@ -87,6 +91,7 @@ def hello_of(reply: Reply) -> Hello:
         url=reply.get("url"),
         clock=reply.get("clock", "virtual"),
         choices=reply.get("choices", "set"),
+        sockets=tuple(sockets),
     )
 
 
@@ -140,7 +145,7 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "close": ((), ()),
     "bye": ((), ()),
     "batch": (("results",), ()),
-    "serve": (("addrs",), ()),
+    "serve": (("handle", "addrs"), ()),
 }
 
 

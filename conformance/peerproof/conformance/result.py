@@ -19,6 +19,7 @@ STATUSES: Final[Mapping[str, bool]] = {
     "known": False,  #: it fails, as the list of known failures says
     "stale": True,  #: it passes, against the list of known failures
     "skipped": False,
+    "undetermined": False,  #: what it did over a socket hangs on time, and the machine was too slow to tell
     "tolerated": False,  #: not quite as it should be, but nothing that it must be
 }
 

@@ -84,6 +84,22 @@ class Happening(NamedTuple):
     what: str
 
 
+class Late(Miss):
+    """The same, but whether it must not hangs on time, and the runner itself was late."""
+
+    def __init__(self, miss: Miss, because: str) -> None:
+        super().__init__(miss.failure, miss.difference)
+        self.because = because
+
+
+@dataclass(frozen=True)
+class Over:
+    """That a case is tried over a real socket, in real time."""
+
+    transport: str  #: udp or tcp
+    slack: float  #: seconds that an answer may take
+
+
 @dataclass(frozen=True)
 class Case:
     """A vector, or the part of it that is judged by itself."""
@@ -93,6 +109,7 @@ class Case:
     part: str
     needs: frozenset[str]
     probes: tuple[str, ...] = ()  #: legal messages that show whether a node serves
+    over: Over | None = None  #: none under virtual time
 
     @property
     def codec(self) -> bool:
@@ -102,7 +119,7 @@ class Case:
     @property
     def pack(self) -> str | None:
         """What it can be asked together with, the requests of all in turn; None if it is asked alone."""
-        return "codec" if self.codec else self.part if self.part == "model" else None
+        return "codec" if self.codec else self.part if self.part in ("model", "socket") else None
 
 
 @dataclass

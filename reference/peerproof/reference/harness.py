@@ -274,9 +274,8 @@ class Harness:
 
         protocol = self._protocol(request)
         if request.get("via") != [protocol.transport] or protocol.transport not in SOCKETS:
-            raise RequestError(
-                "unsupported", f"via: {protocol.name} comes over {protocol.transport}, of which {SOCKETS} is served"
-            )
+            served = " and ".join(SOCKETS)
+            raise RequestError("unsupported", f"via: {protocol.name} comes over {protocol.transport}; served are {served}")
         config = _configuration(protocol, request.get("config", {}))
         self._sockets = self._sockets or Sockets()
         pick = seeded(f"{shown(request.get('seed', ''))}/{shown(request.get('node', ''))}")
