@@ -93,7 +93,7 @@ class Report:
         return {"partial": self.partial, **because, "problems": self.problems}
 
 
-_ORDER: Final = ("passed", "failed", "crashed", "hung", "known", "stale", "skipped", "tolerated")
+_ORDER: Final = ("passed", "failed", "crashed", "hung", "known", "stale", "skipped", "undetermined", "tolerated")
 assert set(_ORDER) == set(STATUSES)
 
 
