@@ -19,6 +19,7 @@ MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
 MOST_CLAUSES: Final = 10  #: with their texts
 MOST_SHOWN: Final = 400  #: characters of a value
 MOST_ERRORS: Final = 20  #: lines of standard error
+_NO_BYTES: Final = "(no bytes)"
 
 
 def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
@@ -35,7 +36,7 @@ def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
         _happened(result),
         _first_difference(result),
         _process(result),
-        [f"  {line}" for line in to_paste(result, arguments)],
+        [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)],
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
@@ -56,21 +57,25 @@ def _clauses(result: Result) -> Iterator[str]:
 
 def diagram(story: Sequence[Arrow | Happening], protocol: str) -> str:
     """What happened, as text."""
-    shown = [_drawn(part, protocol) for part in story]
+    shown = [drawn(part, protocol) for part in story]
     names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
     return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
 
 
-def _drawn(part: Arrow | Happening, protocol: str) -> message_graph.Arrow | message_graph.Note:
+def drawn(part: Arrow | Happening, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
+    """One happening of a diagram; a message that is one can be shown without its bytes."""
     at = "" if part.at is None else f"{part.at} ms: "
     if isinstance(part, Happening):
         return message_graph.Note(part.node, at + part.what)
-    label = part.label or f"{_message(protocol, part.bytes or '')}   {part.bytes or '(no bytes)'}"
-    return message_graph.Arrow(part.source, part.target, at + _short(label))
+    label = part.label or f"{_message(protocol, part.bytes or '')}{f'   {part.bytes or _NO_BYTES}' if digits else ''}"
+    return message_graph.Arrow(part.source, part.target, at + shortened_text(label))
 
 
 def _message(protocol: str, digits: str) -> str:
-    return shortened(read(protocol, digits))
+    try:
+        return shortened(read(protocol, digits))
+    except (ModuleNotFoundError, ValueError):  # of a protocol that is not ours, or a record that somebody has edited
+        return digits
 
 
 def _happened(result: Result) -> list[str]:
@@ -91,9 +96,9 @@ def _first_difference(result: Result) -> list[str]:
         ("expected", difference.expected, difference.expected_read),
         ("actual", difference.actual, difference.actual_read),
     ):
-        lines.append(f"    {side:8}  {_short(_value(value))}")
+        lines.append(f"    {side:8}  {shortened_text(value_text(value))}")
         if reading is not None:
-            lines.append(f"    {'':8}  = {_short(shortened(reading))}")
+            lines.append(f"    {'':8}  = {shortened_text(shortened(reading))}")
     return lines
 
 
@@ -104,24 +109,24 @@ def _process(result: Result) -> list[str]:
     if result.errors:
         errors = result.errors.splitlines()
         lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
-        lines += [f"    | {_short(line)}" for line in errors[-MOST_ERRORS:]]
+        lines += [f"    | {shortened_text(line)}" for line in errors[-MOST_ERRORS:]]
     return [*lines, ""]
 
 
-def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Two commands: the same trial again, and its smallest form without the suite."""
+def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Two commands: the same trial again, and its smallest form without the suite, with the messages that matter before it."""
     implementation = arguments.get("impl")
     options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
     replay = f"peerproof replay {shlex.quote(result.id)}{options}"
-    yield f"again:   {replay}"
+    yield "again", replay
     command = _command(implementation)
     if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
         lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
-        yield f"by hand: printf '%s\\n' {lines}{f' | {command}' if command else ''}"
+        yield "by hand", f"printf '%s\\n' {lines}{f' | {command}' if command else ''}"
     else:
         for request in result.essence:
-            yield f"message: {request['bytes'] or '(no bytes)'}"
-        yield f"by hand: {replay} --emit stdin{f' | {command}' if command else ''}"
+            yield "message", request["bytes"] or _NO_BYTES
+        yield "by hand", f"{replay} --emit stdin{f' | {command}' if command else ''}"
 
 
 _REPEATED: Final = ("impl", "seed", "vectors")
@@ -137,15 +142,17 @@ def _command(implementation: str | None) -> str | None:
     return None if implementation.startswith("py:") else implementation
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A side of a difference, whole."""
     if value is None:
         return "nothing"
-    return value or "(no bytes)" if isinstance(value, str) else _json(value)
+    return value or _NO_BYTES if isinstance(value, str) else _json(value)
 
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _short(text: str) -> str:
+def shortened_text(text: str) -> str:
+    """A text that fits into a report."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

@@ -246,12 +246,13 @@ def _evidence(trial: Trial) -> dict[str, Any]:
 
 def _expected(trial: Trial) -> tuple[Arrow | Happening, ...]:
     """All that the expectation wants which was not met."""
-    from peerproof.conformance import sequence  # it brings the models along, which a run that passes does not need
+    from peerproof.conformance import message_graph  # it brings the models along, which a run that passes does not need
+    from peerproof.conformance.sequence import of_expectation
 
-    wanted = () if trial.wanted is None else sequence.of_expectation(trial.vector, trial.wanted)
+    wanted = () if trial.wanted is None else of_expectation(trial.vector, trial.wanted)
     return tuple(
         Arrow(None, part.source, part.target, None, part.label)
-        if isinstance(part, sequence.Arrow)
+        if isinstance(part, message_graph.Arrow)
         else Happening(None, part.node, part.label)
         for part in wanted
     )

@@ -5,7 +5,10 @@ The report of a run. The report of record is JSON lines, and every other form is
     {"case": {"id": "…", "status": "passed", …}}          one for each case, as it finishes
     {"footer": {"totals": {…}, "partial": false, "problems": []}}
 
-A report without a footer is partial: whoever wrote it did not come to the end. Every form says so.
+A report without a footer is partial: whoever wrote it did not come to the end. Every form says so. A file can hold several
+reports, of several implementations, one after the other.
+
+Members of a case that are not there say nothing: a case that passes needs none but id, status, vector, rev, level and clauses.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.result import STATUSES, Result, of_plain
@@ -47,7 +51,7 @@ class Report:
     def totals(self) -> dict[str, int]:
         """Cases by status."""
         counted = Counter(result.status for result in self.results)
-        return {"selected": self.selected, **{status: counted[status] for status in _ORDER}}
+        return {"selected": self.selected, **{status: counted[status] for status in STATUSES}}
 
     @property
     def wrong(self) -> bool:
@@ -93,41 +97,141 @@ class Report:
         return {"partial": self.partial, **because, "problems": self.problems}
 
 
-_ORDER: Final = ("passed", "failed", "crashed", "hung", "known", "stale", "skipped", "undetermined", "tolerated")
-assert set(_ORDER) == set(STATUSES)
-
-
 def case_line(result: Result) -> str:
     """The line of one case."""
     return _line({"case": result.plain()})
 
 
+def load(path: Path) -> list[Report]:
+    """The reports that a file holds. Raises NoReport, which names the file."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            return read_all(file)
+    except OSError as error:
+        raise NoReport(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise NoReport(f"{path}: this is no text in UTF-8: {error.reason}") from None
+    except NoReport as error:
+        raise NoReport(f"{path}: {error}; expected what peerproof run --record FILE writes") from None
+
+
 def read(lines: Iterable[str]) -> Report:
     """The report that JSON lines hold; the last one may be cut off. Raises NoReport."""
-    report: Report | None = None
-    ended = cut = False
+    found = read_all(lines)
+    if len(found) > 1:
+        raise NoReport(f"there are {len(found)} reports, of {', '.join(named(report) for report in found)}")
+    return found[0]
+
+
+def read_all(lines: Iterable[str]) -> list[Report]:
+    """
+    The reports that JSON lines hold, one after the other; the last line may be cut off. Raises NoReport.
+
+    What has no footer, or one that counts other cases than are there, is partial.
+    """
+    reading: _Reading | None = None
+    found: list[Report] = []
     for number, line in enumerate(lines, start=1):
         try:
             ((kind, content),) = json.loads(line).items()
-        except (ValueError, AttributeError):
-            if line.endswith("\n") or report is None:
+        except (ValueError, AttributeError, RecursionError):
+            if line.endswith("\n") or reading is None:
                 raise NoReport(f"line {number}: expected an object with header, case or footer") from None
-            cut = True
-            break
-        if report is None:
-            if kind != "header" or content.get("format") != FORMAT:
-                raise NoReport(f"line {number}: expected a header of format {FORMAT}")
-            report = Report(*(content[name] for name in ("implementation", "vectors", "selected", "seed", "arguments")))
-        elif kind == "case":
-            report.results.append(of_plain(content))
-        elif kind == "footer":
-            ended = True
-            report.problems, report.because = content["problems"], content.get("because")
-    if report is None:
+            break  # cut off: its writer was stopped
+        try:
+            if kind == "header":
+                reading = _Reading(_begun(content))
+                found.append(reading.report)
+            elif reading is None:
+                raise NoReport(f"expected a header of format {FORMAT}, found {kind!r}")  # noqa: TRY301  # it gets its line below
+            else:
+                reading.take(kind, content)
+        except NoReport as error:
+            raise NoReport(f"line {number}: {error}") from None
+    if reading is None:
         raise NoReport("it is empty")
-    if cut or not ended:
-        report.because = "the report has no footer: whoever wrote it did not come to the end"
+    return found
+
+
+def _begun(content: Any) -> Report:
+    """The report of a header."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        shown = content.get("format") if isinstance(content, dict) else content
+        raise NoReport(f"expected a header of format {FORMAT}, found {shown!r}: another peerproof wrote it")
+    for name, kind in _HEADER.items():
+        if not isinstance(content.get(name), kind):
+            raise NoReport(f"the header's {name!r} is {content.get(name)!r}")
+    for name, member in (("implementation", "name"), ("vectors", "version")):
+        if not isinstance(content[name].get(member), str):
+            raise NoReport(f"the header's {name!r} has no {member!r}")
+    report = Report(*(content[name] for name in _HEADER))
+    report.because = _NO_FOOTER
     return report
+
+
+_HEADER: Final[Mapping[str, type]] = {
+    "implementation": dict,
+    "vectors": dict,
+    "selected": int,
+    "seed": str,
+    "arguments": dict,
+}
+_NO_FOOTER: Final = "the report has no footer: whoever wrote it did not come to the end"
+
+
+class _Reading:
+    """A report while its lines are read."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._ids: set[str] = set()
+        self._ended = False
+
+    def take(self, kind: str, content: Any) -> None:
+        """The content of one line. Raises NoReport."""
+        if self._ended:
+            raise NoReport(f"after the footer comes a {kind}")
+        if kind == "case":
+            self._case(content)
+        elif kind == "footer":
+            self._footer(content)
+        else:
+            raise NoReport(f"expected header, case or footer, found {kind!r}")
+
+    def _case(self, content: Any) -> None:
+        try:
+            result = of_plain(content)
+        except KeyError as error:
+            raise NoReport(f"a case without {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise NoReport(f"this is no case: {error}") from None
+        if result.status not in STATUSES:
+            raise NoReport(f"{result.id} has the status {result.status!r}, which is none")
+        if not isinstance(result.id, str) or result.id.count("/") != 2:  # noqa: PLR2004  # protocol/layer/name
+            raise NoReport(f"{result.id!r} is no name of a case")
+        if result.id in self._ids:
+            raise NoReport(f"{result.id} is there a second time")
+        self._ids.add(result.id)
+        self.report.results.append(result)
+
+    def _footer(self, content: Any) -> None:
+        if not isinstance(content, dict) or not isinstance(content.get("totals"), dict):
+            raise NoReport("this is no footer")
+        report, self._ended = self.report, True
+        report.problems, report.because = list(content.get("problems", ())), content.get("because")
+        counted = {status: count for status, count in report.totals.items() if count}
+        told = {status: count for status, count in content["totals"].items() if count}
+        if told != counted:
+            report.because = f"lines are missing: the footer counts {_counts(told)}, there are {_counts(counted)}"
+
+
+def _counts(totals: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in totals.items()) or "nothing"
+
+
+def named(report: Report) -> str:
+    """Whose report it is."""
+    return f"{report.implementation['name']} {report.implementation.get('version', '')}".rstrip()
 
 
 def as_json(report: Report) -> str:
