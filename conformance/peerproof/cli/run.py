@@ -9,6 +9,8 @@ Judges an implementation by the vectors.
   peerproof run -k digest-request-of-one#decode         only one case
   peerproof run --known-failing known.txt               failures that are known; each must still fail, and as it says
   peerproof run --format junit --output report.xml      for other programs; the file is the old or the new one, never half
+  peerproof run --format html --output page.html        one page with a picture of each failure; it needs no network
+  peerproof run --format github                         annotations of a GitHub workflow
   peerproof run --record run.jsonl                      the report of record, line by line as cases finish
 
 A case that fails prints its clauses, what happened, the first difference and two lines to paste. What an implementation
@@ -41,7 +43,7 @@ from peerproof.conformance.runner import run as judge
 from peerproof.conformance.trial import Case, specification
 from peerproof.conformance.vectors import Suite
 
-FORMATS = ("text", "json", "jsonl", "junit", "md")
+FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
 AS_EXPECTED, WRONG, NOTHING, INTERRUPTION = 0, 1, 4, 130
 
 

@@ -1,4 +1,4 @@
-"""Reports for people and for other programs: text, JUnit XML, Markdown."""
+"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a workflow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.etree import ElementTree as Xml
 
 from peerproof.conformance.failure_text import explained
 from peerproof.conformance.report import Report, as_json, as_json_lines
+from peerproof.conformance.report_annotations import as_annotations
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.trial import FAILURES
 
@@ -59,6 +60,13 @@ def as_markdown(report: Report, titles: Titles) -> str:
     for result in _wrong(report):
         lines += ["```text", explained(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def as_html(report: Report, titles: Titles) -> str:
+    """One page that needs nothing else."""
+    from peerproof.conformance.report_page import page  # it brings much along
+
+    return page([report], titles)
 
 
 def _cell(text: str) -> str:
@@ -141,4 +149,6 @@ FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
     "jsonl": lambda report, _: as_json_lines(report),
     "junit": as_junit,
     "md": as_markdown,
+    "html": as_html,
+    "github": lambda report, _: as_annotations(report),
 }

@@ -1,0 +1,179 @@
+"""
+Makes something of the reports of record, which `peerproof run --record FILE` writes.
+
+  peerproof report html mine.jsonl theirs.jsonl --output page.html     one page, implementations side by side
+  peerproof report merge 1.jsonl 2.jsonl --output all.jsonl            shards of one run, or several implementations
+  peerproof report diff old.jsonl new.jsonl                            what fails newly, or passes; if worse: exit 1
+  peerproof report badge mine.jsonl --output badge.svg                 for a README; --format json is for shields.io
+  peerproof report edges --output edges.json                           what vectors take of the models' graphs (html --edges)
+
+A record that was cut off is partial, and everything that is made of it says so. A record that is garbled is refused, with its
+line. The page shows the mutation score if --mutants brings it, which `peerproof mutants --format json` prints.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from peerproof.cli import options
+from peerproof.conformance import output
+from peerproof.conformance.report import NoReport, Report, as_json_lines, load, named
+
+FINE, WORSE, FULL = 0, 1, 130
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares what can be made, each with its options."""
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+
+    def kind(name: str, about: str) -> ArgumentParser:
+        made: ArgumentParser = kinds.add_parser(name, help=about, description=about, epilog=parser.epilog)
+        made.formatter_class = parser.formatter_class
+        made.add_argument("--output", metavar="FILE", type=Path, help="where it goes, if not to standard output")
+        return made
+
+    html = kind("html", "One page that needs no network: matrix, filter, a picture of each failure.")
+    _add_records(html)
+    html.add_argument("--mutants", metavar="FILE", type=Path, help="what peerproof mutants --format json has printed")
+    html.add_argument("--edges", metavar="FILE", type=Path, help="what peerproof report edges has written")
+    options.add_vectors(html)
+    merge = kind("merge", "One record of several: shards of one run, or several implementations. What conflicts is an error.")
+    _add_records(merge)
+    diff = kind("diff", "What is different from one record to another. Anything worse: exit 1.")
+    diff.add_argument("old", metavar="OLD", type=Path)
+    diff.add_argument("new", metavar="NEW", type=Path)
+    diff.add_argument("--format", choices=("text", "json", "md"), default="text")
+    options.add_vectors(diff)
+    badge = kind("badge", "A badge that says how many cases pass; red if any fails, grey if the report is partial.")
+    _add_records(badge)
+    badge.add_argument("--format", choices=("svg", "json"), default="svg", help="json is for an endpoint of shields.io")
+    badge.add_argument("--label", default="peerproof", help="what stands on its left (default: peerproof)")
+    edges = kind("edges", "Which edges of the models' state graphs the vectors take, as JSON. It takes minutes.")
+    edges.add_argument("--protocol", metavar="NAME", help="only this protocol")
+    options.add_vectors(edges)
+
+
+def _add_records(parser: ArgumentParser) -> None:
+    parser.add_argument("records", metavar="RECORD", type=Path, nargs="+", help="what peerproof run --record has written")
+
+
+def run(args: Namespace) -> int:
+    """Makes it. 1 only if a comparison finds something worse."""
+    if args.output and (why_not := output.unwritable(args.output)):
+        raise options.refusal(f"peerproof: cannot write there: {why_not}")
+    made, code = _KINDS[args.kind](args)
+    try:
+        output.write_whole(args.output, made)
+    except output.CannotWrite as error:
+        print(f"peerproof: it cannot be written: {error}", file=sys.stderr)
+        return FULL
+    return code
+
+
+def _html(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report_page import Beside, page
+
+    reports = [report for path in args.records for report in _loaded(path)]
+    suite = options.suite(args)
+    remarks = [
+        f"{named(report)} was judged by other vectors than those at hand ({report.vectors['version']}, {suite.version}); "
+        f"titles are of those at hand"
+        for report in reports
+        if report.vectors.get("digest") != suite.digest
+    ]
+    beside = Beside(_json(args.mutants, _MUTANTS), _json(args.edges, _EDGES), list(dict.fromkeys(remarks)))
+    return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside), FINE
+
+
+def _merge(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report_merge import Conflict, Source, merged
+
+    sources = [Source(str(path), report) for path in args.records for report in _loaded(path)]
+    try:
+        return "".join(map(as_json_lines, merged(sources))), FINE
+    except Conflict as error:
+        raise options.refusal(f"peerproof: {error}") from None
+
+
+def _diff(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report_diff import FORMATS, compared
+
+    (old, new), suite = (_only(path) for path in (args.old, args.new)), options.suite(args)
+    diff = compared(old, new, suite.aliases)
+    return FORMATS[args.format](diff), WORSE if diff.worse else FINE
+
+
+def _badge(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report_badge import FORMATS, badge
+
+    reports = [report for path in args.records for report in _loaded(path)]
+    return FORMATS[args.format](badge(reports, args.label)), FINE
+
+
+def _edges(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance import edge_coverage
+
+    suite = options.suite(args)
+    protocols = sorted({vector.protocol for vector in suite.vectors})
+    if args.protocol and args.protocol not in protocols:
+        raise options.refusal(f"peerproof: no protocol {args.protocol!r}; there are {', '.join(protocols)}")
+    found: dict[str, Any] = {}
+    for protocol in [args.protocol] if args.protocol else protocols:
+        if sys.stderr.isatty():
+            print(f"{protocol}: walking its graphs", file=sys.stderr)
+        found[protocol] = [asdict(one) for one in edge_coverage.coverage(protocol, suite.vectors)]
+    vectors = {"version": suite.version, "digest": suite.digest}
+    return json.dumps({"vectors": vectors, "protocols": found}, indent=1) + "\n", FINE
+
+
+_KINDS: Final[Mapping[str, Callable[[Namespace], tuple[str, int]]]] = {
+    "html": _html,
+    "merge": _merge,
+    "diff": _diff,
+    "badge": _badge,
+    "edges": _edges,
+}
+
+
+def _loaded(path: Path) -> list[Report]:
+    try:
+        return load(path)
+    except NoReport as error:
+        raise options.refusal(f"peerproof: {error}") from None
+
+
+def _only(path: Path) -> Report:
+    reports = _loaded(path)
+    if len(reports) > 1:
+        names = ", ".join(map(named, reports))
+        raise options.refusal(f"peerproof: {path} holds the reports of {names}; expected that of one implementation")
+    return reports[0]
+
+
+_MUTANTS: Final = ("mutants", "killed", "equivalent", "score", "survivors")
+_EDGES: Final = ()
+
+
+def _json(path: Path | None, members: Sequence[str]) -> Any:
+    """What a file says of protocols, each of which has these members; None without a file."""
+    if path is None:
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        told = found["protocols"].values()
+    except OSError as error:
+        raise options.refusal(f"peerproof: {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise options.refusal(f"peerproof: {path}: expected an object with 'protocols'") from None
+    for member in members:
+        if any(member not in one for one in told):
+            raise options.refusal(f"peerproof: {path}: a protocol without {member!r}")
+    if not members and "vectors" not in found:
+        raise options.refusal(f"peerproof: {path}: expected what peerproof report edges writes")
+    return found
