@@ -28,6 +28,11 @@ def examples() -> list[Path]:
     return sorted(_first(_PACKAGE / "examples", _SOURCE_TREE / "examples").glob("*.jsonl"))
 
 
+def skeletons_root() -> Path:
+    """The folder of the skeletons of adapters, one for each language in it, and what they have in common."""
+    return _first(_PACKAGE / "skeletons", _SOURCE_TREE / "skeletons")
+
+
 def clauses_root() -> Path:
     """The folder of the protocols' clauses and decisions in prose, `PROTOCOL.md` in it."""
     return _first(_PACKAGE / "clauses", _SOURCE_TREE.parent / "spec")

@@ -1,0 +1,96 @@
+"""
+Writes the skeleton of an adapter: a program through which the suite reaches your implementation.
+
+  peerproof init --lang python conformance               an adapter for Scuttlebutt in the new folder conformance
+  peerproof init --lang go --protocol swim conformance   for SWIM, in Go
+  peerproof init --lang js --name my-port                in this folder, under this name
+
+It passes `smoke` as it is. It can do nothing yet, and what it fails stands in known-failing.txt, so that `peerproof run` comes
+out right from the first minute on, while you fill in three files: the codec, events, queries. A workflow for GitHub does the same
+at every push; it lies at the top of the repository, if the folder is in one.
+
+No file is written over, but with --force; and all are written or none.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from peerproof.cli import options
+from peerproof.conformance.skeletons import KNOWN_FAILING, LANGUAGES
+
+NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+
+
+def configure(parser: ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where to (default: this folder)")
+    parser.add_argument("--lang", choices=tuple(LANGUAGES), required=True, help="what the adapter is written in")
+    parser.add_argument("--protocol", metavar="NAME", default="scuttlebutt", help="what it speaks (default: scuttlebutt)")
+    parser.add_argument("--name", metavar="NAME", help="of the implementation (default: the repository's, or the folder's)")
+    parser.add_argument("--force", action="store_true", help="write over files that are there")
+
+
+def run(args: Namespace) -> int:
+    """Writes the files, and says what to type next."""
+    from peerproof.conformance.output import CannotWrite
+    from peerproof.conformance.skeletons import AlreadyThere, files, write
+    from peerproof.conformance.sources import shown
+
+    suite = options.suite(Namespace(vectors=None))
+    _check_protocol(args.protocol, {vector.protocol for vector in suite.vectors})
+    texts = files(args.lang, args.protocol, _name(args), args.folder, suite)
+    try:
+        write(texts, force=args.force)
+    except AlreadyThere as error:
+        listed = "\n".join(f"  {shown(path)}" for path in error.paths)
+        to_do = "move them" if args.force else "name another folder, or write over them with --force"
+        raise options.refusal(f"peerproof: nothing is written, for these are there:\n{listed}\n{to_do}") from None
+    except CannotWrite as error:
+        raise options.refusal(f"peerproof: nothing is written: {error}") from None
+    print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
+    for path in texts:
+        print(f"  {shown(path)}")
+    print("next:")
+    for command in _next(args):
+        print(f"  {command}")
+    return 0
+
+
+def _name(args: Namespace) -> str:
+    """What the implementation is called. Raises SystemExit for what is no name in all of the languages."""
+    from peerproof.conformance.skeletons import repository
+
+    if args.name is not None:
+        if not NAME.fullmatch(args.name):
+            raise options.refusal(
+                f"peerproof: --name: expected small letters, digits and hyphens, such as my-node, found {args.name!r}"
+            )
+        return str(args.name)
+    folder = repository(args.folder) or args.folder.resolve()
+    found = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")
+    if not NAME.fullmatch(found):
+        raise options.refusal(f"peerproof: the folder {folder.name!r} gives no name; say one, such as --name my-node")
+    return found
+
+
+def _check_protocol(name: str, known: set[str]) -> None:
+    from peerproof.conformance.schema import did_you_mean, one_of
+
+    if name not in known:
+        guess = did_you_mean(name, sorted(known))
+        raise options.refusal(f"peerproof: --protocol: expected {one_of(sorted(known))}, found {name!r}{guess}")
+
+
+def _next(args: Namespace) -> list[str]:
+    """The two commands that come next."""
+    language = LANGUAGES[args.lang]
+    there = [] if args.folder.resolve() == Path.cwd() else [f"cd {shlex.quote(str(args.folder))}"]
+    impl = shlex.quote(language.start)
+    return [
+        " && ".join([*there, language.build, f"peerproof smoke --impl {impl}"]),
+        f"peerproof run --impl {impl} --protocol {args.protocol} --known-failing {KNOWN_FAILING}",
+    ]

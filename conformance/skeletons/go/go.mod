@@ -1,0 +1,3 @@
+module example.com/my-node
+
+go 1.22

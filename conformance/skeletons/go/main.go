@@ -1,0 +1,60 @@
+// The adapter: reads requests from standard input and writes replies to standard output, one JSON object a line.
+//
+// There is nothing to fill in here. It is built by `go build -o adapter .`; whatever your implementation logs belongs on standard
+// error, where package log writes.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"os"
+)
+
+func main() {
+	if err := serve(os.Stdin, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serve answers line by line, until it is told to end or nobody asks any more.
+func serve(in io.Reader, out io.Writer) error {
+	adapter, lines := newAdapter(), bufio.NewReader(in) // a bufio.Scanner has a limit that lines may exceed
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		} else if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		request, err := parse(line)
+		answered := reply{"error": trouble{"bad_request", "not a request"}.plain()}
+		if err == nil {
+			answered = adapter.answer(request)
+		} else {
+			log.Printf("not a request: %v", err)
+		}
+		answered["id"] = request.ID
+		written, err := json.Marshal(answered)
+		if err != nil {
+			return err
+		}
+		if _, err := out.Write(append(written, '\n')); err != nil {
+			return err
+		}
+		if request.Op == "bye" {
+			return nil
+		}
+	}
+}
+
+// parse reads a request. Numbers in what is the protocol's stay as they are written.
+func parse(line []byte) (*request, error) {
+	parsed := &request{}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	return parsed, decoder.Decode(parsed)
+}

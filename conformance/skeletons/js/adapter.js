@@ -1,0 +1,214 @@
+/**
+ * The adapter: reads requests from standard input and writes replies to standard output, one JSON object a line.
+ *
+ * There is nothing to fill in here. It starts with `node adapter.js`; whatever your implementation logs belongs on standard error
+ * (console.error).
+ */
+
+import process from "node:process";
+
+import * as codec from "./codec.js";
+import { Effects } from "./effects.js";
+import { Malformed, NotWritten, Refused } from "./errors.js";
+import * as events from "./events.js";
+import * as queries from "./queries.js";
+
+const NAME = "my-node";
+const VERSION = "0.1.0";
+const PROTOCOL = "scuttlebutt";
+const TRANSPORT = "udp";
+
+/** The adapter cannot do what it was asked; the code is one of the adapter protocol's. */
+class Trouble extends Error {
+  constructor(code, detail) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+/** From a handle to how its node was opened, and the node, which is null after a crash. */
+const lives = new Map();
+let opened = 0;
+
+function begin(life, config, now) {
+  const effects = new Effects(TRANSPORT);
+  life.node = new events.Node({ addr: life.addr, config, seed: life.seed, now, effects });
+  return outcome(life.node, effects);
+}
+
+function lifeOf(handle) {
+  if (!lives.has(handle)) {
+    throw new Trouble("no_handle", `there is no handle ${handle}`);
+  }
+  return lives.get(handle);
+}
+
+function running(handle) {
+  const { node } = lifeOf(handle);
+  if (node === null) {
+    throw new Trouble("no_handle", `the node of handle ${handle} has crashed`);
+  }
+  return node;
+}
+
+function ours(protocol) {
+  if (protocol !== PROTOCOL) {
+    throw new Trouble("unsupported", `there is no ${protocol} here`);
+  }
+}
+
+/** Bytes from their hexadecimal digits. */
+function octets(digits) {
+  if (typeof digits !== "string") {
+    throw new Trouble("bad_request", "there are no bytes");
+  }
+  return Buffer.from(digits, "hex");
+}
+
+/** What a node did, and when it wants to do something by itself. */
+const outcome = (node, effects) => ({ effects: effects.done, next_timer_ms: node.nextTimer });
+
+const OPS = {
+  /** Who is judged, and for what. */
+  hello({ protocol: [least, most] }) {
+    if (least > 1 || most < 1) {
+      throw new Trouble("version", `this adapter speaks version 1, not ${least} to ${most}`);
+    }
+    const capabilities = [...codec.CAPABILITIES, ...events.CAPABILITIES, ...queries.CAPABILITIES];
+    return {
+      protocol: 1,
+      name: NAME,
+      version: VERSION,
+      language: `JavaScript, Node ${process.versions.node}`,
+      protocols: { [PROTOCOL]: { capabilities } },
+    };
+  },
+
+  encode({ protocol, value }) {
+    ours(protocol);
+    return { bytes: Buffer.from(codec.encode(value)).toString("hex") };
+  },
+
+  /** That the bytes are no message is the implementation's verdict, and no error. */
+  decode({ protocol, bytes }) {
+    ours(protocol);
+    const data = octets(bytes);
+    try {
+      return { value: codec.decode(data) };
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      return { rejected: { class: error.reason, message: error.message } };
+    }
+  },
+
+  open({ protocol, addr, config = {}, seed = "", now_ms: now }) {
+    ours(protocol);
+    if (addr === undefined) {
+      throw new Trouble("bad_request", "a node needs an address");
+    }
+    const life = { addr, config, seed, node: null };
+    const begun = begin(life, config, now);
+    opened += 1;
+    lives.set(opened, life);
+    return { handle: opened, ...begun };
+  },
+
+  /** A message comes in; one that is malformed is dropped. */
+  recv({ handle, from, bytes, now_ms: now }) {
+    const [node, effects] = [running(handle), new Effects(TRANSPORT)];
+    try {
+      node.receive({ from, data: octets(bytes), now, effects });
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      console.error(`${NAME}: dropped a message: ${error.message}`);
+    }
+    return outcome(node, effects);
+  },
+
+  advance({ handle, now_ms: now }) {
+    const [node, effects] = [running(handle), new Effects(TRANSPORT)];
+    node.advance({ now, effects });
+    return outcome(node, effects);
+  },
+
+  /** The application asks for something, which may be refused. */
+  call({ handle, name, args, now_ms: now }) {
+    const [node, effects] = [running(handle), new Effects(TRANSPORT)];
+    try {
+      node.call({ name, args, now, effects });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      return { ...outcome(node, effects), refused: { class: error.reason, message: error.message } };
+    }
+    return outcome(node, effects);
+  },
+
+  /** A node learns what became of its message. */
+  sent({ handle, to, bytes, took_us: tookUs, now_ms: now }) {
+    const [node, effects] = [running(handle), new Effects(TRANSPORT)];
+    node.settle({ to, data: octets(bytes), tookUs, now, effects });
+    return outcome(node, effects);
+  },
+
+  query: ({ handle, what, args = {} }) => ({ value: queries.answer(running(handle), what, args) }),
+
+  /** A node is gone; its handle is not. */
+  crash({ handle }) {
+    lifeOf(handle).node = null;
+    return {};
+  },
+
+  /** It begins again, with what a real one keeps on disk in the configuration. */
+  restart({ handle, config = {}, now_ms: now }) {
+    const life = lifeOf(handle);
+    return begin(life, { ...life.config, ...config }, now);
+  },
+
+  close({ handle }) {
+    lifeOf(handle);
+    lives.delete(handle);
+    return {};
+  },
+
+  batch: ({ items }) => ({ results: items.map(answer) }),
+
+  bye: () => ({}),
+};
+
+/** The reply without its id. Whatever the request does to the implementation, there is one. */
+function answer(request) {
+  try {
+    if (!Object.hasOwn(OPS, request.op)) {
+      throw new Trouble("unknown_op", `there is no op ${request.op}`);
+    }
+    return { ok: true, ...OPS[request.op](request) };
+  } catch (error) {
+    if (error instanceof Trouble) {
+      return { error: { code: error.code, message: error.message } };
+    }
+    if (error instanceof NotWritten) {
+      return { error: { code: "unsupported", message: error.message } };
+    }
+    console.error(error);
+    return { error: { code: "panic", message: String(error) } };
+  }
+}
+
+/** Lines that end with a line feed and nothing else, however long they are. (node:readline ends them at U+2028 too.) */
+async function* lines(stream) {
+  let begun = [];
+  for await (const piece of stream.setEncoding("utf8")) {
+    const [first, ...others] = piece.split("\n");
+    begun.push(first);
+    for (const other of others) {
+      yield begun.join("");
+      begun = [other];
+    }
+  }
+}
+
+for await (const line of lines(process.stdin)) {
+  const request = JSON.parse(line);
+  process.stdout.write(`${JSON.stringify({ id: request.id, ...answer(request) })}\n`);
+  if (request.op === "bye") break;
+}

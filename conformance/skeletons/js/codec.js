@@ -1,0 +1,32 @@
+/**
+ * 1. The codec: from bytes to messages and back. Call your implementation's here.
+ *
+ * A message is an object with its `type` and its members, as in the suite: `peerproof show` of a vector of the codec prints one
+ * above its bytes. An integer of 64 bits is a string of decimal digits, read with BigInt(…); a text whose bytes are not UTF-8 is
+ * {"hex": "fffe"}.
+ */
+
+import { Malformed, NotWritten } from "./errors.js";
+
+/** What of this is claimed. It is from the beginning, so that there is something to judge. */
+export const CAPABILITIES = ["codec"];
+
+/**
+ * The message in these bytes. Throws Malformed.
+ *
+ * @param {Buffer} data
+ * @returns {{type: string}}
+ */
+export function decode(data) {
+  throw new Malformed("other", `decode is not written yet; there are ${data.length} bytes`);
+}
+
+/**
+ * The bytes of a message.
+ *
+ * @param {{type: string}} message
+ * @returns {Uint8Array}
+ */
+export function encode(message) {
+  throw new NotWritten(`encode is not written yet; asked for ${message.type}`);
+}

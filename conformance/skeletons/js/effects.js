@@ -1,0 +1,29 @@
+/** What a node does about one request, in the order in which it does it: written down, not done. */
+export class Effects {
+  #transport;
+
+  constructor(transport) {
+    this.done = [];
+    this.#transport = transport;
+  }
+
+  /**
+   * A message to an address, which looks as it did in the request.
+   *
+   * @param {string | object} to
+   * @param {Uint8Array} data
+   */
+  send(to, data) {
+    this.done.push({ send: { via: this.#transport, to, bytes: Buffer.from(data).toString("hex") } });
+  }
+
+  /**
+   * Something that the application is told; claim "events" then.
+   *
+   * @param {string} event
+   * @param {object} members
+   */
+  tell(event, members = {}) {
+    this.done.push({ event: { name: event, ...members } });
+  }
+}

@@ -1,0 +1,1 @@
+"""An adapter: a program through which the conformance suite reaches your implementation."""
