@@ -17,6 +17,7 @@ COMMANDS = (
     ("show", "show", "show a vector, as YAML or as a message graph"),
     ("explain", "explain", "show a clause: its text, code, vectors and properties"),
     ("replay", "replay", "run one vector once and show every line"),
+    ("init", "init", "write the skeleton of an adapter in Python, Go or JavaScript, and a CI job"),
     ("smoke", "smoke", "check an adapter before its implementation"),
     ("lint", "lint", "check the vectors themselves"),
     ("generate", "generate", "make vectors from the state graphs of the models, or check them"),
