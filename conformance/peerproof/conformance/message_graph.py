@@ -1,5 +1,5 @@
 """
-Message graphs: who told whom what, and what happened at whose place, for a terminal or as a Mermaid sequence diagram.
+Message graphs: who told whom what, and what happened at whose place, for a terminal, as a Mermaid sequence diagram or as SVG.
 
 Vectors, failures, counterexamples and differences between graphs are all drawn here: each is a `MessageGraph` first.
 """
@@ -16,6 +16,9 @@ from typing import Any, Final, NamedTuple
 from peerproof.spec.explore import Edge
 from peerproof.spec.world import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World
 from peerproof.tla.values import Function
+
+#: What a label begins with if it is what is wrong.
+MARK: Final = "✗ "
 
 
 class Arrow(NamedTuple):
@@ -68,6 +71,16 @@ class MessageGraph:
                     over = ",".join(dict.fromkeys(map(self._alias, ends)))
                     lines.append(f"    Note over {over}: {_escaped(label)}")
         return "\n".join(lines)
+
+    def svg(self, title: str = "Message graph", name: str = "graph") -> str:
+        """
+        A picture, as a file or within a page that has no other of this `name`: dashed arrows are expected, a cross is a loss.
+
+        A page sets its colours by `color`, and by `--graph-wrong` for what begins with `MARK`.
+        """
+        from peerproof.conformance import svg  # it draws what is defined here
+
+        return svg.drawn(self, title, name)
 
     def _alias(self, name: str) -> str:
         """Mermaid takes no colon in a participant's name."""
