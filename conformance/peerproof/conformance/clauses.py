@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,8 +124,9 @@ def protocols() -> list[str]:
     return sorted(path.stem for path in prose if find_spec(f"peerproof.spec.{path.stem}"))
 
 
+@cache
 def specification(protocol: str) -> Any:
-    """The package of a protocol, a `peerproof.spec.core.Specification`."""
+    """The package of a protocol, a `peerproof.spec.core.Specification`; always the one that was asked for first."""
     return import_module(f"peerproof.spec.{protocol}")
 
 

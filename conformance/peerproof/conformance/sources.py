@@ -33,6 +33,11 @@ def skeletons_root() -> Path:
     return _first(_PACKAGE / "skeletons", _SOURCE_TREE / "skeletons")
 
 
+def equivalents_root() -> Path:
+    """The folder of the lists of equivalent mutants, `PROTOCOL.yaml` in it."""
+    return _first(_PACKAGE / "equivalent", _SOURCE_TREE / "equivalent")
+
+
 def clauses_root() -> Path:
     """The folder of the protocols' clauses and decisions in prose, `PROTOCOL.md` in it."""
     return _first(_PACKAGE / "clauses", _SOURCE_TREE.parent / "spec")

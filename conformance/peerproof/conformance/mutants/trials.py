@@ -1,0 +1,259 @@
+"""
+Mutants, each tried on the vectors that come by the place of its mistake, until one notices.
+
+A mutant lives in a process of its own, forked from this one: an endless loop ends with its time, and nothing that it does is left
+behind. Which vectors come by which lines is seen before, by running all of them on the specification as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import resource
+import selectors
+import signal
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import IO, Any, Final
+
+from peerproof.conformance.adapter import Patience, Unusable
+from peerproof.conformance.clauses import protocols
+from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.mutants.copies import begin_again, remember_nothing
+from peerproof.conformance.mutants.places import Module, Mutant
+from peerproof.conformance.result import STATUSES, Result
+from peerproof.conformance.runner import Settings, run
+from peerproof.conformance.trial import Case
+
+#: A mutant that dies of each datagram is started again each time; what should be, must be.
+SETTINGS: Final = Settings(most_restarts=10_000, strict=True, fail_fast=True)
+
+#: It never waits for anything, so what takes long is stopped by how much it computes.
+PATIENCE: Final = Patience(hello=0, op=0, bye=0)
+
+#: A mutant may compute so many times as long as the specification does, and so many seconds more.
+TIMES, MORE = 10, 5
+
+#: Bytes that a mutant may have.
+MEMORY: Final = 4 << 30
+
+SURVIVED, HUNG, BROKEN = "survived", "hung", "not loaded"
+
+#: Cases that are tried at once, at first: most mutants are noticed by the first few.
+FEW: Final = 16
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What came by where, and how long it took."""
+
+    lines: dict[tuple[str, int], list[int]]  #: path and line -> numbers of cases
+    imported: frozenset[tuple[str, int]]  #: lines that run when their module is imported: every case may hang on them
+    seconds: list[float]  #: of each case
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant."""
+
+    killer: str | None  #: the case that noticed; None: none did
+    how: str  #: failed, crashed, …, or one of those below
+    cases: int  #: that come by the place
+
+    @property
+    def killed(self) -> bool:
+        """Whether it was noticed."""
+        return self.how != SURVIVED
+
+
+class Bench:
+    """The cases of one protocol, and what implements it."""
+
+    def __init__(self, protocol: str, cases: Sequence[Case], implementation: str, packages: Sequence[str], version: str) -> None:
+        """`implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew."""
+        self.protocol = protocol
+        self.cases = cases
+        self._implementation = implementation
+        self._packages = (*(f"peerproof.spec.{name}" for name in protocols()), *packages)
+        self._version = version
+
+    def reach(self, modules: Sequence[Module]) -> Reach:
+        """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
+        gc.freeze()  # what is there now is shared with all that are forked
+        answer = _answer(*_forked(lambda: self._reach(frozenset(str(module.path) for module in modules))))
+        if isinstance(answer, Reach):
+            return answer
+        raise RuntimeError(f"{self.protocol} could not be run: {answer or 'its process ended'}")
+
+    def trials(self, mutants: Sequence[Mutant], reach: Reach, jobs: int) -> Iterator[tuple[Mutant, Verdict]]:
+        """Tries mutants, so many at a time; verdicts come as they are there."""
+        waiting = list(reversed(mutants))
+        running: set[_Running] = set()
+        best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
+        numbers = {case.id: number for number, case in enumerate(self.cases)}
+        with selectors.DefaultSelector() as selector:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < jobs:
+                        mutant = waiting.pop()
+                        chosen = self._chosen(mutant, reach, best[_function(mutant)])
+                        child = self._started(mutant, chosen, sum(reach.seconds[number] for number in chosen))
+                        running.add(child)
+                        selector.register(child.answer, selectors.EVENT_READ, child)
+                    for key, _ in selector.select():
+                        child = key.data
+                        running.remove(child)
+                        selector.unregister(child.answer)
+                        verdict = child.verdict()
+                        if verdict.killer is not None:
+                            best[_function(child.mutant)][numbers[verdict.killer]] += 1
+                        yield child.mutant, verdict
+            finally:
+                for child in running:
+                    child.kill()
+
+    def _chosen(self, mutant: Mutant, reach: Reach, best: Counter[int]) -> list[int]:
+        """The cases that come by, those that noticed something in the same function before first, then the shortest."""
+        path = str(mutant.module.path)
+        found = {number for line in mutant.lines for number in reach.lines.get((path, line), ())}
+        if any((path, line) in reach.imported for line in mutant.lines):
+            found = set(range(len(self.cases)))
+        first = [number for number, _ in best.most_common(FEW) if number in found]
+        return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
+
+    def _started(self, mutant: Mutant, chosen: list[int], seconds: float) -> _Running:
+        limit = int(TIMES * seconds + MORE)
+
+        def work() -> Verdict:
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            return self._tried(mutant, [self.cases[number] for number in chosen])
+
+        return _Running(mutant, len(chosen), *_forked(work))
+
+    def _tried(self, mutant: Mutant, cases: Sequence[Case]) -> Verdict:
+        begin_again(self._packages, mutant)
+        begin, few = 0, FEW
+        try:
+            while begin < len(cases):
+                for result in self._results(cases[begin : begin + few]):
+                    if STATUSES[result.status]:
+                        return Verdict(result.id, result.failure or result.status, len(cases))
+                begin, few = begin + few, few * 4
+        except Unusable:
+            return Verdict(None, BROKEN, len(cases))
+        return Verdict(None, SURVIVED, len(cases))
+
+    def _results(self, cases: Sequence[Case]) -> list[Result]:
+        results: list[Result] = []
+
+        def report(result: Result) -> bool:
+            results.append(result)
+            return STATUSES[result.status]
+
+        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
+        return results
+
+    def _reach(self, paths: frozenset[str]) -> Reach:
+        lines: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        seconds: list[float] = []
+        remember_nothing()
+        begin_again(self._packages)
+        seen: set[tuple[str, int]] = set()
+        threading.settrace(_following(paths, seen))  # an implementation runs in a thread of its own
+        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        adapter.start()
+        adapter.stop()
+        imported = frozenset(seen)
+        for number, case in enumerate(self.cases):
+            seen.clear()
+            begun = time.process_time()
+            (result,) = self._results([case])
+            seconds.append(time.process_time() - begun)
+            if STATUSES[result.status]:
+                raise RuntimeError(f"the specification itself does not pass {case.id}")
+            for line in seen:
+                lines[line].append(number)
+        return Reach(dict(lines), imported, seconds)
+
+
+class _Running:
+    """A mutant that is being tried."""
+
+    def __init__(self, mutant: Mutant, cases: int, pid: int, answer: IO[bytes]) -> None:
+        self.mutant = mutant
+        self.answer = answer
+        self._cases = cases
+        self._pid = pid
+
+    def verdict(self) -> Verdict:
+        """What came out; waits for the end."""
+        answer = _answer(self._pid, self.answer)
+        return answer if isinstance(answer, Verdict) else Verdict(None, HUNG, self._cases)
+
+    def kill(self) -> None:
+        """End it."""
+        os.kill(self._pid, signal.SIGKILL)
+        _answer(self._pid, self.answer)
+
+
+def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
+    """A trace function that notes the lines of these files."""
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    def call(frame: FrameType, _: str, __: Any) -> Any:
+        if frame.f_code.co_filename not in paths:
+            return None
+        return line(frame, "line", None)
+
+    return call
+
+
+def _forked(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
+    """A process that does this, and where its result can be read."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, os.fdopen(reading, "rb")
+    status = 1
+    try:
+        os.close(reading)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silence, stream)
+        try:
+            answer = work()
+        except Exception as error:  # noqa: BLE001  # it is told to whoever started this
+            answer = error
+        with os.fdopen(writing, "wb") as told:
+            pickle.dump(answer, told)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _answer(pid: int, reading: IO[bytes]) -> Any:
+    """What a process found out, or None if it ended before that."""
+    with reading:
+        told = reading.read()
+    os.waitpid(pid, 0)
+    try:
+        return pickle.loads(told)
+    except (EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _function(mutant: Mutant) -> str:
+    return f"{mutant.module.name}.{mutant.within}"

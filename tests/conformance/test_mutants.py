@@ -1,0 +1,284 @@
+"""Small mistakes in the specifications: which are made, who notices them, and what is said of those that nobody notices."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from peerproof.conformance import sources
+from peerproof.conformance.cases import cases
+from peerproof.conformance.mutants import trials
+from peerproof.conformance.mutants.equivalents import Equivalent, equivalents
+from peerproof.conformance.mutants.operators import Place
+from peerproof.conformance.mutants.places import Module, Mutant, modules, mutants
+from peerproof.conformance.mutants.score import Score
+from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Verdict
+from peerproof.conformance.vectors import load
+from peerproof.conformance.yaml_subset import VectorError
+
+PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
+
+
+def module(folder: Path, source: str) -> Module:
+    path = folder / "sample.py"
+    path.write_text(source, encoding="utf-8")
+    return Module("peerproof.spec.sample", path)
+
+
+def changes(folder: Path, source: str) -> list[tuple[str, str]]:
+    return [(mutant.kind, mutant.change) for mutant in mutants(module(folder, source))]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x = a < b", [("boundary", "a < b -> a <= b"), ("comparison", "a < b -> a >= b")]),
+        ("x = a in b", [("comparison", "a in b -> a not in b")]),
+        ("x = a + b", [("arithmetic", "a + b -> a - b")]),
+        (
+            "x = a and b",
+            [("logic", "a and b -> a or b"), ("missing condition", "a and b -> b"), ("missing condition", "a and b -> a")],
+        ),
+        ("x = not a", [("missing sign", "not a -> a")]),
+        ("x = 8", [("off by one", "8 -> 9"), ("off by one", "8 -> 7")]),
+        ("x = 0", [("off by one", "0 -> 1")]),
+        ("x = True", [("constant", "True -> False")]),
+        ("x = n.to_bytes(k, 'big')", [("endianness", "'big' -> 'little'")]),
+        ("x = Struct('>Q')", [("endianness", "'>Q' -> '<Q'")]),
+        ("x = a if b else c", [("swapped branches", "a if b else c -> c if b else a")]),
+        ("if a:\n    b", [("missing guard", "a -> False"), ("guard always", "a -> True"), ("missing statement", "b -> pass")]),
+        ("for a in b:\n    continue", [("missing loop", "b -> ()"), ("missing statement", "continue -> pass")]),
+        ("x = [a for a in b if c]", [("missing condition", "c -> True")]),
+        ("a = f(a)", [("missing statement", "a = f(a) -> pass")]),
+        ("a = f(b)", []),
+        ("raise E('text')", [("missing statement", "raise E('text') -> pass")]),
+        ("x = replace(s, a=b)", [("missing change", "a=b -> nothing")]),
+        ("x = min(a)", [("function", "min(a) -> max(a)")]),
+        ("x = sorted(a, key=b)", [("function", "sorted(a, key=b) -> list(a)")]),
+        (
+            "x = Step(s, (a, *b))",
+            [("swapped order", "(a, *b) -> (*b, a)"), ("missing element", "a -> nothing"), ("missing element", "*b -> nothing")],
+        ),
+        ("x = a[b:c]", [("missing bound", "b -> nothing"), ("missing bound", "c -> nothing")]),
+        ("match a:\n    case b.c:\n        d = b\n    case _:\n        assert_never(a)", [("missing case", None)]),
+    ],
+)
+def test_a_place_can_be_wrong_in_these_ways(source: str, expected: list[tuple[str, str | None]], tmp_path: Path) -> None:
+    found = changes(tmp_path, source)
+
+    assert [(kind, change) for (kind, change), (_, said) in zip(found, expected, strict=True) if said is not None] == [
+        row for row in expected if row[1] is not None
+    ]
+    assert [kind for kind, _ in found] == [kind for kind, _ in expected]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""A docstring."""',
+        "def f(a: 'Text' = b) -> 'Text':\n    return a",
+        "T: TypeAlias = A | B",
+        "assert a < b",
+        "x = f'{a + 1}'",
+        "x = pick('round.partner', a)",
+        "if TYPE_CHECKING:\n    import a",
+        "x = isinstance(a, (B, C))",
+        "x = a[B, C]",
+    ],
+)
+def test_what_nobody_could_notice_is_left_alone(source: str, tmp_path: Path) -> None:
+    assert changes(tmp_path, source) == []
+
+
+def test_a_mutant_keeps_its_name_when_lines_move(tmp_path: Path) -> None:
+    function = "def f(a):\n    return a < 1\n"
+    names = [mutant.id for mutant in mutants(module(tmp_path, function))]
+
+    assert [mutant.id for mutant in mutants(module(tmp_path, "def g():\n    pass\n\n\n" + function))] == names
+    assert all(name.startswith("sample.f/") for name in names)
+
+
+def test_the_same_mistake_twice_in_a_function_has_two_names(tmp_path: Path) -> None:
+    names = [mutant.id for mutant in mutants(module(tmp_path, "def f(a):\n    return a.b(1), a.b(1)\n"))]
+
+    assert len({*names}) == len(names) > 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_mutant_has_a_name_of_its_own_and_a_program_that_is_another(protocol: str) -> None:
+    """Of each module: what it is, what is changed in it, and back again."""
+    found = [mutant for each in modules(protocol) for mutant in mutants(each)]
+
+    assert len({mutant.id for mutant in found}) == len(found) > 200
+    for mutant in found[:: max(1, len(found) // 150)]:
+        before = ast.unparse(mutant.module.tree)
+        assert ast.unparse(mutant.tree()) != before
+        compile(mutant.module.tree, "mutant", "exec")
+        put_back(mutant)
+        assert ast.unparse(mutant.module.tree) == before
+        assert mutant.diff().count("\n") >= 3
+
+
+def put_back(mutant: Mutant) -> None:
+    place = mutant.place
+    if mutant.changed is None and place.position is not None:
+        getattr(place.parent, place.field).insert(place.position, mutant.original)
+    else:
+        place.put(mutant.original)
+
+
+def test_the_modules_are_those_of_the_node() -> None:
+    """What is explored, watched and drawn is no behaviour of a node."""
+    names = {each.name.rpartition(".")[2] for each in modules("swim")}
+
+    assert {"transitions", "codec", "gossip", "state"} <= names
+    assert not names & {"world", "properties", "variants", "monitors", "questions", "snapshot"}
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the vectors of Scuttlebutt's codec alone."""
+    root = tmp_path_factory.mktemp("vectors")
+    shutil.copytree(sources.vectors_root() / "scuttlebutt" / "codec", root / "scuttlebutt" / "codec")
+    return root
+
+
+@pytest.fixture(scope="module")
+def bench(few: Path) -> Bench:
+    suite = load(few)
+    return Bench(
+        "scuttlebutt",
+        cases(suite, suite.vectors),
+        "peerproof.reference.harness:Harness",
+        ("peerproof.reference",),
+        suite.version,
+    )
+
+
+@pytest.mark.slow
+def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right(bench: Bench) -> None:
+    """The codec with a wrong endianness reads what it writes; only who knows better sees it."""
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    made = mutants(codec)
+
+    verdicts = dict(bench.trials(made, bench.reach([codec]), jobs=2))
+
+    assert len(verdicts) == len(made)
+    killed = [mutant for mutant, verdict in verdicts.items() if verdict.killed]
+    assert len(killed) > 10
+    assert all(verdict.killer in {case.id for case in bench.cases} for verdict in verdicts.values() if verdict.killer)
+
+
+@pytest.mark.slow
+def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "MORE", 1)
+    (node,) = (each for each in modules("scuttlebutt") if each.name.endswith(".transitions"))
+    (initial,) = (each for each in node.tree.body if isinstance(each, ast.FunctionDef) and each.name == "initial")
+    (endless,) = ast.parse("while True:\n    pass").body
+    place = Place(initial, "body", 1)
+    lines = range(initial.lineno, place.node.end_lineno + 1)
+    mutant = Mutant("scuttlebutt.transitions.initial/endless", node, "initial", "endless", place, place.node, endless, lines)
+
+    ((_, verdict),) = bench.trials([mutant], bench.reach([node]), jobs=1)
+
+    assert (verdict.killed, verdict.how) == (True, HUNG)
+
+
+def invoked(*arguments: str | Path) -> tuple[int, str, str]:
+    """The exit code of a command, its output, and its errors."""
+    command = [sys.executable, "-m", "peerproof.cli.main", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(few: Path, tmp_path: Path) -> None:
+    record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", few)
+    code, out, err = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "1")
+    assert code == 0, err
+    found = json.loads(out)["protocols"]["scuttlebutt"]
+    assert found["mutants"] == found["killed"] + found["equivalent"] + len(found["survivors"])
+    assert found["killed"] > 10
+    assert sum(found["kills"].values()) <= found["killed"]
+
+    lines = record.read_bytes().splitlines(keepends=True)
+    record.write_bytes(b"".join(lines[:-3]) + lines[-3][:20])
+    code, out, _ = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "100")
+    assert json.loads(out)["protocols"]["scuttlebutt"] == found
+    assert code == 1
+    assert sorted(record.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
+
+    record.write_bytes(b'{"mutants of": "others"}\n')
+    code, _, err = invoked("mutants", *words, "--record", record)
+    assert (code, "of another specification" in err) == (2, True)
+    assert record.read_bytes() == b'{"mutants of": "others"}\n'
+
+
+@pytest.mark.slow
+def test_a_mutant_can_be_judged_like_any_implementation() -> None:
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    lines = codec.source.splitlines()
+    name = next(one.id for one in mutants(codec) if one.kind == "off by one" and "(Delta," in lines[one.lines[0] - 1])
+
+    adapter = f"{sys.executable} -m peerproof.cli.main mutants --serve {name}"
+    code, out, _ = invoked("run", "-k", "layer:codec", "--protocol", "scuttlebutt", "--impl", adapter)
+
+    assert code == 1
+    assert "failed" in out
+
+
+def test_names_that_are_none_are_told() -> None:
+    assert invoked("mutants", "scuttlebutt", "-k", "nothing-like-this")[0] == 4
+    code, _, err = invoked("mutants", "--serve", "scuttlebutt.codec/no/such")
+    assert (code, "--list" in err) == (2, True)
+
+
+def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made() -> None:
+    for protocol in PROTOCOLS:
+        made = {mutant.id: mutant.change for each in modules(protocol) for mutant in mutants(each)}
+        for name, entry in equivalents(protocol).items():
+            assert made.get(name) == entry.change, entry.where
+            assert len(entry.reason) > 10, entry.where
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("reason: x", "1:1: expected a list"),
+        ("- reason: x", "expected reason, a text, and mutants"),
+        ("- reason: x\n  mutants: {}", "expected names of mutants"),
+        ("- reason: x\n  mutants:\n    a: 1", "expected what it changes"),
+        ("- reason: x\n  mutants:\n    a: b\n- reason: z\n  mutants:\n    a: b", "6:5: a is listed twice"),
+    ],
+)
+def test_a_list_of_equivalents_that_is_none_is_told(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "equivalents_root", lambda: tmp_path)
+    (tmp_path / "swim.yaml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(VectorError, match=said):
+        equivalents("swim")
+
+
+def test_a_line_of_the_list_is_stale_if_its_mutant_is_noticed_other_or_gone(tmp_path: Path) -> None:
+    first, second, *_ = mutants(module(tmp_path, "def f(a):\n    return a < 1\n"))
+    listed = {
+        first.id: Equivalent(first.change, "a reason", "x:1"),
+        second.id: Equivalent("something else", "a reason", "x:2"),
+        "gone": Equivalent("a -> b", "a reason", "x:3"),
+    }
+    verdicts = {first: Verdict("v#decode", "bytes", 3), second: Verdict(None, SURVIVED, 2)}
+
+    score = Score("sample", verdicts, listed, frozenset({"v", "w"}))
+
+    assert [line.partition(":")[2][0] for line in score.stale] == ["1", "2", "3"]
+    assert (score.killed, score.equivalent, score.survivors) == ([first], [second], [])
+    assert score.plain()["kill nothing"] == ["w"]
+    assert Score("sample", verdicts, listed, frozenset(), whole=False).stale == score.stale[:2]
