@@ -116,7 +116,7 @@ class PageData:
         label = self.labels[place]
         meaning = FAILURES.get(result.failure or "", "of no known class")
         heading = f"{label}: {result.status}" + (f" ({result.failure}: {meaning})" if result.failure else "")
-        parts = [f'<h4 class="failure">{text(heading)}</h4>']
+        parts = [f'<h3 class="failure">{text(heading)}</h3>']
         if graph := picture(result):
             drawn = graph.svg(f"{result.id}, {label}: what happened, and what was expected", f"graph-{number}-{place}")
             parts.append(f'<div class="wide picture" tabindex="0" role="group" aria-label="Sequence diagram">{drawn}</div>')

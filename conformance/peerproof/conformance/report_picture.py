@@ -1,8 +1,8 @@
 """
 A failing case as one message graph: what happened, with what is wrong in it marked, and what was expected instead.
 
-What is marked is what the first difference is about: the message that is another one, or came too much; else the last that
-happened. What was expected stands below it, dashed.
+What is marked is what the first difference is about: the message or the event that is another one, or came too much, the answer
+that is wrong, or the last that happened before a crash. What was expected stands at the end, messages of it dashed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from peerproof.conformance import message_graph
 from peerproof.conformance.failure_text import drawn, shortened_text, value_text
 from peerproof.conformance.matching import Difference
-from peerproof.conformance.message_graph import MARK, MessageGraph, Note, shortened
+from peerproof.conformance.message_graph import MARK, MessageGraph, Note
 from peerproof.conformance.result import Result
 from peerproof.conformance.trial import Arrow, Happening
 
@@ -22,6 +22,7 @@ from peerproof.conformance.trial import Arrow, Happening
 MOST_SHOWN: Final = 60
 
 _MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
+_EVENT: Final = re.compile(r"\.events\[(\d+)\]")
 _IMPLEMENTATION: Final = "implementation"
 
 
@@ -51,15 +52,27 @@ def _told(result: Result, part: Arrow | Happening, *, with_bytes: bool) -> messa
 
 
 def _wrong(result: Result) -> int | None:
-    """The place in the story of what is wrong; None if it is that something did not come."""
-    if result.failure != "messages" or result.difference is None:
-        return len(result.story) - 1 if result.story else None
-    if result.difference.actual is None:
+    """The place in the story of what is wrong; None if the story does not show it."""
+    difference = result.difference
+    if not result.story:
+        return None
+    if difference is None:
+        return len(result.story) - 1  # a crash: whatever came last
+    if result.failure == "messages":
+        return _wrong_message(result, difference)
+    if result.failure == "events":
+        named = _EVENT.search(difference.where)
+        told = [place for place, part in enumerate(result.story) if place >= result.judged and _is_event(part)]
+        return told[int(named[1])] if named and int(named[1]) < len(told) and difference.actual is not None else None
+    return len(result.story) - 1 if _shows(result.story[-1], difference) else None
+
+
+def _wrong_message(result: Result, difference: Difference) -> int | None:
+    if difference.actual is None:
         return None
     sent = [place for place, part in enumerate(result.story) if place >= result.judged and _is_sent(result, part)]
-    actual = result.difference.actual
-    digits = actual.get("bytes") if isinstance(actual, dict) else actual
-    named = _MESSAGE.search(result.difference.where)
+    digits = difference.actual.get("bytes") if isinstance(difference.actual, dict) else difference.actual
+    named = _MESSAGE.search(difference.where)
     by_place = sent[int(named[1])] if named and int(named[1]) < len(sent) else None
     fitting = [place for place in sent if digits is not None and _bytes(result.story[place]) == digits]
     if by_place is None or (fitting and by_place not in fitting):  # messages in any order are counted otherwise
@@ -71,6 +84,10 @@ def _bytes(part: Arrow | Happening) -> str | None:
     return part.bytes if isinstance(part, Arrow) else None
 
 
+def _is_event(part: Arrow | Happening) -> bool:
+    return isinstance(part, Happening) and part.what.startswith("event ")
+
+
 def _is_sent(result: Result, part: Arrow | Happening) -> bool:
     """Whether the node under test has sent it: what comes to it is sent by those that are scripted."""
     if not isinstance(part, Arrow):
@@ -78,6 +95,17 @@ def _is_sent(result: Result, part: Arrow | Happening) -> bool:
     under_test = {wanted.source for wanted in result.expected if isinstance(wanted, Arrow)}
     told = {happening.node for happening in result.story if isinstance(happening, Happening) and happening.node}
     return part.source in (under_test or told) if under_test or told else True
+
+
+def _shows(last: Arrow | Happening, difference: Difference) -> bool:
+    """Whether the last that happened is the answer that is wrong: that of a codec, or of a query, or a refusal."""
+    if isinstance(last, Arrow):
+        return _is_answer(last)
+    return f".observe.{last.what.partition(' = ')[0]}" in difference.where or last.what.startswith("refused: ")
+
+
+def _is_answer(part: Arrow) -> bool:
+    return part.bytes is None and bool(part.label)  # a question to a codec and its answer have labels, messages have bytes
 
 
 def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> Iterator[message_graph.Arrow | Note]:
@@ -90,21 +118,16 @@ def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> 
             shown = drawn(part, result.vector.partition("/")[0], digits=False)
             yield shown._replace(judged=True) if isinstance(shown, message_graph.Arrow) else shown
         return
-    wanted = difference.expected if difference.expected_read is None else shortened(difference.expected_read)
     last = result.story[-1] if result.story else None
-    told = f"expected: {shortened_text(value_text(wanted))}"
-    if isinstance(last, Arrow):
+    place = difference.where or "as a whole"
+    told = f"expected: {place}: {shortened_text(value_text(difference.expected))}"
+    if isinstance(last, Arrow) and _is_answer(last):
         yield message_graph.Arrow(last.source, last.target, told, judged=True)
         return
-    node = last.node if last else _IMPLEMENTATION
-    if last is None or not _says(last, difference):
-        yield Note(node, f"{MARK}{difference.where}: {shortened_text(value_text(difference.actual))}")
+    node = last.node if isinstance(last, Happening) else last.source if last else _IMPLEMENTATION
+    if nothing_wrong:
+        yield Note(node, f"{MARK}{place}: {shortened_text(value_text(difference.actual))}")
     yield Note(node, told)
-
-
-def _says(last: Happening, difference: Difference) -> bool:
-    """Whether the last that happened shows the answer that is wrong: that of a query, or a refusal."""
-    return f".observe.{last.what.partition(' = ')[0]}" in difference.where or last.what.startswith("refused: ")
 
 
 def _participants(happenings: Iterable[message_graph.Arrow | Note]) -> Iterator[str]:

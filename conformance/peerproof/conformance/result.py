@@ -110,10 +110,11 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
 
 
 def _told(part: Arrow | Happening) -> dict[str, Any]:
-    return {name: value for name, value in part._asdict().items() if value not in (None, "")}
+    always = ("source", "target", "what")  # an address may have no letter
+    return {name: value for name, value in part._asdict().items() if name in always or value not in (None, "")}
 
 
 def _told_by(part: Mapping[str, Any]) -> Arrow | Happening:
     if "what" in part:
         return Happening(part.get("at"), part.get("node", ""), part["what"])
-    return Arrow(part.get("at"), part["source"], part["target"], part.get("bytes"), part.get("label", ""))
+    return Arrow(part.get("at"), part.get("source", ""), part.get("target", ""), part.get("bytes"), part.get("label", ""))

@@ -1,0 +1,65 @@
+"""Reports of runs that never were, for what is made from reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from peerproof.conformance.matching import Difference
+from peerproof.conformance.report import Report
+from peerproof.conformance.result import Result
+from peerproof.conformance.trial import Arrow, Happening
+
+PASSED = Result("scuttlebutt/exchange/two", "passed", "scuttlebutt/exchange/two", 1, "must", ("B-11",), branches=("first",))
+MISSED = Result(
+    "scuttlebutt/exchange/one",
+    "failed",
+    "scuttlebutt/exchange/one",
+    1,
+    "must",
+    ("B-11", "B-31"),
+    failure="messages",
+    difference=Difference(
+        "steps[1].messages[1].bytes, from byte 0", "03", "01", {"type": "delta", "entries": []}, {"type": "digest_request"}
+    ),
+    title="what is sent first",
+    file="scuttlebutt/exchange/some.yaml",
+    line=12,
+    story=(
+        Arrow(0, "node", "peer", "01"),
+        Arrow(10, "peer", "node", "03"),
+        Happening(10, "node", "event join"),
+        Arrow(10, "node", "peer", "03"),
+        Arrow(10, "node", "peer", "01"),
+    ),
+    judged=2,
+    expected=(Arrow(None, "node", "peer", None, "digest_response []"), Arrow(None, "node", "peer", None, "delta []")),
+)
+SKIPPED = Result("swim/codec/three#decode", "skipped", "swim/codec/three", 1, "may", (), reason="the implementation lacks it")
+
+
+def report(*results: Result, **members: Any) -> Report:
+    """A report of an implementation called mine."""
+    about: dict[str, Any] = {
+        "implementation": {"name": "mine", "version": "2"},
+        "vectors": {"version": "1.0.0+sha256:00", "digest": "00", "count": len(results)},
+        "selected": len(results),
+        "seed": "0",
+        "arguments": {"impl": "./mine --flag"},
+        "results": list(results),
+    }
+    return Report(**{**about, **members})
+
+
+def named(result: Result, name: str) -> Result:
+    """The same result of another vector of its protocol and layer."""
+    protocol, layer, _ = result.vector.split("/")
+    vector = f"{protocol}/{layer}/{name}"
+    return replace(result, id=vector, vector=vector)
+
+
+def many(count: int, failing: int) -> Report:
+    """A report of so many vectors, the last of which fail."""
+    results: Sequence[Result] = [named(MISSED if number >= count - failing else PASSED, f"v-{number}") for number in range(count)]
+    return report(*results)
