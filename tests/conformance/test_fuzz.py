@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from tests.campaigns import CHOSEN
 from tests.conformance import wrong
 from tests.conformance.mistakes import packing, rounds, wire
 from tests.spec.scuttlebutt import test_machine as mistaken
@@ -20,7 +20,7 @@ from peerproof.conformance.fuzz.inputs import NoInputs, inputs_of
 from peerproof.conformance.fuzz.judge import Implementation
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import PROFILES, Profile
+from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
 from peerproof.conformance.fuzz.telling import HAPPENINGS, told
 from peerproof.conformance.inprocess import InProcess
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.slow
 INPUTS = inputs_of("scuttlebutt")
 
 #: What pytest was told: quick, ci or soak.
-CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one
 
 
 class DrawsByItself(Harness):

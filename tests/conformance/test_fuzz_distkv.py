@@ -7,17 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.campaigns import against
 from tests.conformance import wrong_distkv
 
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.fuzz.arena import Action, Arena
 from peerproof.conformance.fuzz.inputs import inputs_of
-from peerproof.conformance.fuzz.judge import Implementation
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import PROFILES, Profile
 from peerproof.conformance.fuzz.telling import told
-from peerproof.conformance.inprocess import InProcess
 from peerproof.conformance.strategies import values
 from peerproof.reference.harness import Harness
 from peerproof.spec import distkv
@@ -120,18 +118,9 @@ def test_half_of_the_runs_begin_when_all_are_ready() -> None:
     assert campaign.counts["SomebodyLoads"] >= 5
 
 
-def against(implementation: type) -> Any:
-    """A campaign against a class, and the adapter that has to be ended."""
-    adapter = InProcess(f"{implementation.__module__}:{implementation.__name__}", Patience(), "")
-    return Campaign(INPUTS, Implementation("distkv", INPUTS, adapter, adapter.start()), nodes=4), adapter
-
-
 def test_the_specification_explains_everything_that_the_reference_does() -> None:
-    campaign, adapter = against(Harness)
-    try:
+    with against("distkv", Harness) as campaign:
         campaign.search(PROFILES["quick"], 0)
-    finally:
-        adapter.kill()
 
     assert campaign.finding is None, told(distkv, campaign.finding)
     assert campaign.counts["step"] > 300
@@ -140,14 +129,11 @@ def test_the_specification_explains_everything_that_the_reference_does() -> None
 
 @pytest.mark.parametrize("mistake", [wrong_distkv.DD13, wrong_distkv.DD28])
 def test_a_mistake_that_shows_often_is_found_in_a_few_events(mistake: type) -> None:
-    campaign, adapter = against(mistake)
-    try:
+    with against("distkv", mistake) as campaign:
         for seed in range(10):
             campaign.search(PROFILES["quick"], seed)
             if campaign.finding:
                 break
-    finally:
-        adapter.kill()
 
     assert campaign.finding is not None
     assert campaign.finding.again

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
+from tests.campaigns import against
 from tests.conformance import wrong_peter
 
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.fuzz.arena import Action, Arena
 from peerproof.conformance.fuzz.inputs import inputs_of, protocols
-from peerproof.conformance.fuzz.judge import Implementation
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import PROFILES, Profile
 from peerproof.conformance.fuzz.telling import told
-from peerproof.conformance.inprocess import InProcess
 from peerproof.reference.harness import Harness
 from peerproof.spec import peter
 from peerproof.spec.core import NodeId
@@ -86,18 +83,9 @@ def test_of_every_protocol_that_can_be_fuzzed_a_run_can_be_drawn(protocol: str) 
     assert campaign.counts["run"] >= 5
 
 
-def against(implementation: type) -> Any:
-    """A campaign against a class, and the adapter that has to be ended."""
-    adapter = InProcess(f"{implementation.__module__}:{implementation.__name__}", Patience(), "")
-    return Campaign(INPUTS, Implementation("peter", INPUTS, adapter, adapter.start()), nodes=4), adapter
-
-
 def test_the_specification_explains_everything_that_the_reference_does() -> None:
-    campaign, adapter = against(Harness)
-    try:
+    with against("peter", Harness) as campaign:
         campaign.search(PROFILES["quick"], 0)
-    finally:
-        adapter.kill()
 
     assert campaign.finding is None, told(peter, campaign.finding)
     assert campaign.counts["step"] > 300
@@ -106,14 +94,11 @@ def test_the_specification_explains_everything_that_the_reference_does() -> None
 
 @pytest.mark.parametrize("mistake", [wrong_peter.PD06, wrong_peter.PD13])
 def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_events(mistake: type) -> None:
-    campaign, adapter = against(mistake)
-    try:
+    with against("peter", mistake) as campaign:
         for seed in range(5):
             campaign.search(PROFILES["quick"], seed)
             if campaign.finding:
                 break
-    finally:
-        adapter.kill()
 
     assert campaign.finding is not None
     assert campaign.finding.again

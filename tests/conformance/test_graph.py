@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.conformance.graphs import compared
 
-from peerproof.conformance.graph import Comparison, compare, story
+from peerproof.conformance.graph import story
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Send, Step
-from peerproof.spec.explore import Exploration, explore
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestResponse
 from peerproof.spec.scuttlebutt.world import Model
 from peerproof.tla.dot import BadDump
@@ -39,11 +39,6 @@ def dumped(folder: Path, module: Path | None = None) -> Path:
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dumped(tmp_path_factory.mktemp("tlc"))
-
-
-def compared(dump: Path, model: Model) -> tuple[Comparison, Exploration]:
-    exploration = explore(model, digest=True)
-    return compare(dump, exploration), exploration
 
 
 def changed(change: Any) -> Model:

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.graphs import compared, dumped
 
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
-from peerproof.conformance.graph import Comparison, compare
 from peerproof.spec.changed import replacing
 from peerproof.spec.core import Step
 from peerproof.spec.distkv import electing, entries
 from peerproof.spec.distkv.variants import VARIANTS, Varied
 from peerproof.spec.distkv.world import Model as World
-from peerproof.spec.explore import Exploration, explore
-from peerproof.tla.manifest import Model, models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.spec.explore import explore
+from peerproof.tla.manifest import Model, models
 
 #: Those about the whole node; two other modules have time, and no counterpart in Python.
 SMALL = [model for model in models("distkv") if model.size == "small" and model.module == "MCDistKV"]
@@ -75,17 +73,6 @@ def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: 
 def test_flaw_is_what_breaks_the_property(name: str) -> None:
     assert answered(named(name)).broken == named(name).violated
     assert answered(replace(named(name), replace={})).broken is None
-
-
-def dumped(folder: Path, model: Model) -> Path:
-    dump = folder / f"{model.name}.dot"
-    run(find(), Run(module=model.module_path, configuration=model.cfg(checks=False), library=(root(),), dump=dump, brief=True))
-    return dump
-
-
-def compared(dump: Path, world: World) -> tuple[Comparison, Exploration]:
-    exploration = explore(world, digest=True)
-    return compare(dump, exploration), exploration
 
 
 @pytest.mark.slow  # runs TLC, and so needs Java; `peerproof graph distkv` takes all of them

@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.graphs import compared, dumped
 
 from peerproof.conformance.counterexample_vectors import chosen
 from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
-from peerproof.conformance.graph import Comparison, compare
 from peerproof.spec.changed import replacing
 from peerproof.spec.core import Step
-from peerproof.spec.explore import Exploration, explore
+from peerproof.spec.explore import explore
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.variants import VARIANTS, Varied
 from peerproof.spec.peter.world import Model as World
-from peerproof.tla.manifest import Model, models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.manifest import Model, models
 
 SMALL = [model for model in models("peter") if model.size == "small"]
 GRAPHS = [model for model in SMALL if model.is_whole_graph and model.name == model.configuration.name]
@@ -70,17 +68,6 @@ def test_flaw_is_what_breaks_the_property(name: str, without: dict[str, str]) ->
 
 def test_vectors_are_made_of_counterexamples_in_which_nobody_comes_or_goes() -> None:
     assert {model.name for model in chosen(SMALL)} == {"PX-01-literal", "PX-02-overtaken"}
-
-
-def dumped(folder: Path, model: Model) -> Path:
-    dump = folder / f"{model.name}.dot"
-    run(find(), Run(module=model.module_path, configuration=model.cfg(checks=False), library=(root(),), dump=dump, brief=True))
-    return dump
-
-
-def compared(dump: Path, world: World) -> tuple[Comparison, Exploration]:
-    exploration = explore(world, digest=True)
-    return compare(dump, exploration), exploration
 
 
 @pytest.mark.slow  # runs TLC, and so needs Java; `peerproof graph peter` takes all of them

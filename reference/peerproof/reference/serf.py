@@ -31,9 +31,6 @@ PATIENCE: Final = 10.0
 #: Bytes of a value: more than an agent has to say of any cluster.
 MOST: Final = 2**26
 
-#: Where an agent listens, if it was told nothing else.
-DEFAULT_AGENT: Final = "127.0.0.1:7373"
-
 _PIECE: Final = 2**16
 
 

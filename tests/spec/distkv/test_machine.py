@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from tests.campaigns import searched
 
-from peerproof.conformance.fuzz.inputs import inputs_of
-from peerproof.conformance.fuzz.machine import Campaign
-from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.conformance.fuzz.telling import HAPPENINGS, told
 from peerproof.spec import distkv
@@ -21,22 +17,11 @@ from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Applied
 
 #: What pytest was told: quick, ci or soak.
-CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one
-
-
-def searched(nodes: int, profile: Profile = CHOSEN, seeds: int = 1, enough: Callable[[Campaign], bool] | None = None) -> Campaign:
-    """A campaign over some seeds, until something is found or it is enough."""
-    campaign = Campaign(inputs_of("distkv"), Specified(), nodes=nodes)
-    for seed in range(seeds):
-        campaign.search(profile, seed)
-        if campaign.finding or (enough and enough(campaign)):
-            break
-    return campaign
 
 
 @pytest.mark.slow
 def test_one_node_among_hostile_peers_keeps_every_property() -> None:
-    campaign = searched(1)
+    campaign = searched("distkv", 1)
 
     assert campaign.finding is None, told(distkv, campaign.finding)
     assert [what for what in ("malformed", "forged", "call", "crash", "restart") if not campaign.counts[what]] == []
@@ -47,7 +32,7 @@ def test_five_nodes_over_any_network_keep_every_property_and_everything_does_hap
     happenings = [name for name, _ in HAPPENINGS if name != "unconfirmed"]  # it has no connections
     names = [*happenings, "fetch", *(p.name for p in PROPERTIES if p.when == "sometimes")]
 
-    campaign = searched(5, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
+    campaign = searched("distkv", 5, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
     assert campaign.finding is None, told(distkv, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
@@ -92,7 +77,7 @@ def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) ->
     module, name, wrong, found = MISTAKES[mistake]
     monkeypatch.setattr(module, name, wrong)
 
-    campaign = searched(4, Profile(60, 40), seeds=10)
+    campaign = searched("distkv", 4, Profile(60, 40), seeds=10)
 
     assert campaign.finding is not None
     assert campaign.finding.name == found

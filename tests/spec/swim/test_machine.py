@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from tests.campaigns import CHOSEN, searched
 
 from peerproof.conformance.fuzz.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
@@ -22,26 +21,10 @@ from peerproof.spec.swim.state import Queued
 from peerproof.spec.swim.table import Claim
 
 #: What pytest was told: quick, ci or soak.
-CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one
-
-
-def searched(
-    nodes: int,
-    profile: Profile = CHOSEN,
-    seeds: int = 1,
-    enough: Callable[[Campaign], bool] | None = None,
-) -> Campaign:
-    """A campaign over some seeds, until something is found or it is enough."""
-    campaign = Campaign(inputs_of("swim"), Specified(), nodes=nodes)
-    for seed in range(seeds):
-        campaign.search(profile, seed)
-        if campaign.finding or (enough and enough(campaign)):
-            break
-    return campaign
 
 
 def test_one_node_among_hostile_peers_keeps_every_property() -> None:
-    campaign = searched(1, CHOSEN._replace(runs=2 * CHOSEN.runs))
+    campaign = searched("swim", 1, CHOSEN._replace(runs=2 * CHOSEN.runs))
 
     assert campaign.finding is None, told(swim, campaign.finding)
     assert [what for what in ("malformed", "forged", "call", "crash", "restart") if not campaign.counts[what]] == []
@@ -52,7 +35,7 @@ def test_four_nodes_over_any_network_keep_every_property_and_everything_does_hap
     happenings = [name for name, _ in HAPPENINGS if name != "unconfirmed"]  # it has no connections
     names = happenings + [p.name for p in PROPERTIES if p.when == "sometimes"]
 
-    campaign = searched(4, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
+    campaign = searched("swim", 4, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
     assert campaign.finding is None, told(swim, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
@@ -107,7 +90,7 @@ def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) ->
     module, name, wrong, found = MISTAKES[mistake]
     monkeypatch.setattr(module, name, wrong)
 
-    campaign = searched(4, Profile(100, 60), seeds=10)
+    campaign = searched("swim", 4, Profile(100, 60), seeds=10)
 
     assert campaign.finding is not None
     assert campaign.finding.name == found

@@ -18,7 +18,6 @@ from peerproof.spec.distkv.entries import on_chains
 from peerproof.spec.distkv.messages import (
     FoundingDue,
     Info,
-    InitialPingDue,
     Loaded,
     OldDataDue,
     Ping,
@@ -27,7 +26,7 @@ from peerproof.spec.distkv.messages import (
 )
 from peerproof.spec.distkv.paths import Path
 from peerproof.spec.distkv.pings import winner
-from peerproof.spec.distkv.ranges import TICK_MAX, up_to
+from peerproof.spec.distkv.ranges import up_to
 from peerproof.spec.distkv.state import Phase, State, updates_of
 from peerproof.spec.distkv.ticks import Ticks, difference, latest, missing_sets
 from peerproof.spec.properties import Cluster, Property, Taken
@@ -51,12 +50,6 @@ def zero_is_silent(state: State) -> bool:
     if PingDue() not in state.timers or state.shown_tick:
         return True
     return state.last is not None and zero_may_ping(state.last.chain)
-
-
-def ping_is_due(state: State) -> bool:
-    """A node is to ping on the chain, or without one, and never both; unless it has no number left. [DA-65, DA-66, DA-67]"""
-    due = {InitialPingDue(), PingDue()} & state.timers
-    return len(due) == 1 or (not due and (FoundingDue() in state.timers or max(state.tock, state.own_tick) == TICK_MAX))
 
 
 def head_is_change(taken: Taken) -> bool:

@@ -66,7 +66,8 @@ def send_info(state: State, what: str, rows: Mapping[Any, Any], prev: Chain | No
     while rest:
         filled, (prev, reason) = _filled(taken.state, what, rest, ((prev, reason), (None, reason), (None, None)))
         info = _info(taken.state, what, _together(rest[:filled]), prev, reason)
-        taken = then(taken, lambda now, info=info: originate(now, info)[1])  # type: ignore[misc]  # bound at once
+        _, sent = originate(taken.state, info)
+        taken = Step(sent.state, (*taken.effects, *sent.effects))
         rest, prev, reason = rest[filled:], None, None
     return taken
 

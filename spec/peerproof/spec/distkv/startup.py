@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from peerproof.spec.core import Duration, NodeId, Notify, Pick, Step, Table
+from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.changing import change, on_update
@@ -103,7 +104,7 @@ def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
     after = replace(state, source=None, tock=max(state.tock, loaded.tock), ticks=latest(state.ticks, _ticks_of(loaded)))
     taken: Next = Step(after)
     for entry in sorted(loaded.entries, key=in_order):
-        taken = then(taken, lambda now, entry=entry: on_update(now, entry))  # type: ignore[misc]  # bound at once
+        taken = then(taken, partial(on_update, arrived=entry))
     taken = then(taken, lambda now: Step(replace(now, entries=now.entries.told(loaded.superseded))))
     taken = then(taken, _loaded)
     if was is Phase.OLD and any(tick > loaded.ticks.get(node, 0) for node, tick in own.items()):
@@ -128,8 +129,3 @@ def on_load_failed(state: State, failed: LoadFailed) -> Next:
 def _is_from_source(state: State, node: NodeId) -> None:
     if state.source != node:
         raise NotEnabled("not_loading", f"{state.self_id} is not downloading from {node}")
-
-
-def first_message(config: Config) -> schedule.Window:
-    """From when to when `Config.start` may be. [D-94]"""
-    return schedule.first_message(Duration(config.clock))

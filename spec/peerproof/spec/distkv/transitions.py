@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Step
+from peerproof.spec.distkv.chains import Element
 from peerproof.spec.distkv.changing import on_change, on_update
 from peerproof.spec.distkv.electing import on_initial_ping_due, on_ping, on_ping_due
 from peerproof.spec.distkv.messages import (
@@ -60,7 +61,7 @@ from peerproof.spec.distkv.startup import (
     on_old_data_due,
 )
 from peerproof.spec.distkv.state import NAMES_MAX, State
-from peerproof.spec.distkv.ticks import Ticks, latest
+from peerproof.spec.distkv.ticks import latest
 from peerproof.spec.distkv.values import NULL
 
 __all__ = ["initial", "step"]
@@ -106,18 +107,17 @@ def on_message(state: State, message: Message, pick: Pick) -> Next:
 
 def ticks_in(message: Message) -> Iterator[tuple[NodeId, int]]:
     """The highest tick of each node that stands in a message, in pairs that ascend for each node. [DA-64]"""
-    chains = [message.chain]
-    highest: Ticks | dict[NodeId, int] = {}
-    if isinstance(message, Info):
-        chains += [message.reason] if message.reason is not None else []
-        highest = {node: ranges.ends[-1] - 1 for node, ranges in message.known.items()}
-        for node, tick in message.ticks.items():
-            highest[node] = max(tick, highest.get(node, 0))
-    elements = [element for chain in chains for element in chain.elements if element.tick is not None]
-    if isinstance(message, Update) and message.sender is not None:
-        elements.append(message.sender)
-    pairs = [*highest.items(), *((node, tick) for node, tick in elements if tick is not None)]
-    return iter(sorted(pairs, key=lambda pair: pair[1]))
+    elements = [*message.chain.elements]
+    found: list[tuple[NodeId, int]] = []
+    match message:
+        case Info():
+            elements += message.reason.elements if message.reason is not None else ()
+            found += message.ticks.items()
+            found += ((node, ranges.ends[-1] - 1) for node, ranges in message.known.items())
+        case Update(sender=Element() as sender):
+            elements.append(sender)
+    found += ((node, tick) for node, tick in elements if tick is not None)
+    return iter(sorted(found, key=lambda pair: pair[1]))
 
 
 def has_room(state: State, message: Message, ticks: dict[NodeId, int]) -> bool:
