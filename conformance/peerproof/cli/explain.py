@@ -9,11 +9,13 @@ Explains a clause: its text, and what holds it: code, vectors, properties, model
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from textwrap import fill, indent
 
 from peerproof.cli import options
 from peerproof.conformance import clauses as prose
 from peerproof.conformance.model_table import LAYER
+from peerproof.conformance.reviewed import stale
 from peerproof.conformance.sources import shown
 from peerproof.conformance.vectors import Suite, VectorError
 
@@ -56,7 +58,9 @@ def explained(clauses: prose.Clauses, name: str, suite: Suite) -> str:
     ]
     vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
     if made := len(citing) - len(vectors):
+        edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)
         vectors.append(f"{made} made from state graphs: peerproof list -k 'layer:{LAYER} clause:{name}'")
+        vectors.append(f"  edges of {', '.join(f'{config} ({count})' for config, count in sorted(edges.items()))}")
     beside = [f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in prose.cited(other.text)]
     lists = (
         ("code", code),
@@ -71,9 +75,17 @@ def explained(clauses: prose.Clauses, name: str, suite: Suite) -> str:
             f"{name} ({clauses.protocol}: {clause.section}{level})  {shown(clauses.file)}:{clause.line}",
             "",
             indent(fill(clause.text, WIDTH - 2), "  "),
+            *_stale(clauses, clause),
             *(f"\n{title}\n{indent(chr(10).join(lines), '  ')}" for title, lines in lists if lines),
         ]
     )
+
+
+def _stale(clauses: prose.Clauses, clause: prose.Clause) -> list[str]:
+    """What is to be done about its vectors."""
+    if clause.id not in {one.clause.id for one in stale(clauses) if one.clause}:
+        return []
+    return [f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {clause.id}"]
 
 
 def _start(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance import clauses as prose
-from peerproof.conformance import plain_forms, sources, vector_file, vectors
+from peerproof.conformance import plain_forms, reviewed, sources, vector_file, vectors
 from peerproof.conformance.coverage import in_order
 from peerproof.conformance.model_table import LAYER
 from peerproof.conformance.schema import did_you_mean
@@ -25,6 +25,7 @@ from peerproof.conformance.yaml_subset import Path as Where
 RULES: Final = (
     ("clause", "every clause that a vector, the code or the prose cites is there"),
     ("level", "no vector demands more than its clauses do"),
+    ("reviewed", "no clause has changed since its vectors were looked at"),
     ("flag", "every flag is defined in the file that uses it, used where it is defined, and means one thing everywhere"),
     ("needs", "what can be derived is not written down"),
     ("matcher", "what looks like a matcher is one, and what is referred to is bound before"),
@@ -101,7 +102,7 @@ def findings(readable: Sequence[Source]) -> list[Finding]:
         ]
     found += [*_flags_across(readable), *_twins(readable)]
     for protocol in sorted({source.document.data["protocol"] for source in readable}):
-        found += citations(prose.load(protocol))
+        found += [*citations(prose.load(protocol)), *not_reviewed(prose.load(protocol))]
     return sorted(found)
 
 
@@ -125,6 +126,17 @@ def citations(clauses: prose.Clauses) -> Iterator[Finding]:
         if clause not in clauses.items:
             message = f"property {', '.join(names)}: {_unknown(clause, clauses)}"
             yield Finding(sources.shown(clauses.file), 1, 1, "clause", message)
+
+
+def not_reviewed(clauses: prose.Clauses) -> Iterator[Finding]:
+    """The clauses whose vectors may demand what is not said any more."""
+    for clause, line, what in reviewed.stale(clauses):
+        if clause is None:
+            message = f"{what} is no clause any more: peerproof lint --reviewed {what}"
+            yield Finding(sources.shown(reviewed.path_of(clauses.protocol)), line, 1, "reviewed", message)
+        else:
+            message = f"{clause.id} {what}: see peerproof explain {clause.id}, and then peerproof lint --reviewed {clause.id}"
+            yield Finding(sources.shown(clauses.file), line, 1, "reviewed", message)
 
 
 def _unknown(clause: str, clauses: prose.Clauses) -> str:

@@ -33,6 +33,11 @@ def skeletons_root() -> Path:
     return _first(_PACKAGE / "skeletons", _SOURCE_TREE / "skeletons")
 
 
+def reviewed_root() -> Path:
+    """The folder of the lists of reviewed clauses, `PROTOCOL.txt` in it."""
+    return _first(_PACKAGE / "reviewed", _SOURCE_TREE / "reviewed")
+
+
 def equivalents_root() -> Path:
     """The folder of the lists of equivalent mutants, `PROTOCOL.yaml` in it."""
     return _first(_PACKAGE / "equivalent", _SOURCE_TREE / "equivalent")
