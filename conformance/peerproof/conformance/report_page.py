@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from math import floor
 from typing import Any
 
 from peerproof.conformance.report import Report
@@ -171,7 +172,12 @@ def _mutants(mutants: Mapping[str, Any] | None) -> Iterator[str]:
         yield "<p>Not given: peerproof mutants --format json writes it, --mutants FILE brings it in.</p>"
         return
     rows = [
-        (protocol, found["mutants"], found["killed"], found["equivalent"], len(found["survivors"]), f"{_percent(found['score'])}")
+        (
+            protocol + " (a part of them)" * (not found.get("whole", True)),
+            *(found[name] for name in ("mutants", "killed", "equivalent")),
+            len(found["survivors"]),
+            _percent(found["score"]),
+        )
         for protocol, found in mutants["protocols"].items()
     ]
     yield _table("Killed by vectors alone", ("protocol", "mutants", "killed", "equivalent", "survivors", "score"), rows)
@@ -183,7 +189,8 @@ def _mutants(mutants: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _percent(score: Any) -> str:
-    return f"{100 * score:.1f} %" if isinstance(score, int | float) else "none"
+    """Rounded down: what is not all is not 100 %."""
+    return f"{floor(1000 * score) / 10:.1f} %" if isinstance(score, int | float) else "none"
 
 
 def _survivor(survivor: Any) -> str:

@@ -1,0 +1,68 @@
+"""
+How soon the page of ten thousand vectors is there, in a real browser, beside the same page with one vector.
+
+    python tests/benchmarks/report_page.py
+
+A thousand of the vectors fail, or all of them. Time runs from the navigation until the list is drawn, and from a letter in the
+filter until the list is drawn anew: medians of several rounds, as the browser measures them. It needs Chromium.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[2]
+ROUNDS = 5
+VECTORS = 10_000
+TARGET = 2_000  #: milliseconds until it is open
+
+#: Milliseconds from a change of the filter until the list is drawn.
+FILTERING = """(() => {
+  const start = performance.now();
+  form.text.value = 'v-99';
+  refresh();
+  document.body.getBoundingClientRect();
+  const taken = performance.now() - start;
+  form.text.value = '';
+  return taken;
+})()"""
+
+
+def main() -> int:
+    """Prints a line for each page."""
+    sys.path.insert(0, str(ROOT))
+    from tests.conformance import chromium
+    from tests.conformance.reports import many
+
+    from peerproof.conformance.report_page import page
+
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.opened(Path(folder)) as tab:
+
+        def measured(count: int, failing: int) -> tuple[float, float, float]:
+            """Milliseconds to open and to filter, and megabytes."""
+            file = Path(folder) / "page.html"
+            file.write_text(page([many(count, failing)], {}), encoding="utf-8")
+            opening, filtering = [], []
+            for _ in range(ROUNDS):
+                tab.open(file)
+                opening.append(tab.value("performance.getEntriesByName('ready')[0].startTime"))
+                filtering.append(tab.value(FILTERING))
+            return median(opening), median(filtering), file.stat().st_size / 1e6
+
+        least, _, _ = measured(1, 1)
+        for failing in (VECTORS // 10, VECTORS):
+            opening, filtering, size = measured(VECTORS, failing)
+            fine = "ok" if opening <= TARGET else "MISSED"
+            print(
+                f"{VECTORS:,} vectors, {failing:6,} failing: open in {opening:6.0f} ms  (target at most {TARGET:,} ms; "
+                f"{opening / least:.1f} times a page of one vector, {least:.0f} ms)  {fine}; "
+                f"filtered in {filtering:.0f} ms; {size:.1f} MB"
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
