@@ -256,9 +256,7 @@ def test_a_batch_is_answered_item_by_item(pipe: Pipe, node: Callable[..., dict[s
 
 
 def test_what_the_reference_does_not_do_is_unsupported(pipe: Pipe) -> None:
-    about = {"protocol": "distkv", "via": ["serf"], "bind": "127.0.0.1:0"}
-
-    assert pipe("serve", **about)["error"]["code"] == "unsupported"
+    assert pipe("serve", protocol="scuttlebutt", via=["tcp"], bind="127.0.0.1:0")["error"]["code"] == "unsupported"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from peerproof.conformance import codec_cases, exchange, hostile_cases
+from peerproof.conformance import codec_cases, exchange, hostile_cases, real_time
 from peerproof.conformance.clauses import specification
-from peerproof.conformance.trial import Case, Dialogue, Trial
+from peerproof.conformance.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors import Suite, Vector
 
 #: part -> how it is tried
@@ -22,6 +22,7 @@ DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "exchange": exchange.exchange,
     "model": exchange.exchange,
     "cluster": exchange.cluster,
+    "socket": real_time.exchange,
 }
 
 HOSTILE: Final = ("survives", "unchanged", "serves")
@@ -45,6 +46,15 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
         needs = frozenset(vector.needs) - {"codec"} | {"exchange"}
         found += [Case(f"{vector.id}#{part}", vector, part, needs, probes[vector.protocol]) for part in HOSTILE]
     return found
+
+
+def cases_over(vectors: Iterable[Vector], over: Over) -> list[Case]:
+    """The cases of those vectors that are for a real socket, over it."""
+    return [
+        Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange"}, over=over)
+        for vector in vectors
+        if vector.layer == "exchange" and over.transport in vector.body.get("transports", ())
+    ]
 
 
 def least_configuration(suite: Suite, protocol: str) -> dict[str, Any]:

@@ -27,13 +27,13 @@ MICROSECONDS: Final = 1000  #: in a millisecond
 
 def exchange(trial: Trial) -> Dialogue:
     """One node under test; its peers are the vector's."""
-    return (yield from _Script(trial, Stage(trial, trial.body["nodes"])).play())
+    return (yield from Script(trial, Stage(trial, trial.body["nodes"])).play())
 
 
 def cluster(trial: Trial) -> Dialogue:
     """Several nodes under test, and a network."""
     delay = trial.body.get("network", {}).get("delay", DEFAULT_DELAY)
-    return (yield from _Script(trial, Network(trial, trial.body["nodes"], delay)).play())
+    return (yield from Script(trial, Network(trial, trial.body["nodes"], delay)).play())
 
 
 class Network(Stage):
@@ -81,7 +81,7 @@ class Network(Stage):
         return None not in sides and sides[0] != sides[1]
 
 
-class _Script:
+class Script:
     """A vector's steps on a stage."""
 
     def __init__(self, trial: Trial, stage: Stage) -> None:
@@ -94,11 +94,9 @@ class _Script:
         self.state: Plain = None  #: of the node under test, when an expectation asks for it
 
     def play(self) -> Dialogue:
+        """All of it."""
         yield from self.stage.open()
-        for index, step in enumerate(self.trial.body.get("setup", ())):
-            self.where = f"setup[{index}]"
-            yield from self.act(step)
-        self.clear()
+        yield from self.set_up()
         for index, step in enumerate(self.trial.body["steps"]):
             self.where = f"steps[{index}]"
             if "expect" in step:
@@ -110,8 +108,20 @@ class _Script:
             else:
                 yield from self.act(step)
         self.where = "after the last step"
-        self.nothing_unexpected()
+        yield from self.end()
         return Verdict(tuple(self.branches), "; ".join(self.tolerated) or None)
+
+    def set_up(self) -> Asking:
+        """What comes before anything is judged."""
+        for index, step in enumerate(self.trial.body.get("setup", ())):
+            self.where = f"setup[{index}]"
+            yield from self.act(step)
+        self.clear()
+
+    def end(self) -> Asking:
+        """Nothing is left."""
+        self.nothing_unexpected()
+        yield from ()
 
     def act(self, step: Mapping[str, Any]) -> Asking:
         """Something happens, at its time; what is due before happens before."""

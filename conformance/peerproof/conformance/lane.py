@@ -22,12 +22,15 @@ from peerproof.conformance.cases import DIALOGUES
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Arrow, Case, Dialogue, Happening, Miss, Trial, Verdict
+from peerproof.conformance.trial import Arrow, Case, Dialogue, Happening, Late, Miss, Trial, Verdict
 
 Emit = Callable[[Result], None]
 
 #: What a process that must be started again counts as; any other failure leaves it usable.
 TROUBLES: Final = ("crashed", "hung", "garbled")
+
+#: So often a case over a socket is tried that seems to fail.
+TRIALS: Final = 3
 
 #: Why a run ends that a person, or whoever speaks for one, ends.
 INTERRUPTED: Final = "interrupted"
@@ -110,13 +113,16 @@ class Lane:
         if len(pack) > 1 and all(case.pack for case in pack):
             self._packed(pack, emit)
             return
-        for case in pack:
+        self._one_by_one(pack, emit)
+
+    def _one_by_one(self, cases: Sequence[Case], emit: Emit) -> None:
+        for case in cases:
             if self._control.ended is None:
                 self._emit(self.alone(case), emit)
 
     def alone(self, case: Case) -> Result:
         """Tries a case by itself, and if it crashes or hangs, once more."""
-        result, usable = self.once(case)
+        result, usable = self._steadily(case) if case.over else self.once(case)
         if usable or self._control.ended:
             return result
         self._control.restarted()
@@ -129,6 +135,20 @@ class Lane:
             return replace(result, confirmed=True)
         came_out = f"{again.status} ({again.failure})" if again.failure else again.status
         return replace(result, confirmed=False, reason=f"{result.reason}; tried again alone: {came_out}")
+
+    def _steadily(self, case: Case) -> tuple[Result, bool]:
+        """The result over a socket, where only what is so each time is so."""
+        result, usable = self.once(case)
+        for _ in range(TRIALS - 1):
+            if not usable or result.failure is None or self._control.ended:
+                break
+            again, usable = self.once(case)
+            if usable and again.failure is None and result.status != "undetermined":
+                reason = f"not so when it was tried again ({result.failure}{f': {result.reason}' if result.reason else ''})"
+                return replace(result, status="undetermined", reason=reason), True
+            if not usable or result.status == "undetermined":
+                result = again
+        return result, usable
 
     def once(self, case: Case) -> tuple[Result, bool]:
         """The result of exactly one trial, and whether the process can still be used."""
@@ -150,6 +170,7 @@ class Lane:
 
     def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
         open_ones = [Playing(Trial(case, self._seed, self._hello)) for case in pack]
+        doubtful: list[Case] = []
         trouble: Trouble | None = None
         while open_ones and trouble is None:
             begin = time.perf_counter()
@@ -169,9 +190,12 @@ class Lane:
                 position = until
             milliseconds = _since(begin) / len(open_ones)
             for playing in open_ones:
-                if playing.outcome is not None:
+                if playing.trial.case.over and isinstance(playing.outcome, Miss):
+                    doubtful.append(playing.trial.case)
+                elif playing.outcome is not None:
                     self._emit(result_of(playing.trial, playing.outcome, milliseconds), emit)
             open_ones = [playing for playing in open_ones if playing.outcome is None]
+        self._one_by_one(doubtful, emit)
         if trouble:
             self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
 
@@ -221,6 +245,8 @@ def result_of(trial: Trial, outcome: Verdict | Miss, milliseconds: float) -> Res
     status, reason = failure if failure in ("crashed", "hung") else "failed", None
     if status == "failed" and trial.vector.level != "must":
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
+    if isinstance(outcome, Late):
+        status, reason = "undetermined", outcome.because
     about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expected(trial)}
     return _result(trial, status, milliseconds, **_evidence(trial), **about)
 

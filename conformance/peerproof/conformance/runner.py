@@ -16,11 +16,15 @@ from typing import Final
 from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.lane import INTERRUPTED, Control, Emit, Lane, skipped
 from peerproof.conformance.protocol import Hello
+from peerproof.conformance.real_time import unfit
 from peerproof.conformance.result import Result
 from peerproof.conformance.trial import Case
 
 #: So many cases are asked together at most.
 PACK: Final = 128
+
+#: So many cases wait together at most.
+AT_ONCE: Final = 16
 
 _TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
 
@@ -60,7 +64,11 @@ def missing(case: Case, hello: Hello) -> str | None:
         return f"the implementation does not offer {', '.join(lacking)}"
     if "exchange" in case.needs and hello.clock != "virtual":
         return f"the implementation's clock is {hello.clock}, not virtual"
-    if "virtual" not in vector.body.get("transports", ("virtual",)):
+    if case.over and case.over.transport not in hello.sockets:
+        return f"the implementation serves no nodes over {case.over.transport}"
+    if case.over and (why_not := unfit(vector, case.over.transport)):
+        return why_not
+    if not case.over and "virtual" not in vector.body.get("transports", ("virtual",)):
         return f"only over {', '.join(vector.body['transports'])}"
     for name, node in vector.body.get("nodes", {}).items():
         for member, value in node.get("config", {}).items():
@@ -122,9 +130,9 @@ def _judged(result: Result, settings: Settings) -> Result:
 def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
     """Cases of the codec together, those of a model together, enough packs for every lane; each other case by itself."""
     packs: list[list[Case]] = []
-    for kind in ("codec", "model"):
+    for kind, most in (("codec", PACK), ("model", PACK), ("socket", AT_ONCE)):
         together = [case for case in cases if case.pack == kind]
-        size = max(1, min(PACK, -(-len(together) // jobs)))
+        size = max(1, min(most, -(-len(together) // jobs)))
         packs += [together[start : start + size] for start in range(0, len(together), size)]
     return packs + [[case] for case in cases if case.pack is None]
 
