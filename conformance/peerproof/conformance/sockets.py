@@ -1,0 +1,81 @@
+"""Datagram sockets of the runner's own, one for each node that it plays."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+#: More than any datagram holds.
+MAX_DATAGRAM: Final = 2**16
+
+Endpoint = tuple[str, int]
+
+
+class NoSocket(Exception):
+    """This machine gives none; the message says why and what to do."""
+
+
+class Datagram(NamedTuple):
+    """What somebody has sent to a node of ours."""
+
+    to: str  #: the vector's address of the node
+    sender: str
+    data: bytes
+
+
+class Datagrams:
+    """A socket for each address that the runner plays."""
+
+    def __init__(self) -> None:
+        self._sockets: dict[str, socket.socket] = {}
+        self._addresses: dict[int, str] = {}
+
+    def open(self, address: str, host: str) -> str:
+        """The real address of a new socket. Raises NoSocket."""
+        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        opened.setblocking(False)
+        try:
+            opened.bind((host, 0))
+        except OSError as error:
+            opened.close()
+            hint = f"; on systems other than Linux: ifconfig lo0 alias {host}" if host != "127.0.0.1" else ""
+            raise NoSocket(f"cannot listen at {host}: {error.strerror}{hint}") from None
+        self._sockets[address] = opened
+        self._addresses[opened.fileno()] = address
+        return named(opened.getsockname())
+
+    def send(self, address: str, to: Endpoint, data: bytes) -> None:
+        """From one of ours. What the network says of it is nothing that a sender of datagrams can rely on."""
+        with suppress(OSError):
+            self._sockets[address].sendto(data, to)
+
+    def receive(self, seconds: float) -> Iterator[Datagram]:
+        """All that is there, or that comes first within this time."""
+        ready, _, _ = select.select(list(self._sockets.values()), [], [], seconds)
+        for opened in ready:
+            with suppress(OSError):  # nothing is left, or somebody does not listen
+                while True:
+                    data, sender = opened.recvfrom(MAX_DATAGRAM)
+                    yield Datagram(self._addresses[opened.fileno()], named(sender), data)
+
+    def close(self) -> None:
+        """All of them."""
+        for opened in self._sockets.values():
+            opened.close()
+        self._sockets.clear()
+
+
+def named(endpoint: Endpoint) -> str:
+    """Its text."""
+    return f"{endpoint[0]}:{endpoint[1]}"
+
+
+def endpoint(text: str) -> Endpoint:
+    """What a text such as `127.0.0.1:8119` names. Raises ValueError."""
+    name, colon, port = text.rpartition(":")
+    if not colon or not name or not (port.isascii() and port.isdigit()) or not 0 < int(port[:6]) < 2**16:
+        raise ValueError(f"{text!r} is no address: expected HOST:PORT")
+    return name.strip("[]"), int(port)
