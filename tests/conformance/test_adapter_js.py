@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -13,13 +14,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.conformance.programs import found
+from tests.conformance.walkthrough import Reader, Typed, steps
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PORT = ROOT / "conformance/adapters/scuttlebutt-js"
-PAGE = ROOT / "docs/how-to/test-a-javascript-implementation.md"
 
 #: Of a machine that is busy.
 PATIENT = ["--hello-timeout", "60", "--op-timeout", "60", "--bye-timeout", "10"]
@@ -77,13 +79,11 @@ Copied = Callable[[str, str, str], Path]
 
 
 @pytest.fixture(autouse=True)
-def node() -> str:
+def node() -> None:
     """Nothing here can be tested without it."""
-    found = shutil.which("node")
-    assert found, "these tests need Node 20 or newer: install it from https://nodejs.org or as the package nodejs"
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
-    assert int(version.lstrip("v").split(".")[0]) >= 20, f"these tests need Node 20 or newer; {found} is {version.strip()}"
-    return found
+    program = found("node")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    assert int(version.lstrip("v").split(".")[0]) >= 20, f"this test needs Node 20 or newer; {program} is {version.strip()}"
 
 
 @pytest.fixture
@@ -141,15 +141,15 @@ def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, copie
     assert re.search(rf"^(FAILED|CRASHED) scuttlebutt/{vector}", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_the_example_of_the_page_fails_as_the_page_says(copied: Copied) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    (failed,) = re.findall(r"^FAILED .*$", page, re.MULTILINE)
-    (right, wrong) = re.findall(r'`(toString\("\w+"\))` to `(toString\("\w+"\))`', page)[0]
+def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
+    shutil.copytree(PORT, tmp_path / PORT.relative_to(ROOT))
+    here = str(Path(sys.executable).parent)
+    reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
+    todo = list(steps((ROOT / "docs/how-to/test-a-javascript-implementation.md").read_text("utf-8")))
 
-    done = peerproof("run", "--protocol", "scuttlebutt", "-k", "layer:codec", port=copied("text.mjs", right, wrong))
-
-    assert done.returncode == 1
-    assert failed in done.stdout.splitlines()
+    assert sum(isinstance(step, Typed) for step in todo) >= 6
+    for step in todo:
+        reader.follow(step)
 
 
 class JavaScriptNode(NodeProcess):
