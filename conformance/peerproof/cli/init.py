@@ -38,7 +38,6 @@ def run(args: Namespace) -> int:
     """Writes the files, and says what to type next."""
     from peerproof.conformance.output import CannotWrite
     from peerproof.conformance.skeletons import AlreadyThere, files, write
-    from peerproof.conformance.sources import shown
 
     suite = options.suite(Namespace(vectors=None))
     _check_protocol(args.protocol, {vector.protocol for vector in suite.vectors})
@@ -46,18 +45,25 @@ def run(args: Namespace) -> int:
     try:
         write(texts, force=args.force)
     except AlreadyThere as error:
-        listed = "\n".join(f"  {shown(path)}" for path in error.paths)
+        listed = "\n".join(f"  {_shown(path)}" for path in error.paths)
         to_do = "move them" if args.force else "name another folder, or write over them with --force"
         raise options.refusal(f"peerproof: nothing is written, for these are there:\n{listed}\n{to_do}") from None
     except CannotWrite as error:
         raise options.refusal(f"peerproof: nothing is written: {error}") from None
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
     for path in texts:
-        print(f"  {shown(path)}")
+        print(f"  {_shown(path)}")
     print("next:")
     for command in _next(args):
         print(f"  {command}")
     return 0
+
+
+def _shown(path: Path) -> str:
+    """As it was typed; the top of the repository from the working directory, if it is below that."""
+    from peerproof.conformance.sources import shown
+
+    return shown(path) if path.is_absolute() else str(path)
 
 
 def _name(args: Namespace) -> str:

@@ -89,14 +89,14 @@ class Adapter:
         """Who is judged, and for what."""
         least, most = request["protocol"]
         if not least <= 1 <= most:
-            raise Trouble("version", f"this adapter speaks version 1, not {least} to {most}")
-        capabilities = [*codec.CAPABILITIES, *events.CAPABILITIES, *queries.CAPABILITIES]
+            raise Trouble("version", f"this is version 1, not {least} to {most}")
+        claimed = codec.CAPABILITIES + events.CAPABILITIES + queries.CAPABILITIES
         return {
             "protocol": 1,
             "name": NAME,
             "version": VERSION,
             "language": f"python {platform.python_version()}",
-            "protocols": {PROTOCOL: {"capabilities": capabilities}},
+            "protocols": {PROTOCOL: {"capabilities": claimed}},
         }
 
     def encode(self, request: Plain) -> Plain:
@@ -125,7 +125,8 @@ class Adapter:
         """A message comes in; one that is malformed is dropped."""
         node, effects = self.running(request), Effects(TRANSPORT)
         try:
-            node.receive(request["from"], bytes.fromhex(request["bytes"]), request["now_ms"], effects)
+            data = bytes.fromhex(request["bytes"])
+            node.receive(request["from"], data, request["now_ms"], effects)
         except codec.Malformed as error:
             print(f"{NAME}: dropped a message: {error}", file=sys.stderr)
         return outcome(node, effects)
@@ -142,18 +143,21 @@ class Adapter:
         try:
             node.call(request["name"], request["args"], request["now_ms"], effects)
         except events.Refused as refusal:
-            return {**outcome(node, effects), "refused": {"class": refusal.reason, "message": str(refusal)}}
+            refused = {"class": refusal.reason, "message": str(refusal)}
+            return {**outcome(node, effects), "refused": refused}
         return outcome(node, effects)
 
     def sent(self, request: Plain) -> Plain:
         """A node learns what became of its message."""
         node, effects = self.running(request), Effects(TRANSPORT)
-        node.settle(request["to"], bytes.fromhex(request["bytes"]), request["took_us"], request["now_ms"], effects)
+        to, data = request["to"], bytes.fromhex(request["bytes"])
+        node.settle(to, data, request["took_us"], request["now_ms"], effects)
         return outcome(node, effects)
 
     def query(self, request: Plain) -> Plain:
         """Somebody looks at a node."""
-        return {"value": queries.answer(self.running(request), request["what"], request.get("args", {}))}
+        node, args = self.running(request), request.get("args", {})
+        return {"value": queries.answer(node, request["what"], args)}
 
     def crash(self, request: Plain) -> Plain:
         """A node is gone; its handle is not."""
@@ -163,7 +167,8 @@ class Adapter:
     def restart(self, request: Plain) -> Plain:
         """It begins again, with what a real one keeps on disk in the configuration."""
         life = self.life(request)
-        return life.begin({**life.config, **request.get("config", {})}, request["now_ms"])
+        config = {**life.config, **request.get("config", {})}
+        return life.begin(config, request["now_ms"])
 
     def close(self, request: Plain) -> Plain:
         """Nobody will ask for it again."""
@@ -185,7 +190,7 @@ class Adapter:
         """The node behind the request's handle."""
         node = self.life(request).node
         if node is None:
-            raise Trouble("no_handle", f"the node of handle {request['handle']} has crashed")
+            raise Trouble("no_handle", f"node {request['handle']} has crashed")
         return node
 
 

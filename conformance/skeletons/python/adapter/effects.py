@@ -14,7 +14,8 @@ class Effects:
 
     def send(self, to: Any, data: bytes) -> None:
         """A message to an address, which looks as it did in the request."""
-        self.done.append({"send": {"via": self._transport, "to": to, "bytes": data.hex()}})
+        sent = {"via": self._transport, "to": to, "bytes": data.hex()}
+        self.done.append({"send": sent})
 
     def tell(self, event: str, **members: Any) -> None:
         """Something that the application is told; claim `events` then."""

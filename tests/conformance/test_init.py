@@ -1,0 +1,255 @@
+"""What `peerproof init` writes passes at once, in each language; and it writes all or nothing, over nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from tests.conformance.programs import found
+
+from peerproof.cli.main import main
+from peerproof.conformance import known
+from peerproof.conformance.output import CannotWrite
+from peerproof.conformance.skeletons import LANGUAGES, write
+
+Capture = pytest.CaptureFixture[str]
+
+PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
+NEEDS = {"python": (), "go": ("go", "gofmt"), "js": ("node",)}
+
+#: Nothing comes from a network, and the suite is the one of these tests.
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "GOFLAGS": "-mod=mod",
+    "GOPROXY": "off",
+}
+
+
+def ended(*arguments: str) -> int:
+    """The exit code of a command, however it ends."""
+    try:
+        return main([*arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What comes of a line that somebody types."""
+    return subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=900
+    )
+
+
+def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> Path:
+    """An adapter as init leaves it, built."""
+    for program in NEEDS[language]:
+        found(program)
+    assert ended("init", "--lang", language, "--protocol", protocol, "--name", "my-node", str(folder)) == 0
+    if build:
+        built = shell(LANGUAGES[language].build, folder)
+        assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "protocol"),
+    [*((language, "scuttlebutt") for language in LANGUAGES), *zip(("go", "js", "python", "go"), PROTOCOLS[1:], strict=True)],
+)
+def test_the_next_two_commands_come_out_right(
+    language: str, protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Smoke has nothing to say against the skeleton, and everything that it fails is known."""
+    monkeypatch.chdir(tmp_path)
+    begun(language, protocol, Path("mine"), build=False)
+    commands = capsys.readouterr().out.split("next:\n")[1].splitlines()
+
+    smoke, run = (shell(typed, tmp_path) for typed in (commands[0], f"cd mine && {commands[1]}"))
+
+    assert (smoke.returncode, len(commands)) == (0, 2), smoke.stdout + smoke.stderr
+    assert re.search(r"^ok +panics ", smoke.stdout, re.MULTILINE)
+    assert "FAIL" not in smoke.stdout
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"^\d+ cases, \d+ vectors: \d+ passed, \d+ known, ", run.stdout, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Path) -> None:
+    """The list says of each case how it fails, and there is no other that does."""
+    folder = begun(language, "distkv", tmp_path / "mine")
+    listed = {entry.pattern: entry.failure for entry in known.load(folder / "known-failing.txt").entries}
+    (folder / "known-failing.txt").write_text("")
+
+    run = f"peerproof run --impl '{LANGUAGES[language].start}' --protocol distkv --known-failing known-failing.txt"
+    done = shell(f"{run} --format json", folder)
+
+    assert done.returncode == 1, done.stderr
+    results = json.loads(done.stdout)["cases"]
+    assert {result["id"]: result["failure"] for result in results if result["status"] == "failed"} == listed
+    assert {result["status"] for result in results} == {"passed", "failed", "skipped"}
+    assert set(listed.values()) == {"rejected", "error", "class"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: str, tmp_path: Path) -> None:
+    """As soon as exchange is claimed, nodes are judged, and the fuzzer has one."""
+    folder = begun(language, "scuttlebutt", tmp_path / "mine")
+    events = folder / LANGUAGES[language].events
+    empty, full = {"go": ("[]string{}", '[]string{"exchange"}')}.get(language, ("= []", '= ["exchange"]'))
+    assert events.read_text("utf-8").count(empty) == 1
+    events.write_text(events.read_text("utf-8").replace(empty, full))
+    start = LANGUAGES[language].start
+
+    built = shell(LANGUAGES[language].build, folder)
+    smoke = shell(f"peerproof smoke --impl '{start}'", folder)
+    run = shell(f"peerproof run --impl '{start}' -k 'protocol:scuttlebutt layer:exchange clause:B-14'", folder)
+    fuzz = shell(f"peerproof fuzz scuttlebutt --impl '{start}'", folder)
+
+    assert (built.returncode, smoke.returncode) == (0, 0), built.stderr + smoke.stdout
+    assert re.search(r"^ok +isolation .*\n(?:-.*\n)*ok +clock", smoke.stdout, re.MULTILINE), smoke.stdout
+    assert (run.returncode, fuzz.returncode) == (1, 1), run.stdout + fuzz.stdout + fuzz.stderr
+    assert "FOUND" in fuzz.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path) -> None:
+    folder = begun(language, "wendy", tmp_path / "mine")
+    commands = {
+        "python": [f"{sys.executable} -m mypy --strict adapter", f"{sys.executable} -m ruff format --isolated --check ."],
+        "go": ['test -z "$(gofmt -l .)"', "go vet ./..."],
+        "js": ["for file in *.js; do node --check $file || exit; done"],
+    }
+
+    for command in commands[language]:
+        done = shell(command, folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> None:
+    """Each is typed, but for the one that installs the suite; the one that fuzzes waits for its switch."""
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    begun(language, "peter", tmp_path / "the adapter", build=False)
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/conformance-my-node.yml").read_text("utf-8"))
+    job = workflow["jobs"]["conformance"]
+    folder = tmp_path / job["defaults"]["run"]["working-directory"]
+    steps = {step["name"]: step for step in job["steps"] if "run" in step}
+
+    assert list(steps)[:4] == ["Install the suite", "Build the adapter", "Is the adapter right?", "Is the implementation?"]
+    for name, step in steps.items():
+        if name != "Install the suite" and "if" not in step:
+            done = shell(step["run"], folder)
+            assert done.returncode == 0, f"{name}\n{done.stdout}{done.stderr}"
+    report = ElementTree.parse(tmp_path / job["steps"][-1]["with"]["path"]).getroot()
+    assert int(next(report.iter("testsuite")).get("tests", 0)) > 0
+    assert (workflow["env"]["FUZZ"], steps["What does nobody ask for?"]["if"]) == ("no", "env.FUZZ == 'yes'")
+
+
+def test_what_is_there_is_named_and_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "codec.js").write_text("mine")
+    (tmp_path / "README.md").symlink_to("nowhere")
+
+    assert ended("init", "--lang", "js", "--name", "my-node") == 2
+
+    said = capsys.readouterr().err
+    assert said == (
+        "peerproof: nothing is written, for these are there:\n  codec.js\n  README.md\n"
+        "name another folder, or write over them with --force\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "codec.js"]
+    assert (tmp_path / "codec.js").read_text() == "mine"
+
+
+def test_by_force_it_writes_over_files_but_not_over_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "codec.js").write_text("mine")
+    (tmp_path / "other.js").write_text("mine")
+
+    assert ended("init", "--lang", "js", "--name", "my-node", "--force") == 0
+    assert "export function decode" in (tmp_path / "codec.js").read_text()
+    assert (tmp_path / "other.js").read_text() == "mine"
+
+    (tmp_path / "codec.js").unlink()
+    (tmp_path / "codec.js").mkdir()
+    assert ended("init", "--lang", "js", "--name", "my-node", "--force") == 2
+    assert "  codec.js\nmove them\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("fails_at", range(1, 5))
+def test_a_disk_that_fails_leaves_nothing_half_written(fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it happens, there is what was there before."""
+    (tmp_path / "old").write_text("old")
+    replace, count = Path.replace, iter(range(1, 10))
+
+    def failing(path: Path, target: Path) -> Path:
+        if next(count) == fails_at:
+            raise OSError(28, "No space left on device", str(target))
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    texts = {tmp_path / name: "new" for name in ("a/b/one", "old", "a/two", "three")}
+
+    with pytest.raises(CannotWrite, match="No space left on device"):
+        write(texts, force=True)
+
+    assert {path.name: path.read_text() for path in tmp_path.rglob("*")} == {"old": "old"}
+
+
+def test_where_nothing_can_be_written_is_said(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert ended("init", "--lang", "python", "--name", "my-node", str(tmp_path / "file" / "folder")) == 2
+
+    assert "peerproof: nothing is written: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--protocol", "scuttlebut"],
+            "found 'scuttlebut' (did you mean 'scuttlebutt'?)",
+        ),
+        (["--name", "My Node"], "--name: expected small letters, digits and hyphens, such as my-node, found 'My Node'"),
+        (["…"], "the folder '…' gives no name; say one, such as --name my-node"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert ended("init", "--lang", "go", *arguments) == 2
+
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_name_and_workflow_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or of the folder, if it lies in none; GitHub looks for workflows at the top of a repository only."""
+    (tmp_path / "Some_Port" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    assert ended("init", "--lang", "python", 'Some_Port/a/"b"') == 0
+    assert ended("init", "--lang", "python", "Lonely") == 0
+
+    within = yaml.safe_load((tmp_path / "Some_Port/.github/workflows/conformance-some-port.yml").read_text("utf-8"))
+    alone = yaml.safe_load((tmp_path / "Lonely/.github/workflows/conformance-lonely.yml").read_text("utf-8"))
+    folders = [flow["jobs"]["conformance"]["defaults"]["run"]["working-directory"] for flow in (within, alone)]
+    assert folders == ['a/"b"', "."]
+    assert 'NAME: Final = "some-port"' in (tmp_path / 'Some_Port/a/"b"/adapter/__main__.py').read_text("utf-8")
