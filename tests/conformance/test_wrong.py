@@ -15,7 +15,7 @@ SCUTTLEBUTT: Final = Mistakes(
     wrong.Wrong,
     wrong.DIVERGENCES,
     "tests.conformance.mistakes",
-    ("wire", "packing", "answers", "store", "rounds", "detector"),
+    ("wire", "packing", "answers", "store", "rounds", "detector", "limits"),
 )
 
 SWIM: Final = Mistakes(

@@ -40,7 +40,7 @@ SILENT: Final = frozenset(
 )
 
 #: Calls whose first argument is a name for people, or a type.
-NAMING: Final = ("pick", "cast", "NewType", "TypeVar")
+NAMING: Final = ("pick", "cast", "NewType", "TypeVar", "bounded_octets")
 
 
 @dataclass(frozen=True)
