@@ -70,7 +70,9 @@ class WindowOf101(Wrong):
 
     caught_by: ClassVar = ("window-of-100-by-default", "window-forgets-the-oldest-interval-above")
     instead: ClassVar = {
-        "transitions.heard": lambda window, now, detector: arrival.heard(window, now, replace(detector, window=detector.window + 1))
+        "transitions.heard": lambda window, now, detector: arrival.heard(
+            window, now, replace(detector, window=detector.window + 1)
+        )
     }
 
 
