@@ -74,6 +74,8 @@ def drawn(graph: MessageGraph, title: str, name: str) -> str:
 
 def cells(text: str) -> int:
     """How many letters' room a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(1 if ord(character) < _WIDE_FROM else 2 for character in text)
 
 
