@@ -1,4 +1,4 @@
-"""Reports: five forms of the same, and what is left of them when the disk is full or somebody presses Ctrl-C."""
+"""Reports: many forms of the same, and what is left of them when the disk is full or somebody presses Ctrl-C."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def test_totals_count_cases_by_status(report: Report) -> None:
         "known": 0,
         "stale": 0,
         "skipped": 0,
+        "undetermined": 0,
         "tolerated": 0,
     }
 
@@ -208,7 +209,7 @@ def test_every_form_comes_out_of_the_command(numbered: Path, tmp_path: Path, for
     code = main(["run", "--vectors", str(numbered), "--impl", impl, "--format", form, "--output", str(file)])
 
     assert code == 1
-    assert "number-17#decode" in file.read_text()
+    assert ("number-17" if form == "html" else "number-17#decode") in file.read_text()  # a page has ids and parts apart
 
 
 @pytest.mark.parametrize(("jobs", "number"), [("1", signal.SIGINT), ("2", signal.SIGINT), ("1", signal.SIGTERM)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 from tests.conformance.reports import MISSED, PASSED, named, report
@@ -22,31 +23,31 @@ OTHERWISE = replace(MISSED, failure="events")
 LEFT = replace(PASSED, status="skipped", branches=(), reason="the implementation lacks it")
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "kind", "worse"),
-    [
-        (PASSED, MISSED, "newly failing", True),
-        (PASSED, KNOWN, "newly failing", True),
-        (TOLERATED, CRASHED, "newly failing", True),
-        (PASSED, TOLERATED, "newly tolerated", True),
-        (PASSED, LEFT, "no longer judged", True),
-        (MISSED, None, "gone", True),
-        (None, MISSED, "new and failing", True),
-        (LEFT, CRASHED, "new and failing", True),
-        (MISSED, OTHERWISE, "failing otherwise", False),
-        (MISSED, CRASHED, "failing otherwise", True),
-        (CRASHED, MISSED, "failing otherwise", False),
-        (MISSED, PASSED, "newly passing", False),
-        (KNOWN, STALE, "newly passing", False),
-        (MISSED, TOLERATED, "newly passing", False),
-        (None, PASSED, "new", False),
-        (LEFT, PASSED, "new", False),
-        (MISSED, KNOWN, None, False),
-        (PASSED, STALE, None, False),
-        (None, LEFT, None, False),
-        (LEFT, None, None, False),
-    ],
-)
+CHANGES: Final[list[tuple[Result | None, Result | None, str | None, bool]]] = [
+    (PASSED, MISSED, "newly failing", True),
+    (PASSED, KNOWN, "newly failing", True),
+    (TOLERATED, CRASHED, "newly failing", True),
+    (PASSED, TOLERATED, "newly tolerated", True),
+    (PASSED, LEFT, "no longer judged", True),
+    (MISSED, None, "gone", True),
+    (None, MISSED, "new and failing", True),
+    (LEFT, CRASHED, "new and failing", True),
+    (MISSED, OTHERWISE, "failing otherwise", False),
+    (MISSED, CRASHED, "failing otherwise", True),
+    (CRASHED, MISSED, "failing otherwise", False),
+    (MISSED, PASSED, "newly passing", False),
+    (KNOWN, STALE, "newly passing", False),
+    (MISSED, TOLERATED, "newly passing", False),
+    (None, PASSED, "new", False),
+    (LEFT, PASSED, "new", False),
+    (MISSED, KNOWN, None, False),
+    (PASSED, STALE, None, False),
+    (None, LEFT, None, False),
+    (LEFT, None, None, False),
+]
+
+
+@pytest.mark.parametrize(("before", "now", "kind", "worse"), CHANGES)
 def test_each_change_has_its_kind(before: Result | None, now: Result | None, kind: str | None, *, worse: bool) -> None:
     old, new = (report(*([named(result, "one")] if result else [])) for result in (before, now))
     diff = compared(old, new)
@@ -56,10 +57,8 @@ def test_each_change_has_its_kind(before: Result | None, now: Result | None, kin
 
 
 def test_every_status_and_every_kind_is_tried() -> None:
-    cases = next(mark for mark in test_each_change_has_its_kind.pytestmark if mark.name == "parametrize").args[1]
-
-    assert {kind for _, _, kind, _ in cases} == {*KINDS, None}
-    assert {one.status for before, now, *_ in cases for one in (before, now) if one} == {*STATUSES} - {"hung", "undetermined"}
+    assert {kind for _, _, kind, _ in CHANGES} == {*KINDS, None}
+    assert {one.status for before, now, *_ in CHANGES for one in (before, now) if one} == {*STATUSES} - {"hung", "undetermined"}
 
 
 def test_a_vector_that_was_renamed_is_the_same() -> None:
