@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import yaml
 from tests.conformance.programs import found
 
 from peerproof.cli.main import main
-from peerproof.conformance import known
+from peerproof.conformance import known, sources
 from peerproof.conformance.output import CannotWrite
 from peerproof.conformance.skeletons import LANGUAGES, write
 
@@ -238,6 +239,27 @@ def test_what_cannot_be_meant_is_a_mistake_in_the_command_line(
 
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without what Python compiles there when it is installed."""
+    monkeypatch.chdir(tmp_path)
+    assert ended("init", "--lang", "python", "--name", "my-node", "beside") == 0
+    shutil.copytree(sources.skeletons_root(), tmp_path / "package/skeletons")
+    (tmp_path / "package/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
+    (tmp_path / "package/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
+    for folder in ("vectors", "schemas"):
+        (tmp_path / "package" / folder).symlink_to(sources.vectors_root().parent / folder)
+    monkeypatch.setattr(sources, "_PACKAGE", tmp_path / "package")
+
+    assert ended("init", "--lang", "python", "--name", "my-node", "installed") == 0
+
+    trees = [
+        {path.relative_to(folder): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
+        for folder in (tmp_path / "beside", tmp_path / "installed")
+    ]
+    assert sources.skeletons_root() == tmp_path / "package/skeletons"
+    assert trees[0] == trees[1]
 
 
 def test_name_and_workflow_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
