@@ -1,12 +1,12 @@
 """
-What the pages of `docs/explanation` show of the models: counterexamples and other runs as pictures, and the graphs compared.
+What pages show of models and vectors: counterexamples, other runs and vectors as pictures, and the graphs compared.
 
     python docs/models.py [--check]
 
-It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL -->`
-or `<!-- holding PROTOCOL MODULE BEGINNING -->`, of whose names, and `<!-- end -->`; the words around them are written by hand. A
-page with pictures begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
-`<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what the models make.
+It stands between marks, `<!-- model NAME -->`, `<!-- run CONFIGURATION CONSTANT=VALUE …: STEPS -->`, `<!-- graphs PROTOCOL -->`,
+`<!-- holding PROTOCOL MODULE BEGINNING -->` or `<!-- vector ID -->`, and `<!-- end -->`; the words around them are written by
+hand. A page with pictures of models begins with `<!-- of PROTOCOL -->`, which may also say what of the nodes is not drawn:
+`<!-- of swim without own, round -->`. `--check` ends with 1 if a page is not what models and vectors make.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import timed  # beside this file
-
-from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored
-from peerproof.conformance.message_graph import Arrow, Happened, MessageGraph, Note, happened, value_text
+from peerproof.conformance.counterexamples import drawn
+from peerproof.conformance.message_graph import Happened, happened
+from peerproof.conformance.model_picture import failing
+from peerproof.conformance.sequence import of_vector
+from peerproof.conformance.vectors import load
 from peerproof.spec.explore import Edge
 from peerproof.spec.world import FAIL, LOSE, System
-from peerproof.tla.counterexample import TraceState
 from peerproof.tla.manifest import Configuration, Model, configurations, models
-from peerproof.tla.values import Function, Value
 
-PAGES = sorted((Path(__file__).parent / "explanation").glob("*.md"))
+_ROOT = Path(__file__).parents[1]
+PAGES = sorted([*(_ROOT / "docs").glob("**/*.md"), *(_ROOT / "spec").glob("*.md")])
 
 #: A run of more steps than that is shown to those who ask for it.
 LONG = 20
@@ -42,6 +41,7 @@ _RUN = re.compile(r"(<!-- run ([\w-]+)([^:>]*):\s([^>]*) -->\n).*?(<!-- end -->)
 _ENDS = {LOSE: " lost", FAIL: " fails"}
 _GRAPHS = re.compile(r"(<!-- graphs (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _HOLDING = re.compile(r"(<!-- holding (\w+) (\w+)(?: ([\w-]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
+_VECTOR = re.compile(r"(<!-- vector (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -60,7 +60,8 @@ def main() -> int:
 
 
 def page(text: str) -> str:
-    """The page with what is made from the models made again. Raises KeyError for a model or configuration that there is not."""
+    """The page with what is made made again. Raises KeyError for a model, configuration or vector that there is not."""
+    text = _VECTOR.sub(lambda found: f"{found[1]}{vector(found[2])}\n{found[3]}", text)
     text = _GRAPHS.sub(lambda found: f"{found[1]}{graphs(found[2])}\n{found[3]}", text)
     text = _HOLDING.sub(lambda found: f"{found[1]}{holding(*found.group(2, 3), found[4] or '')}\n{found[5]}", text)
     if (of := _OF.search(text)) is None:
@@ -120,94 +121,17 @@ def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
 
 def picture(model: Model, without: Collection[str]) -> str:
     """What is asked, and how it fails."""
-    diagram, steps, ends = failing(model, without)
+    found = failing(model, without)
     replaced = "".join(f", `{right}` in place of `{left}`" for left, right in model.replace.items())
     where = f"`{model.name}`, configuration `{model.configuration.name}`{replaced}"
-    said = f"{where}: `{model.violated}` is violated in {counted(steps, 'step')}{ends}."
-    return "\n".join([said, "", *fenced(diagram.mermaid(), steps)] if steps else [said])
+    said = f"{where}: `{model.violated}` is violated {found.length}."
+    return "\n".join([said, "", *fenced(found.graph.mermaid(), found.steps)] if found.steps else [said])
 
 
-def failing(model: Model, without: Collection[str]) -> tuple[MessageGraph, int, str]:
-    """The run in which it fails, how many steps that takes, and what comes then."""
-    if timed.has(model.module):
-        example = stored(model)
-        ends = ", and then nothing happens" if example.stutters else after(example.loop)
-        return timed.drawn(model.module, model.configuration.constants, example.states), len(example.states) - 1, ends
-    if not is_walked(model):
-        run = tuple(stored(model).states)
-        return traced(run, without), len(run) - 1, ""
-    ends = ""
-    if is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant"):
-        answer = answered(model)
-        graph, path = answer.graph, answer.path
-        ends = f", then for ever within {counted(answer.trap.size, 'state')}" if answer.trap else ""
-    else:  # of what both find at the same depth, TLC's run is the one that is kept
-        example = stored(model)
-        graph, path = replayed(model, example)
-        ends = after(example.loop)
-    return drawn(graph, path, without), len(path), ends
-
-
-def after(loop: int | None) -> str:
-    """What comes after a run that goes on as it did from a step on."""
-    return "" if loop is None else f", then again and again from after step {loop}"
-
-
-def counted(number: int, what: str) -> str:
-    """So many of something, as one says it."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def is_walked(model: Model) -> bool:
-    """Whether the model's runs are some of the Python specification's bounded worlds; the others TLC alone has."""
-    behaviours = import_module(f"peerproof.spec.{model.protocol}.variants").BEHAVIOURS
-    return model.behaviour in behaviours
-
-
-def traced(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
-    """A run as TLC has it: of nodes and the messages under way, or of one message on its way through a ring."""
-    first = run[0].variables
-    if "net" in first:
-        nodes = [node for node, _ in _rows(first["up"])]
-        happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], without)]
-        return MessageGraph(tuple(map(str, nodes)), tuple(happenings))
-    hops = run[-1].variables["path"]
-    assert isinstance(hops, tuple)
-    key, ends = value_text(first["key"]), run[-1].variables["done"]
-    ring = tuple(map(str, sorted(first["ring"])))
-    arrows = [Arrow(str(one), str(other), f"{n}. key {key}") for n, (one, other) in enumerate(pairwise(hops), 1)]
-    return MessageGraph(ring, (*arrows, Note(str(hops[-1]), f"{'delivers' if ends else 'has'} key {key}")))
-
-
-def _step(number: int, before: TraceState, after: TraceState, without: Collection[str]) -> Iterator[Arrow | Note]:
-    old, new = before.variables, after.variables
-    gone, sent = (_messages(one["net"]) - _messages(other["net"]) for one, other in ((old, new), (new, old)))
-    if gone and all(str(message[2]) == str(other[2]) and message[:2] == other[:2] for message in gone for other in sent) and sent:
-        (message,) = sent
-        yield Note(str(message[0]), f"{number}. {after.action}: {' '.join(map(value_text, message[2:]))}")
-    elif gone:
-        (message,) = gone
-        text = " ".join(map(value_text, message[2:]))
-        yield Arrow(str(message[0]), str(message[1]), f"{number}. {text}", lost=after.action == FAIL)
-    else:
-        yield Note("", f"{number}. {after.action}")
-    told = [name for name in new if name not in without and name not in ("net", "restarts")]
-    rows = {name: (dict(_rows(old[name])), _rows(new[name])) for name in told}
-    for node, _ in _rows(new["up"]):
-        changed = [f"{name} = {value_text(dict(now)[node])}" for name, (was, now) in rows.items() if was[node] != dict(now)[node]]
-        if changed:
-            yield Note(str(node), ", ".join(changed))
-
-
-def _messages(net: Value) -> frozenset[Any]:
-    assert isinstance(net, frozenset)
-    return net
-
-
-def _rows(function: Value) -> tuple[tuple[Any, Value], ...]:
-    """What a function on nodes says of each."""
-    assert isinstance(function, Function)
-    return tuple(function.rows)
+def vector(name: str) -> str:
+    """A vector as a picture."""
+    found = {known.id: known for known in load().vectors}[name]
+    return "\n".join(fenced(of_vector(found).mermaid(), 0))
 
 
 def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable[str], without: Collection[str]) -> str:

@@ -15,6 +15,7 @@ COMMANDS = (
     ("run", "run", "judge an implementation by the vectors (without options: the reference)"),
     ("list", "list", "list vectors"),
     ("show", "show", "show a vector, as YAML or as a message graph"),
+    ("draw", "draw", "draw a vector, a trace, a counterexample or a capture as a message graph"),
     ("explain", "explain", "show a clause: its text, code, vectors and properties"),
     ("replay", "replay", "run one vector once and show every line"),
     ("init", "init", "write the skeleton of an adapter in Python, Go or JavaScript, and a CI job"),

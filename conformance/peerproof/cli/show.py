@@ -5,6 +5,9 @@ Shows a vector: as it is written, or as a message graph.
   peerproof show delta-empty                                  the end of an id will do if only one vector has it
   peerproof show delta-empty --format sequence                as a Mermaid sequence diagram; dashed is what is expected
   peerproof show delta-empty --format text                    the same for a terminal; => is what is expected
+  peerproof show delta-empty --format svg                     the same as a picture
+
+peerproof draw draws traces, captures and counterexamples as well.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from peerproof.conformance.vectors import Suite, Vector
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("id", metavar="ID", help="a vector's id, a part of it that only one has, or a former id")
-    parser.add_argument("--format", choices=("yaml", "sequence", "text"), default="yaml")
+    parser.add_argument("--format", choices=("yaml", "sequence", "text", "svg"), default="yaml")
     options.add_vectors(parser)
 
 
@@ -36,6 +39,9 @@ def run(args: Namespace) -> int:
     from peerproof.conformance import sequence
 
     graph = sequence.of_vector(vector)
+    if args.format == "svg":
+        print(graph.svg(f"{vector.id}: {vector.title}"))
+        return 0
     print(graph.mermaid() if args.format == "sequence" else graph.text())
     return 0
 
