@@ -12,6 +12,9 @@ Judges an implementation by the vectors.
   peerproof run --format html --output page.html        one page with a picture of each failure; it needs no network
   peerproof run --format github                         annotations of a GitHub workflow
   peerproof run --record run.jsonl                      the report of record, line by line as cases finish
+  peerproof run --transport virtual,udp                 over the implementation's real socket as well, and where that differs
+  peerproof run --connect udp://127.0.0.1:8119 --protocol scuttlebutt     a node that runs, without an adapter
+  peerproof run --pcap capture.pcapng --protocol scuttlebutt              what a capture says of the nodes in it
 
 A case that fails prints its clauses, what happened, the first difference and two lines to paste. What an implementation
 draws by lot follows from --seed: the same seed, the same run.
@@ -31,19 +34,21 @@ from typing import Any
 
 from peerproof.cli import options
 from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, tell_unusable
+from peerproof.cli.transports import SLACK, add_transports, running, tried
 from peerproof.conformance import known, output
 from peerproof.conformance.adapter import Adapter, Unusable
-from peerproof.conformance.cases import cases
+from peerproof.conformance.cases import cases, cases_over
 from peerproof.conformance.lane import INTERRUPTED
 from peerproof.conformance.protocol import Hello
 from peerproof.conformance.report import Report, case_line
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import End, Settings
 from peerproof.conformance.runner import run as judge
-from peerproof.conformance.trial import Case, specification
+from peerproof.conformance.trial import Case, Over, specification
 from peerproof.conformance.vectors import Suite
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
+SOCKETS = ("udp", "tcp")
 AS_EXPECTED, WRONG, NOTHING, INTERRUPTION = 0, 1, 4, 130
 
 
@@ -52,6 +57,7 @@ def configure(parser: ArgumentParser) -> None:
     add_implementation(parser)
     options.add_selection(parser)
     options.add_vectors(parser)
+    add_transports(parser)
     parser.add_argument("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
     parser.add_argument("--seed", default="0", help="of everything that is drawn by lot (default: 0)")
     parser.add_argument("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
@@ -68,14 +74,18 @@ def run(args: Namespace) -> int:
     for path in filter(None, (args.output, args.record)):
         if why_not := output.unwritable(path):
             raise options.refusal(f"peerproof: cannot write the report: {why_not}")
+    if args.pcap:
+        from peerproof.cli.pcap import judge_capture
+
+        return judge_capture(args)
     suite = options.suite(args)
-    selected = select_cases(args, suite)
+    selected = tried(args, select_cases(args, suite))
     listed = _known(args)
     if not selected:
         print("peerproof: no case is selected", file=sys.stderr)
         return NOTHING
     _load({case.vector.protocol for case in selected})
-    reach = make_reach(args, suite.version)
+    reach = running(args) if args.connect else make_reach(args, suite.version)
     try:
         adapter = reach()
         hello = adapter.start()
@@ -88,7 +98,8 @@ def run(args: Namespace) -> int:
         seed=args.seed,
         arguments=_arguments(args),
     )
-    every = (case.id for case in cases(suite, suite.vectors)) if listed.entries else ()
+    over = [case.id for name in SOCKETS for case in cases_over(suite.vectors, Over(name, args.slack))]
+    every = (*(case.id for case in cases(suite, suite.vectors)), *over) if listed.entries else ()
     report.problems = list(listed.problems(every, date.today()))
     return _Run(args, report, listed, selected).judge(reach, adapter, hello)
 
@@ -267,6 +278,9 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "seed": args.seed if args.seed != "0" else None,
         "vectors": str(args.vectors) if args.vectors else None,
         "strict": args.strict,
+        "transport": ",".join(args.transport) if args.transport != ("virtual",) else None,
+        "connect": args.connect,
+        "slack": args.slack if args.slack != SLACK else None,
         "known-failing": str(args.known_failing) if args.known_failing else None,
     }
     return {name: value for name, value in shown.items() if value}

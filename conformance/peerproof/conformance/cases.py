@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from peerproof.conformance import codec_cases, exchange, hostile_cases, real_time
+from peerproof.conformance import codec_cases, connected, exchange, hostile_cases, real_time
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors import Suite, Vector
@@ -23,6 +23,8 @@ DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "model": exchange.exchange,
     "cluster": exchange.cluster,
     "socket": real_time.exchange,
+    "connected-malformed": connected.malformed,
+    "connected-answers": connected.answers,
 }
 
 HOSTILE: Final = ("survives", "unchanged", "serves")

@@ -117,7 +117,9 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     """Two commands: the same trial again, and its smallest form without the suite, with the messages that matter before it."""
     implementation = arguments.get("impl")
     options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
-    replay = f"peerproof replay {shlex.quote(result.id)}{options}"
+    vector, _, over = result.id.partition("@")
+    again = f"run --transport {over} -k" if over else "replay"
+    replay = f"peerproof {again} {shlex.quote(vector)}{options}"
     yield "again", replay
     command = _command(implementation)
     if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):

@@ -286,6 +286,8 @@ def _expected(trial: Trial) -> tuple[Arrow | Happening, ...]:
 
 def _tell_unanswered(playing: Playing, answered: int) -> None:
     """The story ends with the request that has no answer; if it is a datagram, that is what it all comes down to."""
+    if not playing.requests:
+        return
     trial, request = playing.trial, playing.requests[min(answered, len(playing.requests) - 1)]
     before = f"after {answered} requests like it that were answered, " if answered else ""
     if request["op"] in ("recv", "decode"):

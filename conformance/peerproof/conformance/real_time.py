@@ -41,14 +41,19 @@ _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
 #: Parts of the slack: how late the runner may be, how long it lingers, and which time before a timer says nothing.
 _LATE: Final = 0.1
 _LINGER: Final = 0.025
-_MARGIN: Final = 0.05
+_MARGIN: Final = 0.1
 
 
 def unfit(vector: Vector, transport: str) -> str | None:
     """Why a vector cannot be tried over a socket, whoever is judged; None if it can."""
-    body = vector.body
-    if transport not in body.get("transports", ()):
+    if transport not in vector.body.get("transports", ()):
         return f"the vector is not for {transport}"
+    return unsuited(vector)
+
+
+def unsuited(vector: Vector) -> str | None:
+    """Why an exchange vector cannot be tried over any socket."""
+    body = vector.body
     if needs := sorted(set(vector.needs) & set(VIRTUAL)):
         return f"no real socket gives {', '.join(needs)}"
     steps = [*body.get("setup", ()), *body["steps"]]
@@ -83,7 +88,7 @@ def exchange(trial: Trial) -> Dialogue:
     trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
     stage = SocketStage(trial, trial.body["nodes"], trial.case.over)
     try:
-        return (yield from _OverSocket(trial, stage).play())
+        return (yield from OverSocket(trial, stage).play())
     except Miss as miss:
         if stage.late:
             raise Late(miss, stage.late) from None
@@ -97,9 +102,11 @@ class SocketStage(Stage):
 
     def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], over: Over) -> None:
         super().__init__(trial, nodes)
+        self.over: Final = over
         self.slack: Final = over.slack
         self.late = ""  #: why nothing that looks wrong counts
         self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
+        self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
         self._peers: Final = Datagrams()
         self._begin = self._looked = time.monotonic()
@@ -108,24 +115,35 @@ class SocketStage(Stage):
     def open(self) -> Asking:
         """Starts all sockets, and the node."""
         node, trial = self.node, self.trial
-        for rank, address in enumerate(addresses(trial.vector.protocol, trial.body)):
-            if address != node.addr:
-                self._places.put(address, self._peers.open(address, host(rank)))
-            else:
-                bind = f"{host(rank)}:0"
+        named = addresses(trial.vector.protocol, {**trial.body, "nodes": self._nodes})
+        ranks = {address: rank for rank, address in enumerate(named)}
+        bind = f"{host(ranks.pop(str(node.addr)))}:0"
+        for address, real in self._peers.open(list(ranks), [self.host(rank) for rank in ranks.values()]).items():
+            self._places.put(address, real)
+        asked = time.monotonic()
+        real = yield from self.serve(bind)
+        self._begin = self._looked = time.monotonic()
+        self._places.put(str(node.addr), real)
+        self._on_time(asked, "the node was served")
+
+    def host(self, rank: int) -> str:
+        """Where the peer of this rank is."""
+        return host(rank)
+
+    def serve(self, bind: str) -> Asking:
+        """The node is started; gives its real address."""
+        node, trial = self.node, self.trial
         about = {"case": trial.case.id, "node": node.name, "protocol": trial.vector.protocol, "via": [self.transport]}
         config = self._places.outward(dict(node.config))
-        asked = time.monotonic()
         (reply,) = yield [{"op": "serve", **about, "bind": bind, "config": config, "seed": trial.seed}]
-        self._begin = self._looked = time.monotonic()
         node.handle = reply["handle"]
         trial.handles.append(node.handle)
         try:
-            endpoint(str(reply["addrs"][self.transport]))
+            real = str(reply["addrs"][self.transport])
+            endpoint(real)
         except (KeyError, TypeError, ValueError):
             raise Miss("misshapen", Difference("reply to serve: addrs", {self.transport: bind}, reply["addrs"])) from None
-        self._places.put(str(node.addr), str(reply["addrs"][self.transport]))
-        self._on_time(asked, "the node was served")
+        return real
 
     def end(self) -> None:
         """The sockets are free."""
@@ -138,7 +156,10 @@ class SocketStage(Stage):
 
     def act(self, actor: Actor, op: str, **members: Any) -> Asking:
         """One request about a node that is served, with real addresses; gives the reply."""
+        asked = time.monotonic()
         (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": self.elapsed, **self._places.outward(members)}]
+        self._looked = time.monotonic()
+        self._on_time(asked, f"the adapter answered {op}")
         self.take(actor, reply)
         return reply
 
@@ -213,7 +234,7 @@ class SocketStage(Stage):
             self.late = f"{what} {late * 1000:.0f} ms late, and the machine may be too slow for this (--slack)"
 
 
-class _OverSocket(Script):
+class OverSocket(Script):
     """A vector's steps in real time."""
 
     stage: SocketStage
@@ -226,9 +247,8 @@ class _OverSocket(Script):
         self.clear()
 
     def hear(self) -> Asking:
-        """What the application of the node was told, if the adapter tells."""
-        if "events" in self.trial.offered.capabilities:
-            yield from self.stage.act(self.stage.node, "advance")
+        """What the application of the node was told."""
+        yield from self.stage.act(self.stage.node, "advance")
 
     def act(self, step: Mapping[str, Any]) -> Asking:
         """At its time. The adapter is faster than the network."""
@@ -269,18 +289,16 @@ class _OverSocket(Script):
 
     def awaited(self, branches: Sequence[Mapping[str, Any]]) -> Asking:
         """Until one of them fits, or the slack is over."""
-        hears = any("events" in branch for branch in branches)
         end = time.monotonic() + self.stage.slack
 
         def fits() -> bool:
             return any(self.fits(branch) for branch in branches)
 
         while True:
-            if hears:
-                yield from self.hear()
+            yield from self.hear()  # that it is answered shows that the node has had its turn as well
             if fits() or time.monotonic() > end:
                 return
-            wait = time.monotonic() + (_LINGER if hears else self.stage.slack)
+            wait = time.monotonic() + _LINGER * self.stage.slack
             yield from self.stage.patiently(lambda: fits() or time.monotonic() > wait)  # noqa: B023  # used at once
 
     def fits(self, branch: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree as Xml
 
+from peerproof.conformance import transports
 from peerproof.conformance.failure_text import explained
 from peerproof.conformance.report import Report, as_json, as_json_lines
 from peerproof.conformance.report_annotations import as_annotations
@@ -36,6 +37,7 @@ def summary(report: Report) -> Iterator[str]:
     for reason, count in skipped.most_common():
         yield f"skipped: {count} cases: {reason}"
     yield from (f"list: {problem}" for problem in report.problems)
+    yield from transports.lines(report.results)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
     yield f"{_counted(report)}"
     if report.partial:
@@ -57,6 +59,7 @@ def as_markdown(report: Report, titles: Titles) -> str:
             cells = (f"`{result.id}`", result.status, result.failure or "", ", ".join(result.clauses), result.reason or "")
             lines.append(f"| {' | '.join(map(_cell, cells))} |")
         lines.append("")
+    lines += [f"- {line}" for line in transports.lines(report.results)] + [""] * report.is_over_sockets
     for result in _wrong(report):
         lines += ["```text", explained(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
     return "\n".join(lines).rstrip() + "\n"

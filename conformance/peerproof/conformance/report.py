@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.result import STATUSES, Result, of_plain
+from peerproof.conformance.transports import compared
 
 FORMAT: Final = 1
 
@@ -89,8 +90,20 @@ class Report:
             **self._end(),
             "seed": self.seed,
             "arguments": self.arguments,
+            **self._compared(),
             "cases": [result.plain() for result in self.results],
         }
+
+    @property
+    def is_over_sockets(self) -> bool:
+        """Whether any case was tried over a real socket."""
+        return any("@" in result.id for result in self.results)
+
+    def _compared(self) -> dict[str, Any]:
+        if not self.is_over_sockets:
+            return {}
+        count, otherwise = compared(self.results)
+        return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
 
     def _end(self) -> dict[str, Any]:
         because = {"because": self.because} if self.because else {}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Final
 
+from peerproof.conformance import connected
 from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.lane import INTERRUPTED, Control, Emit, Lane, skipped
 from peerproof.conformance.protocol import Hello
@@ -56,6 +57,8 @@ class End:
 def missing(case: Case, hello: Hello) -> str | None:
     """What the implementation lacks for this case, or None."""
     vector = case.vector
+    if case.over and case.over.to:
+        return connected.why_not(case)
     offered = hello.protocols.get(vector.protocol)
     if offered is None:
         return f"the implementation does not offer {vector.protocol}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -33,19 +33,12 @@ class Datagrams:
         self._sockets: dict[str, socket.socket] = {}
         self._addresses: dict[int, str] = {}
 
-    def open(self, address: str, host: str) -> str:
-        """The real address of a new socket. Raises NoSocket."""
-        opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        opened.setblocking(False)
-        try:
-            opened.bind((host, 0))
-        except OSError as error:
-            opened.close()
-            hint = f"; on systems other than Linux: ifconfig lo0 alias {host}" if host != "127.0.0.1" else ""
-            raise NoSocket(f"cannot listen at {host}: {error.strerror}{hint}") from None
-        self._sockets[address] = opened
-        self._addresses[opened.fileno()] = address
-        return named(opened.getsockname())
+    def open(self, addresses: Sequence[str], hosts: Sequence[str]) -> Mapping[str, str]:
+        """The real addresses of new sockets at these hosts, in the order of the vector's. Raises NoSocket."""
+        opened = sorted((_bound(host) for host in hosts), key=lambda one: named(one.getsockname()).encode())
+        self._sockets = dict(zip(addresses, opened, strict=True))
+        self._addresses = {one.fileno(): address for address, one in self._sockets.items()}
+        return {address: named(one.getsockname()) for address, one in self._sockets.items()}
 
     def send(self, address: str, to: Endpoint, data: bytes) -> None:
         """From one of ours. What the network says of it is nothing that a sender of datagrams can rely on."""
@@ -68,13 +61,33 @@ class Datagrams:
         self._sockets.clear()
 
 
+def _bound(host: str) -> socket.socket:
+    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    opened.setblocking(False)
+    try:
+        opened.bind((host, 0))
+    except OSError as error:
+        opened.close()
+        hint = f"; a Mac has only 127.0.0.1 unless told: ifconfig lo0 alias {host}" if host.startswith("127.") else ""
+        raise NoSocket(f"cannot listen at {host}: {error.strerror}{hint}") from None
+    return opened
+
+
+def own_host(to: Endpoint) -> str:
+    """The address of this machine that a node there sees."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+        opened.connect(to)
+        name: str = opened.getsockname()[0]
+        return name
+
+
 def named(endpoint: Endpoint) -> str:
     """Its text."""
     return f"{endpoint[0]}:{endpoint[1]}"
 
 
 def endpoint(text: str) -> Endpoint:
-    """What a text such as `127.0.0.1:8119` names. Raises ValueError."""
+    """Host and port of a text such as `127.0.0.1:8119`. Raises ValueError."""
     name, colon, port = text.rpartition(":")
     if not colon or not name or not (port.isascii() and port.isdigit()) or not 0 < int(port[:6]) < 2**16:
         raise ValueError(f"{text!r} is no address: expected HOST:PORT")

@@ -98,6 +98,7 @@ class Over:
 
     transport: str  #: udp or tcp
     slack: float  #: seconds that an answer may take
+    to: tuple[str, int] | None = None  #: host and port of a node that runs, if there is no adapter
 
 
 @dataclass(frozen=True)
