@@ -1,0 +1,119 @@
+"""`peerproof run --pcap`: what a capture says of the nodes in it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from peerproof.cli.implementation import UNUSABLE
+from peerproof.cli.options import NOTHING_SELECTED, refusal
+
+if TYPE_CHECKING:
+    from peerproof.conformance.pipeline.passive import Judged, Passive
+
+OK, REJECTED = 0, 1
+
+#: What `--pcap` cannot be together with: it takes no vectors, and there is nobody to ask.
+_OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
+
+
+def judge_capture(args: Namespace) -> int:
+    """Reads, judges, reports. Returns the exit code."""
+    protocol, config = _protocol(args), _config(args)
+    try:
+        from peerproof.conformance.pipeline.capture import NoCapture
+        from peerproof.conformance.pipeline.passive import judged
+    except ImportError as error:
+        print(f"peerproof: --pcap needs the package {error.name}: pip install 'peerproof[pipeline]'", file=sys.stderr)
+        return UNUSABLE
+    _check_config(protocol, config)
+    try:
+        passive = judged(Path(args.pcap), protocol, args.port or (), config)
+    except NoCapture as error:
+        raise refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
+    except OSError as error:
+        raise refusal(f"peerproof: --pcap: cannot read {args.pcap}: {error.strerror}") from None
+    text = json.dumps(passive.plain(), indent=1) if args.format == "json" else "\n".join(_lines(passive))
+    _write(args, text)
+    if not passive.messages:
+        print(f"peerproof: no message of {protocol} is in the capture", file=sys.stderr)
+        return NOTHING_SELECTED
+    return REJECTED if passive.counts["rejected"] else OK
+
+
+def _protocol(args: Namespace) -> str:
+    from peerproof.reference.protocols import PROTOCOLS
+
+    if wrong := [name for name in _OTHERS if getattr(args, name)]:
+        option = "-k" if wrong[0] == "select" else f"--{wrong[0].replace('_', '-')}"
+        raise refusal(f"peerproof: {option} cannot stand together with --pcap, which judges messages and runs no vectors")
+    if args.format not in ("text", "json"):
+        raise refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
+    if args.protocol not in PROTOCOLS:
+        found = "nothing" if args.protocol is None else repr(args.protocol)
+        raise refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(PROTOCOLS)}; found {found}")
+    name: str = args.protocol
+    return name
+
+
+def _config(args: Namespace) -> dict[str, Any]:
+    try:
+        plain = json.loads(args.config or "{}")
+    except ValueError as error:
+        raise refusal(f"peerproof: --config: {args.config!r} is no JSON: {error}") from None
+    if not isinstance(plain, dict):
+        raise refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
+    return plain
+
+
+def _check_config(protocol: str, config: dict[str, Any]) -> None:
+    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.spec.core import NodeId
+
+    try:
+        PROTOCOLS[protocol].configured(config, NodeId("127.0.0.1:1"), [])
+    except ValueError as error:
+        raise refusal(f"peerproof: --config: {getattr(error, 'detail', None) or error}") from None
+
+
+def _lines(passive: Passive) -> Iterator[str]:
+    for node in passive.nodes:
+        yield from _node(node)
+    aside = ", ".join(f"{count:,} {reason}" for reason, count in passive.set_aside.items())
+    yield f"{passive.packets:,} packets, {passive.messages:,} messages of {passive.protocol}" + (
+        f"; {passive.left_out:,} of other ports" if passive.left_out else ""
+    )
+    if aside:
+        yield f"set aside: {aside}; for example"
+        yield from (f"  packet {one.number}, byte {one.offset}: {one.reason}: {one.detail}" for one in passive.examples)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in passive.counts.items() if count)
+    yield f"{len(passive.nodes)} nodes: {counts or 'none seen'}; accepted means that no message contradicts the rules"
+
+
+def _node(node: Judged) -> Iterator[str]:
+    from peerproof.conformance.pipeline.follow import violation_text
+
+    verdict = node.verdict
+    clauses = node.plain()["clauses"]
+    held = f" [{', '.join(clauses)}]" if clauses else ""
+    yield f"{verdict.verdict:12} {verdict.node}: {verdict.judged:,} messages judged{held}"
+    if verdict.remark:
+        yield f"  {verdict.remark}"
+    if node.findings:
+        first = next((row for row in node.findings if row["severity"] == "rejected"), node.findings[0])
+        yield from (f"  {line}" for line in violation_text({**first, "replay": None}, whole=True).splitlines())
+        if len(node.findings) > 1:
+            yield f"  and {len(node.findings) - 1} more"
+
+
+def _write(args: Namespace, text: str) -> None:
+    from peerproof.conformance import output
+
+    try:
+        output.write_whole(args.output, text + "\n")
+    except output.CannotWrite as error:
+        raise refusal(f"peerproof: the report cannot be written: {error}") from None

@@ -1,0 +1,114 @@
+"""`peerproof run --transport`: the options, and which cases they lead to."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from peerproof.conformance.adapter import Adapter
+    from peerproof.conformance.trial import Case
+
+TRANSPORTS = ("virtual", "udp", "tcp")
+SLACK = 2.0
+
+
+def add_transports(parser: ArgumentParser) -> None:
+    """`--transport`, `--slack`, and the two ways without an adapter."""
+    add = parser.add_argument
+    add(
+        "--transport",
+        metavar="NAMES",
+        type=_transports,
+        default=("virtual",),
+        help="virtual time (default), the implementation's own socket in real time (udp, tcp), or several: virtual,udp",
+    )
+    add(
+        "--slack",
+        metavar="SECONDS",
+        type=_seconds,
+        default=SLACK,
+        help=f"how long an answer over a socket may take (default: {SLACK:g}); more on a slow machine",
+    )
+    add("--connect", metavar="udp://HOST:PORT", help="no adapter: judge the node that runs there; it is told malformed datagrams")
+    add("--pcap", metavar="FILE", help="no adapter: judge the nodes in a capture (pcap, pcapng) by their messages alone")
+    add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port; may be repeated")
+    add("--config", metavar="JSON", help='with --pcap: how the nodes are configured, as {"max_payload": 512}')
+
+
+def tried(args: Namespace, cases: Sequence[Case]) -> list[Case]:
+    """What `--transport` makes of the cases of virtual time."""
+    from peerproof.conformance.cases import cases_over
+    from peerproof.conformance.trial import Over
+
+    if args.connect:
+        from peerproof.conformance.connected import connected
+
+        return [connected(case, Over("udp", args.slack, _endpoint(args))) for case in cases]
+    vectors = list({case.vector.id: case.vector for case in cases}.values())
+    found = list(cases) if "virtual" in args.transport else []
+    for transport in args.transport:
+        if transport != "virtual":
+            _check_sockets()
+            over = cases_over(vectors, Over(transport, args.slack))
+            print(f"peerproof: {len(over)} of {len(vectors)} selected vectors are for {transport}", file=sys.stderr)
+            found += over
+    return found
+
+
+def running(args: Namespace) -> Callable[[], Adapter]:
+    """What stands in for an adapter with `--connect`."""
+    from peerproof.conformance.connected import Running
+
+    return lambda: Running(_endpoint(args), args.protocol, args.slack)
+
+
+def _check_sockets() -> None:
+    from peerproof.cli.options import refusal
+    from peerproof.conformance.places import host
+    from peerproof.conformance.sockets import Datagrams, NoSocket
+
+    sockets = Datagrams()
+    try:
+        sockets.open(["a:1", "b:1"], [host(0), host(1)])
+    except NoSocket as error:
+        raise refusal(f"peerproof: {error}", 3) from None
+    sockets.close()
+
+
+def _endpoint(args: Namespace) -> tuple[str, int]:
+    from peerproof.cli.options import refusal
+    from peerproof.conformance.sockets import endpoint
+
+    if args.impl is not None:
+        raise refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")
+    if args.protocol is None:
+        raise refusal("peerproof: --connect needs --protocol: what the node speaks")
+    scheme, slashes, address = args.connect.partition("://")
+    if scheme != "udp" or not slashes:
+        raise refusal(f"peerproof: --connect {args.connect}: expected udp://HOST:PORT")
+    try:
+        return endpoint(address)
+    except ValueError as error:
+        raise refusal(f"peerproof: --connect: {error}") from None
+
+
+def _transports(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    if wrong := [name for name in names if name not in TRANSPORTS]:
+        raise ArgumentTypeError(f"expected some of {', '.join(TRANSPORTS)}, found {wrong[0]!r}")
+    return names
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < 10**4:
+        raise ArgumentTypeError(f"expected seconds, found {text!r}")
+    return seconds
