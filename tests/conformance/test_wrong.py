@@ -15,7 +15,7 @@ SCUTTLEBUTT: Final = Mistakes(
     wrong.Wrong,
     wrong.DIVERGENCES,
     "tests.conformance.mistakes",
-    ("wire", "packing", "answers", "store", "rounds", "detector", "limits"),
+    ("wire", "packing", "answers", "store", "rounds", "detector", "limits", "languages"),
 )
 
 SWIM: Final = Mistakes(
@@ -61,7 +61,7 @@ PETER: Final = Mistakes(
     wrong_peter.Wrong,
     wrong_peter.DIVERGENCES,
     "tests.conformance.mistakes_peter",
-    ("applications", "events", "repair", "subscribing", "topics", "wire"),
+    ("applications", "events", "outcomes", "repair", "subscribing", "topics", "wire"),
 )
 
 DISTKV: Final = Mistakes(
