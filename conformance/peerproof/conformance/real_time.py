@@ -5,7 +5,7 @@ The implementation serves its node on a socket of its own; each scripted peer is
 still go through the adapter. A vector's times are real milliseconds from the moment at which the node was there.
 
 What must come may take its time (the slack); what must not come is looked for a little while. Nothing fails because a machine is
-slow: if the runner itself was late by more than a tenth of the slack, whatever looks wrong is `Late`, and no verdict.
+slow: if the runner itself was late, or the adapter, whatever looks wrong is `Late`, and no verdict.
 
 While it waits, a dialogue asks for nothing: so many of them can wait at once.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 from peerproof.conformance.exchange import Script
@@ -23,7 +24,7 @@ from peerproof.conformance.places import MOST, Places, Unmovable, addresses, hos
 from peerproof.conformance.protocol import Reply
 from peerproof.conformance.sockets import Datagrams, endpoint
 from peerproof.conformance.stage import Actor, Message, Stage
-from peerproof.conformance.trial import Arrow, Asking, Dialogue, Late, Miss, Over, Trial, read
+from peerproof.conformance.trial import Arrow, Asking, Dialogue, Late, Miss, Over, Trial, read, specification
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.wire import Plain
 
@@ -38,10 +39,12 @@ SIZES: Final = ("max_payload", "max_datagram")
 
 _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
 
-#: Parts of the slack: how late the runner may be, how long it lingers, and which time before a timer says nothing.
+#: How late the runner may be: a part of the slack, and of the time from one round of the node to the next.
 _LATE: Final = 0.1
-_LINGER: Final = 0.025
-_MARGIN: Final = 0.1
+_LATE_FOR_ROUND: Final = 1 / 6
+
+#: How long it lingers where nothing is waited for, as a part of that.
+_LINGER: Final = 1 / 4
 
 
 def unfit(vector: Vector, transport: str) -> str | None:
@@ -104,6 +107,7 @@ class SocketStage(Stage):
         super().__init__(trial, nodes)
         self.over: Final = over
         self.slack: Final = over.slack
+        self.limit: Final = min(_LATE * over.slack, _LATE_FOR_ROUND * self._period())  #: seconds that the runner may be late
         self.late = ""  #: why nothing that looks wrong counts
         self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
         self._nodes: Final = nodes
@@ -111,6 +115,16 @@ class SocketStage(Stage):
         self._peers: Final = Datagrams()
         self._begin = self._looked = time.monotonic()
         self.node: Actor = next(iter(self.actors.values()))
+
+    def _period(self) -> float:
+        """Seconds from one round of the node to the next; for ever if it is not configured so."""
+        config = specification(self.trial.vector.protocol).CONFIG
+        try:
+            plain = config.plain(config.value(dict(next(iter(self.actors.values())).config)))
+        except ValueError:  # of which MalformedMessage is one: the adapter will say what is wrong
+            return inf
+        period = plain.get("interval")
+        return period / 1000 if type(period) is int else inf
 
     def open(self) -> Asking:
         """Starts all sockets, and the node."""
@@ -198,7 +212,7 @@ class SocketStage(Stage):
 
     def linger(self) -> Asking:
         """Waits for what may come of what was sent."""
-        yield from self._wait(time.monotonic() + _LINGER * self.slack)
+        yield from self._wait(time.monotonic() + _LINGER * self.limit)
         self.is_quiet = True
 
     def patiently(self, fits: Callable[[], bool]) -> Asking:
@@ -230,7 +244,7 @@ class SocketStage(Stage):
         self.messages.append(message)
 
     def _on_time(self, due: float, what: str) -> None:
-        if (late := time.monotonic() - due) > _LATE * self.slack and not self.late:
+        if (late := time.monotonic() - due) > self.limit and not self.late:
             self.late = f"{what} {late * 1000:.0f} ms late, and the machine may be too slow for this (--slack)"
 
 
@@ -298,7 +312,7 @@ class OverSocket(Script):
             yield from self.hear()  # that it is answered shows that the node has had its turn as well
             if fits() or time.monotonic() > end:
                 return
-            wait = time.monotonic() + _LINGER * self.stage.slack
+            wait = time.monotonic() + _LINGER * self.stage.limit
             yield from self.stage.patiently(lambda: fits() or time.monotonic() > wait)  # noqa: B023  # used at once
 
     def fits(self, branch: Mapping[str, Any]) -> bool:
@@ -313,7 +327,7 @@ class OverSocket(Script):
         """Nothing comes until then; of what comes just before, nobody knows whether it came then or just after."""
         stage = self.stage
         yield from stage.advance(until)
-        after = [message for message in stage.messages if message.at >= until - _MARGIN * stage.slack * 1000]
+        after = [message for message in stage.messages if message.at >= until - stage.limit * 1000]
         stage.messages[:] = [message for message in stage.messages if message not in after]
         self.nothing_unexpected()
         stage.messages[:] = after
