@@ -38,10 +38,12 @@ run: $(VENV)/.installed
 test: $(VENV)/.developing
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
+	@command -v node >/dev/null 2>&1 || { $(NO_NODE); exit 2; }
+	@command -v go >/dev/null 2>&1 || { $(NO_GO); exit 2; }
 	@mkdir -p build
 	$(BIN)/pytest -n $(JOBS) -m "not ($(LONG))" --junitxml=build/tests.xml
 
-## quick: the tests that take no more than a few seconds each; none needs Java or Serf
+## quick: the tests that take no more than a few seconds each; none needs Java, Serf, Node.js or Go
 quick: $(VENV)/.developing
 	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
 
@@ -177,4 +179,10 @@ NO_JAVA = echo "TLC and Spark need Java 17 or newer, and there is none here. To 
 NO_SERF = echo "DistKV's nodes are tested over agents of Serf, and there is no serf here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install serf" >&2; \
 	echo "  elsewhere:       https://github.com/hashicorp/serf, and the program in the PATH" >&2
+NO_NODE = echo "An implementation in JavaScript is judged, and there is no node here. To install it:" >&2; \
+	echo "  Debian, Ubuntu:  sudo apt install nodejs" >&2; \
+	echo "  macOS:           brew install node" >&2
+NO_GO = echo "The skeleton of an adapter in Go is built and judged, and there is no go here. To install it:" >&2; \
+	echo "  Debian, Ubuntu:  sudo apt install golang-go" >&2; \
+	echo "  macOS:           brew install go" >&2
 NO_VENV = echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. To install them:" >&2; $(INSTALL)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -45,6 +46,8 @@ def main() -> int:
         ("messages", messages()),
         ("tables", tables()),
         ("clauses", clauses()),
+        ("decisions", decisions()),
+        ("vectors", vectors()),
     ):
         (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
@@ -116,6 +119,59 @@ def clauses() -> Iterator[str]:
     yield "For each clause and decision: the code that cites it, the vectors and the properties"
     yield from ("that hold it. What no vector can show says why in its text.", "")
     yield output("coverage", "--format", "markdown", allowed=(0, 1))  # a hole is shown, and fails elsewhere
+
+
+def decisions() -> Iterator[str]:
+    """What each document leaves open, and how it was settled; and where a known implementation does something else."""
+    from peerproof.conformance import clauses
+    from peerproof.conformance.coverage import in_order
+
+    yield from ("# What the documents leave open", "", "A document has gaps, and two people fill them differently. Each gap")
+    yield from ("that was found is a decision here, with its reason. What known implementations do otherwise follows.", "")
+    for protocol in clauses.protocols():
+        items = clauses.load(protocol).items
+        yield from (f"## {protocol}", "")
+        for kind, title in (("A", "Decisions"), ("D", "Divergences of the original")):
+            found = sorted((item for item in items if re.match(rf"[A-Z]{kind}-", item)), key=in_order)
+            yield from (f"### {title}", "", *(f"- **{item}** {items[item].text}" for item in found), "")
+
+
+def vectors() -> Iterator[str]:
+    """Each object of a vector file and its fields, from the schema that files are held to."""
+    from peerproof.conformance import sources
+
+    schema = json.loads(sources.schema("vector").read_bytes())
+    yield from ("# Fields of vectors", "", f"`{schema['description'].split('. ')[0]}`: the fields that the schema")
+    yield from ("(`conformance/schemas/vector.schema.json`) knows. [How to write one](../how-to/write-a-vector.md).", "")
+    for name, part in {"a file": schema, **schema["$defs"]}.items():
+        if not part.get("properties") or name.startswith("is_"):
+            continue
+        yield from (f"## {name.replace('_', ' ')}", "")
+        if about := part.get("description") if part is not schema else None:
+            yield from (f"{about[0].upper()}{about[1:]}.", "")
+        yield from ("| field | | what it is |", "| --- | --- | --- |")
+        for field, what in part["properties"].items():
+            yield f"| `{field}` | {'needed' if field in part.get('required', ()) else ''} | {_of_schema(what, schema)} |"
+        yield ""
+
+
+def _of_schema(what: Any, schema: Mapping[str, Any]) -> str:
+    """A part of a schema in words, for a cell of a table."""
+    if not isinstance(what, dict):
+        return "see above"
+    if "$ref" in what:
+        name = what["$ref"].rpartition("/")[2]
+        target = schema["$defs"][name]
+        known = f"[{name.replace('_', ' ')}](#{name.replace('_', '-')})" if target.get("properties") else ""
+        return what.get("description") or known or target.get("description") or _of_schema(target, schema)
+    if "const" in what or "enum" in what:
+        return "one of " + ", ".join(f"`{json.dumps(value)}`" for value in what.get("enum", [what.get("const")]))
+    kind = what.get("type", "anything")
+    said = what.get("description") or (kind if isinstance(kind, str) else " or ".join(kind))
+    if kind != "array" or not isinstance(what.get("items"), dict):
+        return said
+    each = f"list of {_of_schema(what['items'], schema)}"
+    return f"{said}: {each}" if "description" in what else each
 
 
 def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
