@@ -61,6 +61,13 @@ def test_every_status_and_every_kind_is_tried() -> None:
     assert {one.status for before, now, *_ in CHANGES for one in (before, now) if one} == {*STATUSES} - {"hung", "undetermined"}
 
 
+def test_the_page_about_reports_has_a_row_for_each_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/read-a-report.md").read_text(encoding="utf-8")
+
+    for kind, (about, worse) in KINDS.items():
+        assert f"| {kind} | {about} | {'yes' if worse else 'if it crashes' if kind == 'failing otherwise' else 'no'}" in page
+
+
 def test_a_vector_that_was_renamed_is_the_same() -> None:
     aliases = {"scuttlebutt/exchange/former": MISSED.vector}
     diff = compared(report(named(PASSED, "former")), report(MISSED), aliases)

@@ -162,6 +162,15 @@ def test_a_partial_report_is_marked() -> None:
     assert "(partial)" not in whole
 
 
+def test_where_a_real_socket_makes_a_difference_is_told() -> None:
+    over = replace(MISSED, id=f"{PASSED.id}@udp", vector=PASSED.vector)
+    reader = read(report(PASSED, over))
+
+    assert [part for _, part, *_ in reader.data["cases"]] == ["", "@udp"]
+    assert any(text.startswith("mine 2: otherwise: scuttlebutt/exchange/two: passed under virtual time") for text in reader.texts)
+    assert "No vector came out both ways." in read(report(PASSED)).texts
+
+
 def test_mutants_and_edges_are_shown_where_they_are_given() -> None:
     texts = [*read(report(PASSED), beside=Beside(MUTANTS, EDGES)).texts]
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, report
@@ -16,6 +19,16 @@ OTHER = {"implementation": {"name": "theirs", "version": "1"}}
 
 def test_what_a_picture_needs_survives_its_line() -> None:
     assert of_plain(json.loads(json.dumps(MISSED.plain()))) == MISSED
+
+
+def test_the_page_about_reports_shows_a_record_and_every_member() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/read-a-report.md").read_text(encoding="utf-8")
+    shown = read(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0].splitlines(keepends=True))
+    members: dict[str, Any] = dict.fromkeys(("seed", "reason", "branches", "errors", "essence"), "x")
+    every = replace(shown.results[0], **members, known={"link": "-"}, confirmed=True, milliseconds=1.0, judged=1)
+
+    assert not shown.partial
+    assert [name for name in every.plain() if f"`{name}`" not in page] == []
 
 
 def test_a_record_without_what_pictures_need_is_read() -> None:

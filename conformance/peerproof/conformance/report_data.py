@@ -16,11 +16,10 @@ from typing import Any, Final
 
 from peerproof.conformance import clauses
 from peerproof.conformance.failure_text import MOST_ERRORS, shortened_text, to_paste, value_text
-from peerproof.conformance.message_graph import shortened
+from peerproof.conformance.message_graph import shortened, visible
 from peerproof.conformance.report import Report, named
 from peerproof.conformance.report_picture import picture
 from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.svg import visible
 from peerproof.conformance.trial import FAILURES
 from peerproof.conformance.yaml_subset import VectorError
 
@@ -85,7 +84,7 @@ class PageData:
             yield [results.get(case) for results in by_id]
 
     def _case(self, at: int, results: Sequence[Result | None]) -> list[Any]:
-        """Its vector, its part, a letter for each implementation, where its details are or -1, and reasons if there are any."""
+        """Its vector, what its id has beside that, a letter for each implementation, the place of its details or -1, reasons."""
         some = next(filter(None, results))
         statuses = "".join(_LETTERS[result.status] if result else _ABSENT for result in results)
         told = {number: result for number, result in enumerate(results) if result and (result.failure or result.story)}
@@ -101,7 +100,7 @@ class PageData:
         place = self._vector(some, results)
         if taken := {number: list(result.branches) for number, result in enumerate(results) if result and result.branches}:
             self._branches.append([at, taken])
-        return [place, some.id.partition("#")[2], statuses, kept, *([reasons] if reasons else [])]
+        return [place, some.id.removeprefix(some.vector), statuses, kept, *([reasons] if reasons else [])]
 
     def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
         """The place of its vector among the vectors."""

@@ -8,7 +8,7 @@ const SIGNS = { passed: "✓", failed: "✗", crashed: "✗", hung: "✗", stale
 const letters = data.statuses.map((_, place) => String.fromCharCode(97 + place));
 const wrongOnes = new Set(letters.filter((_, place) => data.wrong[place]));
 const statusOf = (letter) => data.statuses[letter.charCodeAt(0) - 97];
-const caseId = (one) => data.vectors[one[0]][0] + (one[1] ? "#" + one[1] : "");
+const caseId = (one) => data.vectors[one[0]][0] + one[1];
 
 function element(name, attributes, ...children) {
   const made = document.createElement(name);

@@ -17,6 +17,7 @@ from importlib.resources import files
 from math import floor
 from typing import Any
 
+from peerproof.conformance import transports
 from peerproof.conformance.report import Report
 from peerproof.conformance.report_data import PageData, text
 from peerproof.conformance.result import STATUSES
@@ -51,6 +52,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], beside: Beside | 
             *_section("cases", "Cases", _cases(data)),
             *_section("clauses", "Implementations by clauses", _matrices(data)),
             *_section("behaviour", "Behaviour profile", _behaviour(data)),
+            *_section("transports", "Virtual time and real sockets", _transports(data)),
             *_section("mutants", "Mutation score", _mutants(beside.mutants)),
             *_section("models", "Model coverage", _edges(beside.edges, reports)),
             *_section("runs", "Runs", _runs(data)),
@@ -159,12 +161,24 @@ def _behaviour(data: PageData) -> Iterator[str]:
         return
     rows = []
     for place, branches in taken:
-        vector, part, *_ = data.plain["cases"][place]
-        case = data.plain["vectors"][vector][0] + (f"#{part}" if part else "")
+        vector, rest, *_ = data.plain["cases"][place]
+        case = data.plain["vectors"][vector][0] + rest
         rows.append((case, *(", ".join(branches.get(number, ())) for number in range(len(data.labels)))))
     yield f"<details><summary>Which branch each implementation took, {len(rows):,} cases</summary>"
     yield _table("Branches taken", ("case", *data.labels), rows)
     yield "</details>"
+
+
+def _transports(data: PageData) -> Iterator[str]:
+    """Where a vector comes out otherwise over a real socket."""
+    told = [
+        (label, line)
+        for label, report in zip(data.labels, data.reports, strict=True)
+        for line in transports.lines(report.results)
+    ]
+    yield from (f"<p>{text(label)}: {text(line)}</p>" for label, line in told)
+    if not told:
+        yield "<p>No vector came out both ways.</p>"
 
 
 def _mutants(mutants: Mapping[str, Any] | None) -> Iterator[str]:
