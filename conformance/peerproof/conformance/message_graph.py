@@ -7,6 +7,7 @@ Vectors, failures, counterexamples and differences between graphs are all drawn 
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -93,10 +94,23 @@ _MERMAID_ARROWS: Final = {(False, False): "->>", (True, False): "-->>", (False, 
 #: Mermaid breaks no lines by itself, and a picture with one long line is a small one.
 _MERMAID_WIDTH: Final = 60
 
+#: What ends a label, breaks its line, begins a directive or a formula, or is what Mermaid itself has in place of `#` and `;`.
+_MERMAID_SIGNS: Final = {ord(sign): f"#{ord(sign)};" for sign in "#;<%$ﬂ¶"}
+
+#: Words that say something of the label, or let Mermaid drop a semicolon, if a colon comes after them.
+_MERMAID_WORDS: Final = re.compile(r"^(no)?wrap:|style|classDef")
+
 
 def _escaped(label: str) -> str:
-    lines = wrap(label, _MERMAID_WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "<br/>".join(lines).translate({ord("#"): "#35;", ord(";"): "#59;"})
+    shown = visible(label).strip()
+    signs = _MERMAID_SIGNS | ({ord(":"): "#58;"} if _MERMAID_WORDS.search(shown) else {})
+    lines = wrap(shown, _MERMAID_WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "<br/>".join(line.translate(signs) for line in lines)
+
+
+def visible(text: str) -> str:
+    """A text with whatever would not be seen, or would change how the rest is seen, written out."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def shortened(message: Any) -> str:

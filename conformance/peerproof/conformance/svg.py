@@ -14,7 +14,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import Final
 
-from peerproof.conformance.message_graph import MARK, Arrow, MessageGraph, Note
+from peerproof.conformance.message_graph import MARK, Arrow, MessageGraph, Note, visible
 
 FONT: Final = 12
 CELL: Final = 7.4  #: the room of a character, a little more than common fonts of this size take
@@ -44,11 +44,6 @@ _STYLE: Final = (
     "@media(prefers-color-scheme:dark){svg:root{color:#e6edf3;background:#0d1117}svg:root .wrong{--graph-wrong:#ff7b72}}"
 )
 _FONTS: Final = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
-
-
-def visible(text: str) -> str:
-    """A text with whatever would not be seen, or would change how the rest is seen, written out."""
-    return "".join(c if c.isprintable() or c == "\n" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def drawn(graph: MessageGraph, title: str, name: str) -> str:

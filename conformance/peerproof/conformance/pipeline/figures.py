@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from peerproof.conformance.pipeline.drawing import shown
+from peerproof.conformance.message_graph import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,5 +95,5 @@ def _inline(svg: str, name: str, title: str) -> str:
 
 
 def _short(text: str) -> str:
-    text = shown(text)
+    text = visible(text)
     return text if len(text) <= 48 else f"{text[:47]}…"  # noqa: PLR2004  # what fits

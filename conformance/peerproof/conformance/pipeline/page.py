@@ -1,8 +1,8 @@
 """
 The report as one HTML page: it needs no network, no script and no second file, and may not load any (its own policy says so).
 
-Whatever comes from logs is escaped, and signs that would not be seen are written out (`drawing.shown`). Pictures have a title,
-and beside each stands the same as text or as a table.
+Whatever comes from logs is escaped, and signs that would not be seen are written out (`message_graph.visible`). Pictures have a
+title, and beside each stands the same as text or as a table.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
 
+from peerproof.conformance.message_graph import visible
 from peerproof.conformance.pipeline import figures
-from peerproof.conformance.pipeline.drawing import around, shown, svg
+from peerproof.conformance.pipeline.drawing import around
 from peerproof.conformance.pipeline.gathered import SHOWN, Gathered, Row, configuration_names
 from peerproof.conformance.pipeline.measure import ABOUT
 from peerproof.conformance.pipeline.quarantine import REASONS
@@ -74,7 +75,7 @@ def _style() -> str:
 
 
 def _text(value: object) -> str:
-    return escape(shown(str(value)))
+    return escape(visible(str(value)))
 
 
 def _section(name: str, title: str, parts: Iterable[str]) -> Iterator[str]:
@@ -159,7 +160,7 @@ def _divergence(number: int, row: Row) -> Iterator[str]:
     yield f"<dl>{told}</dl>" if told else ""
     graph = around(row["context"], row["seq"]) if row["context"] else None
     if graph:
-        drawn = svg(graph, f"graph-{number}", f"The events around it at {where}")
+        drawn = graph.svg(f"The events around it at {where}", f"graph-{number}")
         yield f'<div class="wide" role="region" aria-label="Message graph {number}" tabindex="0">{drawn}</div>'
         yield f"<details><summary>The same as text</summary><pre>{_text(graph.text())}</pre></details>"
     yield "</article>"
