@@ -83,7 +83,7 @@ def node() -> None:
     """Nothing here can be tested without it."""
     program = found("node")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    assert int(version.lstrip("v").split(".")[0]) >= 20, f"this test needs Node 20 or newer; {program} is {version.strip()}"
+    assert int(version.lstrip("v").split(".")[0]) >= 18, f"this test needs Node 18 or newer; {program} is {version.strip()}"
 
 
 @pytest.fixture
