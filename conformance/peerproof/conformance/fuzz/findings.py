@@ -113,6 +113,10 @@ class Over(BaseException):
         self.unusable = unusable
 
 
+class NotPromoted(Exception):
+    """There can be no vector of this finding; the message says why."""
+
+
 def _drawn(spec: Specification, part: Told) -> Arrow | Note:
     at = f"{part.now} ms: "
     what = part.what if isinstance(part.what, str) else stimulus_text(spec, part.what)

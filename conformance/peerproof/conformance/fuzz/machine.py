@@ -21,11 +21,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from hypothesis.strategies import SearchStrategy
 
 from peerproof.conformance.fuzz.arena import MOST_UNDER_WAY, Action, Arena, Datagram
+from peerproof.conformance.fuzz.corpus import CorpusError
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
 from peerproof.conformance.fuzz.inputs import FORGETTING, Inputs, inputs_of
+from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.profiles import Profile
-from peerproof.conformance.fuzz.shrinking import Run, Shrinking
+from peerproof.conformance.fuzz.shrinking import Run, Shrinking, again
 from peerproof.conformance.strategies import datagrams, values
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -60,6 +62,7 @@ class Campaign:
     progress: Callable[[Counter[str]], None] | None = None
     run: Run | None = None  #: the one that goes on
     finding: Finding | None = None
+    keeper: Keeper | None = None  #: of what is found, and of runs in which something new happens
     ending: BaseException | None = None
 
     def search(self, profile: Profile, number: int) -> None:
@@ -79,7 +82,7 @@ class Campaign:
                 if isinstance(self.ending, Over):
                     raise self.ending from None
                 if self.ending is not None:
-                    self._shrink()
+                    self.shrink()
                     return
                 # Hypothesis has done the same again and something else came of it: an implementation that draws by itself may
                 # do that. What it has learnt about the runs is of no use; it begins anew.
@@ -93,13 +96,32 @@ class Campaign:
 
         return Machine
 
-    def _shrink(self) -> None:
+    def replay(self, run: Run) -> bool:
+        """Does a run again; whether something is found. Then it is made as small as it gets. Raises Over."""
+        self.run = run
+        self.counts["run"] += 1
+        if self.progress:
+            self.progress(self.counts)
+        arena, self.finding = again(self.inputs, self.player, run)
+        self.counts += arena.counts
+        if self.keeper:
+            self.keeper.is_new(arena.counts)
+        if self.finding:
+            self.shrink()
+        return self.finding is not None
+
+    def shrink(self) -> None:
+        """Makes the run in which something was found as small as it gets; it is kept before, and what is left of it after."""
         assert self.run is not None, "what is found is found in a run"
+        if self.keeper:
+            self.keeper.finds(self.run)
         shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding))
         try:
             shrinking.shrink()
         finally:
-            self.finding = shrinking.finding
+            self.finding, self.run = shrinking.finding, shrinking.run
+            if self.keeper:
+                self.keeper.finds_smaller(self.run)
 
     def end(self, ending: BaseException) -> BaseException:
         """What is raised to end it, kept: Hypothesis may raise something else because of it."""
@@ -154,6 +176,7 @@ class _Machine(RuleBasedStateMachine):
             raise campaign.end(Over("the time is over"))
         self.arena: Arena | None = None
         self.given_up = False
+        self.before = Counter(campaign.counts)
 
     @initialize(data=st.data())
     def start(self, data: st.DataObject) -> None:
@@ -208,6 +231,15 @@ class _Machine(RuleBasedStateMachine):
         """The nodes are closed."""
         if self.arena is not None:
             self.arena.end()
+            self._kept()
+
+    def _kept(self) -> None:
+        campaign = self.campaign
+        if campaign.keeper and campaign.run and not campaign.finding:
+            try:
+                campaign.keeper.ran(campaign.run, campaign.counts - self.before)
+            except CorpusError as error:
+                raise campaign.end(Over(str(error), unusable=error)) from None
 
     def _perform(self, data: st.DataObject, what: str, **members: Any) -> None:
         assert self.arena is not None, "the run has started"

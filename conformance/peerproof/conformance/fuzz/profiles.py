@@ -18,3 +18,6 @@ PROFILES: Final[Mapping[str, Profile]] = {
     "ci": Profile(runs=500, steps=50),
     "soak": Profile(runs=20_000, steps=100),
 }
+
+#: The same for inputs of a decoder.
+INPUTS: Final[Mapping[str, int]] = {"quick": 20_000, "ci": 500_000, "soak": 20_000_000}

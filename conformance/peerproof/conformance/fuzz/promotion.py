@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from peerproof.conformance.clauses import LEVELS
-from peerproof.conformance.fuzz.findings import Fed, Finding, clauses_of, reading
+from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, clauses_of, reading
 from peerproof.conformance.fuzz.inputs import Inputs
 from peerproof.conformance.fuzz.judge import ADDRESS, answers_in, configured, unordered
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
@@ -22,10 +22,6 @@ from peerproof.spec.core import Notify, Send
 LAYER: Final = "exchange"
 
 _UNDER_TEST: Final = "node"
-
-
-class NotPromoted(Exception):
-    """There can be no vector of this finding; the message says why."""
 
 
 def vector_of(inputs: Inputs, finding: Finding) -> dict[str, Any]:
