@@ -20,6 +20,7 @@ BROWSERS: Final = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 )
 
+#: No window, no network, and no host is named.
 OPTIONS: Final = (
     "--headless",
     "--no-sandbox",
@@ -30,8 +31,6 @@ OPTIONS: Final = (
     "--disable-component-update",
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--remote-debugging-pipe",
-    "--window-size=1200,900",
 )
 
 #: What the protocol asks of a key beside its name.
@@ -131,7 +130,7 @@ def opened(folder: Path) -> Iterator[Page]:
 
     # The browser's ends must be its descriptors 3 and 4, whatever they are here.
     command = 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'
-    options = [*OPTIONS, f"--user-data-dir={folder / 'profile'}"]
+    options = [*OPTIONS, "--remote-debugging-pipe", "--window-size=1200,900", f"--user-data-dir={folder / 'profile'}"]
     process = subprocess.Popen(
         ["bash", "-c", command, str(requests), str(replies), browser(), *options],
         pass_fds=(requests, replies),

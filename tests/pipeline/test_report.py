@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 from collections import Counter
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.conformance.chromium import OPTIONS, browser
 
 from peerproof.cli.main import main
 from peerproof.conformance.pipeline.batches import Batch, Plan, Unit
@@ -248,36 +248,9 @@ def test_a_folder_without_batches_is_told(tmp_path: Path, capsys: pytest.Capture
     assert "no committed batch" in capsys.readouterr().err
 
 
-BROWSERS: Final = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-
-
-def browser() -> str:
-    """Chromium, wherever it is."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.fail("needs Chromium. Debian: sudo apt install chromium; macOS: brew install --cask google-chrome")
-    return found
-
-
 def chromium(folder: Path, *arguments: str) -> bytes:
     """What headless Chromium prints; it reaches no network, and names no host."""
-    options = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-    ]
-    command = [browser(), *options, f"--user-data-dir={folder / 'profile'}", *arguments]
+    command = [browser(), *OPTIONS, f"--user-data-dir={folder / 'profile'}", *arguments]
     done = subprocess.run(command, capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     return done.stdout
