@@ -18,6 +18,7 @@ HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 
 
 @pytest.mark.slow
+@pytest.mark.minute
 @pytest.mark.parametrize(("language", "programs"), [("python", ()), ("go", ("go", "gofmt"))])
 def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, ...], tmp_path: Path) -> None:
     for program in programs:
