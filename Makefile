@@ -29,7 +29,8 @@ run: $(VENV)/.installed
 	@echo "== the reference, judged by every vector"
 	@code=0; $(BIN)/peerproof run --record build/report.jsonl || code=$$?; \
 	for format in json md; do $(BIN)/peerproof run --format $$format --output build/report.$$format 2>/dev/null || true; done; \
-	echo "the report: build/report.md, build/report.json, build/report.jsonl"; exit $$code
+	$(BIN)/peerproof report html build/report.jsonl --output build/report.html; \
+	echo "the report: build/report.html, build/report.md, build/report.json, build/report.jsonl"; exit $$code
 	@echo
 	@echo "== an implementation with a mistake of the original library (BD-09), judged by the vector made for it: it must fail"
 	@$(BIN)/peerproof run --impl py:tests.conformance.wrong:BD09 -k flag:bd-09; test $$? -eq 1
