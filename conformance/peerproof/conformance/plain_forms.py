@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance import matching
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.families import malformed
+from peerproof.conformance.numbered import written_out
 from peerproof.conformance.yaml_subset import Path as Where
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.wire import Text
@@ -66,7 +67,7 @@ def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
 def _beginning(spec: Any, name: str, node: Mapping[str, Any]) -> Iterator[Misfit]:
     """A node begins in a state that can be read, with timers that there are."""
     config, addr = spec.CONFIG.value(node.get("config", {})), Text(most=2**16).value(node["addr"])
-    yield from _fits(("nodes", name, "state"), lambda plain: spec.STATE.value(plain, addr, config), node["state"])
+    yield from _fits(("nodes", name, "state"), lambda plain: spec.STATE.value(written_out(plain), addr, config), node["state"])
     for index, running in enumerate(node.get("timers", ())):
         yield from _fits(("nodes", name, "timers", index, "timer"), spec.TIMER.value, running["timer"])
 

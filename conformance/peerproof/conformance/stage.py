@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.matching import Difference
+from peerproof.conformance.numbered import written_out
 from peerproof.conformance.protocol import Reply, Request
 from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read, specification
 from peerproof.spec.core import EVERYBODY
@@ -211,7 +212,7 @@ def _loading(actor: Actor) -> dict[str, Plain]:
     if actor.loaded is None:
         return {}
     timers = [{"timer": running["timer"], "due_ms": running["due"]} for running in actor.timers]
-    return {"op": "load", "state": actor.loaded, "timers": timers}
+    return {"op": "load", "state": written_out(actor.loaded), "timers": timers}
 
 
 def _shown(event: Mapping[str, Plain]) -> str:

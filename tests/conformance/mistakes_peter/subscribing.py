@@ -332,3 +332,10 @@ class RemembersOverRestarts(Wrong):
         return step
 
     kept: dict[Any, Any] = {}  # noqa: RUF012  # replaced, never changed
+
+
+class KeepsEverybody(Wrong):
+    """Knows no limit to its children."""
+
+    caught_by: ClassVar = ("children-of-all-topics",)
+    instead: ClassVar = {"tree.MOST_CHILDREN": 2**20}
