@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.adapter import Choose, Trouble, Unusable
 from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.matching import Bound, Difference, first_difference
+from peerproof.conformance.places import is_address
 from peerproof.conformance.protocol import Hello, Offered, Reply, Request
 from peerproof.conformance.real_time import OverSocket, SocketStage, unsuited
 from peerproof.conformance.sockets import Endpoint, own_host
@@ -84,10 +85,16 @@ def _why_not(case: Case) -> str | None:
     if any(word in expect for expect in expects for word in ("events", "state", "quiet_until", "within", "any_of")):
         return "it judges more than the answers to messages"
     wanted = [message for expect in expects for messages in expect["messages"].values() for message in messages]
-    if not wanted or any(not isinstance(message.get("bytes"), str) for message in wanted):
+    if not wanted or any("bytes" not in message for message in wanted):
         return "it has no answers as bytes"
-    if any(_type(vector.protocol, message["bytes"]) not in RULES[vector.protocol].answers for message in wanted):
+    rules = RULES[vector.protocol]
+    said = [read(vector.protocol, message["bytes"]) for message in wanted]
+    if any(not isinstance(plain, dict) or plain["type"] not in rules.answers for plain in said):
         return "it waits for messages that are no answers"
+    told = [read(vector.protocol, step["send"]["bytes"]) for step in steps if "bytes" in step.get("send", {})]
+    entries = [entry for plain in (*said, *told) if isinstance(plain, dict) for entry in plain[rules.about[0]]]
+    if not all(isinstance(name := entry[rules.about[1]], str) and is_address(name) for entry in entries):
+        return "it names nodes that are no addresses, so that the node may know them from before"
     return None
 
 
@@ -246,8 +253,3 @@ class _Answers(OverSocket):
         if not isinstance(plain, dict) or not isinstance(said := plain.get(entries), list):
             return plain
         return {**plain, entries: [entry for entry in said if not (isinstance(entry, dict) and entry.get(whom) == own)]}
-
-
-def _type(protocol: str, digits: str) -> str | None:
-    plain = read(protocol, digits)
-    return str(plain["type"]) if isinstance(plain, dict) else None

@@ -117,9 +117,10 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     """Two commands: the same trial again, and its smallest form without the suite, with the messages that matter before it."""
     implementation = arguments.get("impl")
     options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
-    vector, _, over = result.id.partition("@")
-    again = f"run --transport {over} -k" if over else "replay"
-    replay = f"peerproof {again} {shlex.quote(vector)}{options}"
+    if "@" in result.id or "connect" in arguments:
+        yield "again", f"peerproof run {_way(result, arguments)} -k {shlex.quote(result.id.partition('@')[0])}{options}"
+        return
+    replay = f"peerproof replay {shlex.quote(result.id)}{options}"
     yield "again", replay
     command = _command(implementation)
     if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
@@ -129,6 +130,13 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
         for request in result.essence:
             yield "message", request["bytes"] or _NO_BYTES
         yield "by hand", f"{replay} --emit stdin{f' | {command}' if command else ''}"
+
+
+def _way(result: Result, arguments: Mapping[str, Any]) -> str:
+    """How a socket was reached."""
+    if "connect" in arguments:
+        return f"--connect {shlex.quote(arguments['connect'])} --protocol {result.id.partition('/')[0]}"
+    return f"--transport {result.id.partition('@')[2]}"
 
 
 _REPEATED: Final = ("impl", "seed", "vectors")
