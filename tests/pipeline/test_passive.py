@@ -1,0 +1,148 @@
+"""Captures judged in one process: what contradicts the rules is found, and nobody is blamed for what was not captured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peerproof.cli.main import main
+
+A, B = "127.0.0.1:40001", "127.0.0.1:40002"
+
+
+def address(name: str) -> bytes:
+    """As it is in messages."""
+    return bytes([len(name)]) + name.encode()
+
+
+def entry(name: str, version: int) -> bytes:
+    """Of a digest."""
+    return address(name) + version.to_bytes(8, "big")
+
+
+#: A whole round: sender, receiver, message.
+ROUND = (
+    (A, B, b"\x01" + entry(A, 1)),
+    (B, A, b"\x03"),
+    (B, A, b"\x02" + entry(A, 0)),
+    (A, B, b"\x03" + address(A) + b"\x01k\x01v" + (1).to_bytes(8, "big")),
+)
+
+#: A says less of itself than before.
+BACK = (A, B, b"\x01" + entry(A, 0))
+
+
+def capture(path: Path, *datagrams: tuple[str, str, bytes]) -> Path:
+    """A file with these, a tenth of a second apart."""
+    from scapy.layers.inet import IP, UDP
+    from scapy.layers.l2 import Ether
+    from scapy.utils import wrpcapng
+
+    packets = []
+    for number, (source, target, data) in enumerate(datagrams):
+        (host, port), (to, at) = (name.split(":") for name in (source, target))
+        ethernet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        packet = ethernet / IP(src=host, dst=to) / UDP(sport=int(port), dport=int(at)) / data
+        packet.time = 1_000 + number / 10
+        packets.append(packet)
+    wrpcapng(str(path), packets)
+    return path
+
+
+def judged(path: Path, out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code, and the report."""
+    report = out / "report.json"
+    code = main(
+        ["run", "--pcap", str(path), "--protocol", "scuttlebutt", "--format", "json", "--output", str(report), *arguments]
+    )
+    return code, json.loads(report.read_text())
+
+
+def test_a_round_contradicts_nothing(tmp_path: Path) -> None:
+    code, report = judged(capture(tmp_path / "c.pcapng", *ROUND), tmp_path)
+
+    assert code == 0
+    assert [(node["node"], node["verdict"], node["judged"]) for node in report["nodes"]] == [
+        (A, "accepted", 4),
+        (B, "accepted", 4),
+    ]
+    assert (report["packets"], report["messages"], report["set_aside"]) == (4, 4, {})
+
+
+def test_the_node_whose_message_contradicts_a_rule_is_rejected_and_no_other(tmp_path: Path) -> None:
+    code, report = judged(capture(tmp_path / "c.pcapng", *ROUND, BACK), tmp_path)
+    first, second = report["nodes"]
+
+    assert code == 1
+    assert (first["verdict"], second["verdict"]) == ("rejected", "accepted")
+    assert {"B-03", "B-07"} <= set(first["clauses"])
+    assert first["first"]["property"] == "OwnVersionGrows"
+    assert first["first"]["seq"] == 4
+
+
+def test_what_is_no_message_is_set_aside_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture(tmp_path / "c.pcapng", *ROUND, (A, B, b"\x09"))
+
+    assert main(["run", "--pcap", str(path), "--protocol", "scuttlebutt"]) == 0
+    told = capsys.readouterr().out
+    assert "set aside: 1 not_a_message" in told
+    assert "packet 5" in told
+    assert "2 nodes: 2 accepted" in told
+
+
+def test_a_capture_without_messages_judges_nobody(tmp_path: Path) -> None:
+    code, report = judged(capture(tmp_path / "c.pcapng", *ROUND), tmp_path, "--port", "9")
+
+    assert code == 4
+    assert (report["nodes"], report["left_out"]) == ([], 4)
+
+
+def test_more_messages_than_are_judged_at_once(tmp_path: Path) -> None:
+    from peerproof.conformance.pipeline.passive import LOT
+
+    many = [(A, B, b"\x01" + entry(A, version)) for version in range(1, LOT + 10)]
+    code, report = judged(capture(tmp_path / "c.pcapng", *many, BACK), tmp_path)
+
+    assert code == 1
+    assert [node["judged"] for node in report["nodes"]] == [LOT + 10] * 2
+
+
+def test_a_limit_of_the_configuration_is_held(tmp_path: Path) -> None:
+    long = (A, B, b"\x01" + entry(A, 1) + entry(B, 0))
+    path = capture(tmp_path / "c.pcapng", long)
+
+    assert judged(path, tmp_path)[0] == 0
+    assert judged(path, tmp_path, "--config", '{"max_payload": 30}')[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--pcap", __file__, "--protocol", "scuttlebutt"], "neither pcap nor pcapng"),
+        (["--pcap", "nowhere.pcap", "--protocol", "scuttlebutt"], "cannot read nowhere.pcap"),
+        (["--pcap", __file__], "--pcap needs --protocol"),
+        (["--pcap", __file__, "--protocol", "scuttlebutt", "--format", "junit"], "reported as text or json"),
+        (["--pcap", __file__, "--protocol", "scuttlebutt", "-k", "digest"], "-k cannot stand together with --pcap"),
+        (["--pcap", __file__, "--protocol", "scuttlebutt", "--config", "[]"], "expected an object"),
+        (["--pcap", __file__, "--protocol", "scuttlebutt", "--config", '{"no": 1}'], "--config"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refusal:
+        main(["run", *arguments])
+
+    assert refusal.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_extra_is_named_if_it_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in [name for name in sys.modules if name.startswith("peerproof.conformance.pipeline")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    assert main(["run", "--pcap", __file__, "--protocol", "scuttlebutt"]) == 3
+    assert "pip install 'peerproof[pipeline]'" in capsys.readouterr().err
