@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text
+import pytest
+
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text, visible
 from peerproof.spec.distkv.world import Model as DistKVModel
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.peter.world import Model as PeterModel
@@ -52,6 +54,28 @@ def test_four_kinds_of_arrows_and_the_notes_can_be_told_apart() -> None:
         "    Note over p0: m#59;n",
         "    Note over p0,p1: all",
     ]
+
+
+@pytest.mark.parametrize(
+    ("label", "mermaid"),
+    [
+        ("a;b#c", "a#59;b#35;c"),
+        ("<br/>x", "#60;br/>x"),
+        ("%%{init}%% $$x$$", "#37;#37;{init}#37;#37; #36;#36;x#36;#36;"),
+        ("wrap: x", "wrap#58; x"),
+        ("lifestyle: x;y", "lifestyle#58; x#59;y"),
+        ("at 5: x", "at 5: x"),
+        ("one\ntwo\x00", "one two\\u{0}"),
+        ("x" * 59 + " y", "x" * 59 + "<br/>y"),
+    ],
+)
+def test_no_label_breaks_a_mermaid_diagram(label: str, mermaid: str) -> None:
+    """Mermaid 11 shows each of them as it is; without the signs' numbers it drops a part, or all of the diagram."""
+    assert MessageGraph(("a",), (Arrow("a", "a", label),)).mermaid().splitlines()[-1] == f"    p0->>p0: {mermaid}"
+
+
+def test_what_would_not_be_seen_is_written_out() -> None:
+    assert visible("a\x00b\u200bc\nd") == "a\\u{0}b\\u{200b}c\nd"
 
 
 def test_run_is_drawn_where_messages_arrive_with_what_they_change() -> None:
