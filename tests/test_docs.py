@@ -28,6 +28,8 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("spec/*.md"), *(ROOT / "docs").gl
 _DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d{2,3})(?!\d)")
 _PICTURE = re.compile(r"<!-- model ([\w-]+) -->")
+_MADE = re.compile(r"<!-- (?:model|run|vector) [^>]*-->\n.*?<!-- end -->", re.DOTALL)
+_CONSOLE = re.compile(r"```console\n.*?```", re.DOTALL)
 _INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
 
 
@@ -51,6 +53,15 @@ def test_pages_show_what_the_models_make() -> None:
     done = subprocess.run([sys.executable, ROOT / "docs/models.py", "--check"], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr or "stale"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_message_graph_is_made_from_a_vector_or_a_model(page: Path) -> None:
+    """What stands between marks is checked above; nobody draws by hand."""
+    by_hand = _MADE.sub("", page.read_text(encoding="utf-8"))
+
+    assert "```mermaid" not in by_hand
+    assert "sequenceDiagram" not in _CONSOLE.sub("", by_hand)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
