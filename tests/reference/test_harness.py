@@ -50,7 +50,7 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
         },
         "clock": "virtual",
         "choices": "oracle",
-        "sockets": ["udp"],
+        "sockets": ["tcp", "udp"],
         "reset": "fresh-instance",
     }
 
