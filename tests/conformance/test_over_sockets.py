@@ -91,7 +91,7 @@ def test_who_serves_no_socket_is_not_blamed(tmp_path: Path, capsys: pytest.Captu
         "protocol": 1,
         "name": "x",
         "version": "1",
-        "protocols": {"scuttlebutt": {"capabilities": ["api.update_local", "observe.peers"]}},
+        "protocols": {"scuttlebutt": {"capabilities": ["api.update_local", "observe.view"]}},
     }
     adapter.write_text(f"input(); print({json.dumps(hello)!r}, flush=True); input()\n")
 
