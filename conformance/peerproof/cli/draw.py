@@ -2,7 +2,7 @@
 Draws a message graph: who told whom what, in which order.
 
   peerproof draw scuttlebutt/exchange/a-whole-round-seen-by-its-partner      a vector, by its id or a part of it
-  peerproof draw vectors/swim/exchange/probe.yaml#ack-ends-the-probe         one of a file
+  peerproof draw conformance/vectors/swim/exchange/NAME.yaml#ID              one of a file
   peerproof draw SX-02-stale-rumour                                          how a model fails (model-check --list)
   peerproof draw tla/swim/counterexamples/SX-02-stale-rumour.itf.json        a counterexample of TLC, in ITF
   peerproof draw a.jsonl b.jsonl c.jsonl --from 2000 --to 5000               traces of one run, of 3 seconds
