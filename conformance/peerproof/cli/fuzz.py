@@ -68,15 +68,15 @@ def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
     args.seconds = args.seconds or (args.minutes and 60 * args.minutes)
     if args.bytes:
-        from peerproof.cli import fuzz_bytes
+        from peerproof.cli.fuzz_bytes import run as search
 
-        return fuzz_bytes.run(args)
+        return search(args)
     if find_spec("hypothesis") is None:
         raise options.refusal("peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'")
     _keep_out_of_the_way()
-    from peerproof.cli import fuzz_nodes
+    from peerproof.cli.fuzz_nodes import run as search
 
-    return fuzz_nodes.run(args)
+    return search(args)
 
 
 def _keep_out_of_the_way() -> None:

@@ -141,7 +141,7 @@ class Guided:
         flags = [f"-timeout={SECONDS}", f"-rss_limit_mb={MEBIBYTES}"]
         argv = [sys.executable, "-m", module, self.target, str(int(self.seeds.one_form)), *flags, *arguments]
         paths = os.pathsep.join(path for path in sys.path if path)
-        environment = {**os.environ, "PYTHONPATH": paths}
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
         return subprocess.Popen(
             argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="backslashreplace", env=environment
         )

@@ -178,6 +178,7 @@ class Search:
     def _batches(self, inputs: int) -> Iterator[list[bytes]]:
         """What is known already; then nothing again and again: a batch is to be drawn."""
         kept = [data for _, data in self.corpus.inputs(BYTES)] if self.corpus else []
+        self.replayed += len(kept)
         known = list(dict.fromkeys(data[: self.decoder.longest] for data in (*self.seeds.data, *kept)))
         self._known = known.copy()
         yield from (known[at : at + AT_ONCE] for at in range(0, len(known), AT_ONCE))

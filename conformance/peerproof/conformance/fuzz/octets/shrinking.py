@@ -13,6 +13,9 @@ from peerproof.spec.packing import Codec
 #: So many smaller inputs are tried at most.
 MOST_TRIED: Final = 2_000
 
+#: From so few bytes on, every part of them is left out: an entry of a list can be of any size.
+SHORT: Final = 32
+
 #: What a byte may become, the plainest first.
 _PLAIN: Final = b"\x00\x01a0"
 
@@ -70,6 +73,8 @@ class Shrinking:
                 self._try(data[: max(0, end - size)] + data[end:])
                 end = min(end - size, len(self.flaw.data))
             size //= 2
+        while len(self.flaw.data) <= SHORT and any(self._try(data) for data in _without_a_span(self.flaw.data)):
+            pass
 
     def _plainer_bytes(self) -> None:
         for at in range(len(self.flaw.data)):
@@ -77,3 +82,9 @@ class Shrinking:
                 data = self.flaw.data
                 if data[at] in _PLAIN[: _PLAIN.index(byte) + 1] or self._try(data[:at] + bytes((byte,)) + data[at + 1 :]):
                     break
+
+
+def _without_a_span(data: bytes) -> Iterator[bytes]:
+    """What is left without a part of it, the longest first."""
+    for size in range(len(data), 0, -1):
+        yield from (data[:start] + data[start + size :] for start in range(len(data) - size + 1))
