@@ -15,9 +15,11 @@ on one machine.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import logging
 import sys
+import traceback
 from typing import Any
 
 import asyncserf
@@ -28,6 +30,7 @@ from plain import read
 from serf_rpc import serf_client
 
 asyncserf.serf_client = serf_client
+importlib.reload(traceback)  # this trio has put something into it that Python 3.11 cannot use: to log an exception would be fatal
 
 
 class LocalServer(Server):
