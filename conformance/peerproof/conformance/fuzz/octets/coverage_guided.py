@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,9 @@ from peerproof.conformance.fuzz.octets.shrinking import Shrinking
 #: So long and so much may one input take before libFuzzer ends it; what takes less than that is measured in lines, not seconds.
 SECONDS: Final = 20
 MEBIBYTES: Final = 2_048
+
+#: So many smaller inputs are tried at most.
+MOST_TRIED: Final = 5_000
 
 _STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) .*?corp: (\d+)")
 _UNMEASURED: Final = ("timeout-", "oom-", "slow-unit-")
@@ -65,7 +69,15 @@ class Guided:
         return flaw
 
     def judge(self, data: bytes) -> Flaw | None:
-        """What is wrong with the decoder, by these bytes alone: what it gives, and how much it takes for it."""
+        """
+        What is wrong with the decoder, by these bytes alone: what it gives, and how much it takes for it.
+
+        In a thread, because there it always has the same room for recursion, whoever asks.
+        """
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(self._judge, data).result()
+
+    def _judge(self, data: bytes) -> Flaw | None:
         codec = self.seeds.codec
         excess = effort(lambda: codec.decode(data), len(data)).excess(len(data))
         return Flaw("slow", data, excess) if excess else flaw_of(codec, data, one_form=self.seeds.one_form)
@@ -97,7 +109,7 @@ class Guided:
         return self._smallest(path, flaw) if flaw else None
 
     def _smallest(self, path: Path, flaw: Flaw) -> Flaw:
-        shrinking = Shrinking(self.seeds.codec, self.judge, flaw)
+        shrinking = Shrinking(self.seeds.codec, self.judge, flaw, MOST_TRIED)
         shrinking.shrink()
         self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
         return shrinking.flaw
@@ -107,12 +119,15 @@ class Guided:
         before = {path for path, _ in self.corpus.inputs(BYTE_FINDINGS)}
         known = {path for path, _ in self.corpus.inputs(BYTES)}
         with TemporaryDirectory() as folder:
-            for number, data in enumerate(self.seeds.data):
-                Path(folder, str(number)).write_bytes(data)
+            files = [Path(folder, str(number)) for number in range(len(self.seeds.data))]
+            for file, data in zip(files, self.seeds.data, strict=True):
+                file.write_bytes(data)
+            listed = Path(folder, "listed")  # a folder's files come in any order
+            listed.write_text(",".join(map(str, files)), encoding="utf-8")
             limit = f"-max_total_time={seconds}" if seconds else f"-runs={runs}"
             flags = [limit, f"-seed={seed % _MOST_SEED + 1}", f"-max_len={LONGEST}", "-use_value_profile=1", "-reload=0"]
-            flags += ["-print_final_stats=0", f"-artifact_prefix={findings}{os.sep}"]
-            said = self._watch([*flags, str(self.corpus.folder(BYTES)), folder])
+            flags += ["-print_final_stats=0", f"-artifact_prefix={findings}{os.sep}", f"-seed_inputs=@{listed}"]
+            said = self._watch([*flags, str(self.corpus.folder(BYTES))])
         for path, data in self.corpus.inputs(BYTE_FINDINGS):
             if path not in before and (flaw := self._of_finding(path, data)):
                 return flaw

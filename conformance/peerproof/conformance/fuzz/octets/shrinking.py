@@ -10,11 +10,11 @@ from peerproof.conformance.fuzz.simpler import made, simpler_data
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.packing import Codec
 
-#: So many smaller inputs are tried at most.
+#: So many smaller inputs are tried at most, if nobody says more.
 MOST_TRIED: Final = 2_000
 
 #: From so few bytes on, every part of them is left out: an entry of a list can be of any size.
-SHORT: Final = 32
+SHORT: Final = 64
 
 #: What a byte may become, the plainest first.
 _PLAIN: Final = b"\x00\x01a0"
@@ -23,23 +23,24 @@ _PLAIN: Final = b"\x00\x01a0"
 class Shrinking:
     """The smallest input so far, and what it shows."""
 
-    def __init__(self, codec: Codec[Any], judge: Callable[[bytes], Flaw | None], flaw: Flaw) -> None:
+    def __init__(self, codec: Codec[Any], judge: Callable[[bytes], Flaw | None], flaw: Flaw, most: int = MOST_TRIED) -> None:
         self.flaw = flaw
         self._codec = codec
         self._judge = judge
         self._seen = {flaw.data}
+        self._most = most  #: smaller inputs are tried
 
     def shrink(self) -> None:
         """Makes it smaller, until nothing helps. What the judge raises goes through; what is smallest then stays."""
         size = None
-        while size != (size := self.flaw.data) and len(self._seen) < MOST_TRIED:
+        while size != (size := self.flaw.data) and len(self._seen) < self._most:
             self._simpler_message()
             self._fewer_bytes()
             self._plainer_bytes()
 
     def _try(self, data: bytes) -> bool:
         """Whether these bytes show the same; then they are the smallest so far."""
-        if data in self._seen or len(self._seen) >= MOST_TRIED:
+        if data in self._seen or len(self._seen) >= self._most:
             return False
         self._seen.add(data)
         flaw = self._judge(data)
