@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -151,12 +152,12 @@ def test_theirs_cannot_download_from_ours(agent: AgentProcess, start: Start, ser
     assert theirs.process.poll() is None
 
 
-def test_what_happened_on_two_sides_of_a_split_arrives_at_ours(
+def test_what_happened_on_two_sides_of_a_split_arrives_at_both(
     agents: Agents, start: Start, server: type[OriginalServer], tmp_path: Path
 ) -> None:
-    """Theirs sends it again in its own form [DD-10, DA-49]."""
-    one, other = agents("agent1"), agents("agent2")
-    mine = ours(start, one, "--first", '"root"')
+    """Theirs sends it again in its own form [DD-10, DA-49]: the agent that joins takes no old events over from the other."""
+    one, other, trace = agents("agent1"), agents("agent2"), tmp_path / "m1.jsonl"
+    mine = ours(start, one, "--first", '"root"', "--trace", str(trace))
     theirs = server("n1", other, "--load", stored(tmp_path / "n1.stored", {"m1": 1, "n1": 0}, FOUNDED))
     mine.ready()
     theirs.place()
@@ -166,8 +167,13 @@ def test_what_happened_on_two_sides_of_a_split_arrives_at_ours(
     assert mine.entries() == ROOT | {'["mine"]': 1}
 
     one.join(other)
-    mine.has(ROOT | {'["mine"]': 1} | {f'["theirs", {number}]': number for number in range(3)})
+    everything = ROOT | {'["mine"]': 1} | {f'["theirs", {number}]': number for number in range(3)}
+    mine.has(everything)
+    until(lambda: theirs.entries() == everything, "at theirs")
     mine.wait(lambda node: bool(node.told("split_healed")), "healed")
+    assert mine.end() == 0
+    steps = [json.loads(line).get("args") for line in trace.read_text("utf-8").splitlines()]
+    assert {"node": "n1", "tick": "3"} in [step.get("sender") for step in steps if isinstance(step, dict)]
 
 
 #: What ends a server of the original, which our node survives: the type, payloads, and what the server says of it.
