@@ -156,7 +156,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 	@touch $@
 
 $(VENV)/.developing: $(VENV)/.installed
-	$(PIP) install --editable ".[tla,prove,fuzz,pipeline]" --group dev
+	$(PIP) install --editable ".[tla,prove,fuzz,fuzz-bytes,pipeline]" --group dev
 	$(PIP) install --no-deps transit-python2==0.8.321  # an oracle; it asks for an old msgpack that would overwrite the new one
 	@touch $@
 

@@ -219,6 +219,18 @@ def test_what_is_no_message_is_refused(case: str) -> None:
     assert caught.value.reason == reason
 
 
+@pytest.mark.parametrize("place", ["92a37e2375 92 {} 00 01 02", "{{A}} {} 02", "{{A}} 01 {}"])
+def test_arrays_that_nest_in_place_of_a_number_are_refused_however_deep_the_caller_stands(place: str) -> None:
+    """What is said of them must not be as deep as they are."""
+
+    def below(frames: int) -> None:
+        return below(frames - 1) if frames else MESSAGE.decode(raw("91 94a77e3a70726f6265" + place.format("91" * 950 + "01")))
+
+    for frames in (0, 30, 100):
+        with pytest.raises(MalformedMessage):
+            below(frames)
+
+
 def test_arrays_may_nest_64_deep() -> None:
     assert MESSAGE.decode(raw(f"92 {BARE} 92a37e3a78" + "91" * 62 + "01")) == SAMPLES["W1"][0]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from reprlib import repr as brief
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
@@ -214,7 +215,7 @@ def _vector(reader: Reader, raw: Any, depth: int) -> Vector | None:
     if not raw or type(raw[0]) is list:
         return AntiEntropy(_members(reader, raw, depth + 1), tagged=False)  # [SA-18]
     if type(raw[0]) is not str:
-        raise _bad("bad_type", f"a vector begins with a keyword, not {raw[0]!r}")
+        raise _bad("bad_type", f"a vector begins with a keyword, not {brief(raw[0])}")
     kind = reader.keyword(raw[0])
     known = VECTORS.get(kind)
     if known is not None:
@@ -230,7 +231,7 @@ def _unusual(reader: Reader, kind: Any, raw: Raw, depth: int) -> Vector | None:
     if kind == LIST_TAG and len(raw) == 2 and depth < DEPTH_MAX:  # noqa: PLR2004  # [SA-63]
         return _vector(reader, raw[1], depth)
     if type(kind) is not str or kind[:2] != "~:":
-        raise _bad("bad_type", f"a vector begins with a keyword, not {kind!r}")
+        raise _bad("bad_type", f"a vector begins with a keyword, not {brief(kind)}")
     if kind in HEADERS and kind not in PROBES:
         raise _bad("bad_type", f"a second header, {kind[2:]}")
     for element in raw[1:]:
@@ -242,7 +243,7 @@ def _counter(reader: Reader, raw: Any) -> int:
     value = raw if type(raw) is int else reader.value(raw, DEPTH_MAX)
     if type(value) is int and 0 <= value <= COUNTER_MAX:
         return value
-    raise _bad("bad_value", f"{value!r} is no counter from 0 to 2^63-1")
+    raise _bad("bad_value", f"{brief(value)} is no counter from 0 to 2^63-1")
 
 
 def _incarnation(reader: Reader, restart: Any, tx: Any) -> Incarnation:
@@ -256,7 +257,7 @@ def _port(reader: Reader, raw: Any) -> int:
     value = raw if type(raw) is int else reader.value(raw, DEPTH_MAX)
     if type(value) is int and 1 <= value <= PORT_MAX:
         return value
-    raise _bad("bad_value", f"{value!r} is no port from 1 to {PORT_MAX}")
+    raise _bad("bad_value", f"{brief(value)} is no port from 1 to {PORT_MAX}")
 
 
 def _host(reader: Reader, raw: Any) -> str:
@@ -265,7 +266,7 @@ def _host(reader: Reader, raw: Any) -> str:
     value = reader.text(raw) if type(raw) is str else None
     host = unescaped(value) if type(value) is str else None
     if host is None:
-        raise _bad("bad_value", f"{raw!r} is no string")
+        raise _bad("bad_value", f"{brief(raw)} is no string")
     if not is_host(host):
         raise _bad("bad_length", f"a host has 1 to {MAX_HOST} bytes, not {len(host.encode())}")  # [SA-65]
     return host

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from reprlib import repr as brief
 from typing import Any, Final
 
 import msgpack
@@ -167,7 +168,7 @@ class Reader:
         value = self.value(raw, DEPTH_MAX - 1)  # of its forms only one nests at all
         if type(value) is str and value[:2] == "~u":
             return value[2:]
-        raise MalformedMessage("bad_value", 0, f"{value!r} is no uuid")
+        raise MalformedMessage("bad_value", 0, f"{brief(value)} is no uuid")
 
     def _array(self, raw: tuple[Any, ...], depth: int) -> Any:
         value = self.value
@@ -209,7 +210,7 @@ def _uuid(halves: Any) -> str:
         high, low = halves
         if type(high) is int and type(low) is int:  # and neither float nor bool, which would be equal to some integers
             return uuid_text(high, low)
-    raise MalformedMessage("bad_value", 0, f"{halves!r} are not the two halves of a uuid")
+    raise MalformedMessage("bad_value", 0, f"{brief(halves)} are not the two halves of a uuid")
 
 
 @lru_cache(REMEMBERED)
