@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.conformance.walkthrough import InTerminal, Reader, Step, Typed, steps
+from tests.conformance.walkthrough import InTerminal, Reader, Step, Typed, steps, with_free_ports
 from tests.pipeline.recorded import Packet, write_capture
 
 ROOT = Path(__file__).parents[1]
@@ -80,8 +79,6 @@ UNTYPED = {
 
 #: Those that take a minute, or more.
 LONG = {"README.md", "docs/how-to/pipeline.md", "docs/explanation/mutants.md"}
-
-_PORT = re.compile(r"127\.0\.0\.1:(\d{4})\b")
 
 
 def program(path: Path, text: str) -> None:
@@ -153,9 +150,7 @@ HAS: dict[str, tuple[Callable[[Path], None], ...]] = {
 def typed(page: str) -> list[Step]:
     """What a reader does, with ports that are free here in place of those of the page."""
     text = (ROOT / page).read_text("utf-8")
-    ports = set(_PORT.findall(text))
-    free = dict(zip(sorted(ports), free_ports(len(ports)), strict=True))
-    todo = list(steps(re.sub("|".join(rf"\b{port}\b" for port in ports) or "$^", lambda found: free[found[0]], text)))
+    todo = steps(with_free_ports(text))
     return [step for step in todo if not is_untyped(page, step)]
 
 
@@ -163,21 +158,6 @@ def is_untyped(page: str, step: Step) -> bool:
     if not isinstance(step, Typed | InTerminal) or step.command is None:
         return False
     return any(page == on and step.command.startswith(beginning) for on, beginning in UNTYPED)
-
-
-def free_ports(count: int) -> Iterator[str]:
-    """Of four digits, as those of the pages, so that columns are as wide; of both kinds."""
-    for port in range(2000 + os.getpid() % 5000, 9999):
-        if count == 0:
-            return
-        with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
-            try:
-                stream.bind(("127.0.0.1", port))
-                datagrams.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        count -= 1
-        yield str(port)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 from tests.conformance.programs import found
-from tests.conformance.walkthrough import Reader, Typed, steps
+from tests.conformance.walkthrough import Reader, Typed, steps, with_free_ports
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
 
 pytestmark = pytest.mark.slow
@@ -145,11 +145,14 @@ def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
     shutil.copytree(PORT, tmp_path / PORT.relative_to(ROOT))
     here = str(Path(sys.executable).parent)
     reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
-    todo = list(steps((ROOT / "docs/how-to/test-a-javascript-implementation.md").read_text("utf-8")))
+    todo = list(steps(with_free_ports((ROOT / "docs/how-to/test-a-javascript-implementation.md").read_text("utf-8"))))
 
     assert sum(isinstance(step, Typed) for step in todo) >= 6
-    for step in todo:
-        reader.follow(step)
+    try:
+        for step in todo:
+            reader.follow(step)
+    finally:
+        reader.close()
 
 
 class JavaScriptNode(NodeProcess):

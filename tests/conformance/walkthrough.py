@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_PORT = re.compile(r"127\.0\.0\.1:(\d{4})\b")
 _PATIENCE = 600  #: seconds for one command, also on a slow machine
 _INTERRUPT = "^C\n"
 
@@ -74,6 +76,28 @@ def steps(page: str) -> Iterator[Step]:
         elif language == "console":
             shows = any(expected for _, expected in commands)
             yield from (Typed(command, expected if shows else None) for command, expected in commands)
+
+
+def with_free_ports(page: str) -> str:
+    """A page with ports that are free here in place of its own."""
+    ports = sorted(set(_PORT.findall(page)))
+    free = dict(zip(ports, _free_ports(len(ports)), strict=True))
+    return re.sub("|".join(rf"\b{port}\b" for port in ports) or "$^", lambda found: free[found[0]], page)
+
+
+def _free_ports(count: int) -> Iterator[str]:
+    """Of four digits, as those of the pages, so that columns are as wide; of both kinds."""
+    for port in range(2000 + os.getpid() % 5000, 9999):
+        if count == 0:
+            return
+        with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagrams:
+            try:
+                stream.bind(("127.0.0.1", port))
+                datagrams.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        count -= 1
+        yield str(port)
 
 
 class Reader:

@@ -223,7 +223,7 @@ def test_what_is_no_message_is_refused(case: str) -> None:
 def test_arrays_that_nest_in_place_of_a_number_are_refused_however_deep_the_caller_stands(place: str) -> None:
     """What is said of them must not be as deep as they are."""
 
-    def below(frames: int) -> None:
+    def below(frames: int) -> object:
         return below(frames - 1) if frames else MESSAGE.decode(raw("91 94a77e3a70726f6265" + place.format("91" * 950 + "01")))
 
     for frames in (0, 30, 100):
