@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.originals import ORIGINAL, installed
-from tests.conformance.walkthrough import Reader, Typed, steps
+from tests.conformance.walkthrough import Reader, Typed, steps, with_free_ports, with_free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.minute]
 
@@ -109,8 +109,11 @@ def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
     here = str(Path(sys.executable).parent)
     reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
-    todo = list(steps((ROOT / "docs/how-to/foreign-implementations.md").read_text("utf-8")))
+    todo = list(steps(with_free_ports((ROOT / "docs/how-to/foreign-implementations.md").read_text("utf-8"))))
 
     assert sum(isinstance(step, Typed) for step in todo) >= 5
-    for step in todo:
-        reader.follow(step)
+    try:
+        for step in todo:
+            reader.follow(step)
+    finally:
+        reader.close()
