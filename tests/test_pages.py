@@ -21,6 +21,7 @@ PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for folder in FOLDERS 
 #: Pages with needs of their own, and what types them.
 ELSEWHERE = {
     "docs/how-to/draw-a-message-graph.md": "tests/conformance/test_draw_page.py",
+    "docs/how-to/foreign-implementations.md": "tests/conformance/test_adapter_distkv_pypi.py",
     "docs/how-to/test-a-go-implementation.md": "tests/conformance/test_init_pages.py",
     "docs/how-to/test-a-javascript-implementation.md": "tests/conformance/test_adapter_js.py",
     "docs/how-to/test-a-python-implementation.md": "tests/conformance/test_init_pages.py",
@@ -29,7 +30,6 @@ ELSEWHERE = {
 INSTALLS = "it changes the environment that the tests run in"
 MINUTES = "it takes minutes; `make test` or `make long` does the same"
 CLUSTER = "it needs a cluster; tests/pipeline starts one"
-ORIGINAL = "it needs an environment with the original; tests/conformance/test_distkv_originals.py makes one"
 CAPTURES = "it needs the rights of an administrator"
 
 #: Commands that are not typed, by their beginnings, and why.
@@ -49,14 +49,6 @@ UNTYPED = {
         "docs/how-to/add-a-clause.md",
         "peerproof lint --reviewed",
     ): "it writes into the source tree; tests/conformance/test_reviewed.py",
-    ("docs/how-to/foreign-implementations.md", "conformance/adapters/distkv-pypi/setup.sh"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "peerproof run --protocol distkv --impl conf"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "peerproof run -k distkv/codec/ping#reencode --impl"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "serf agent"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "cd conformance/adapters/distkv-pypi"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", ".venv/bin/python distkv_client.py"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "peerproof run -k 'protocol:distkv layer:codec'"): ORIGINAL,
-    ("docs/how-to/foreign-implementations.md", "peerproof report html"): ORIGINAL,
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz]'"): INSTALLS,
     ("docs/how-to/fuzz.md", "pip install 'peerproof[fuzz-bytes]'"): INSTALLS,
     ("docs/how-to/fuzz.md", "peerproof fuzz scuttlebutt --bytes"): "it needs atheris; tests/conformance/test_fuzz_bytes.py",

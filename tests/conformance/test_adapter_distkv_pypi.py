@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.originals import ORIGINAL, installed
-from tests.conformance.walkthrough import Reader, Typed, steps, with_free_ports, with_free_ports
+from tests.conformance.walkthrough import Reader, Typed, steps, with_free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.minute]
 
