@@ -297,8 +297,8 @@ def test_mistake_in_a_mapping_is_told_with_its_place(before: str, after: str, me
 
 def test_mapping_of_the_page_reads_the_log_of_the_page() -> None:
     """Every kind of line in it."""
-    (mapping,) = re.findall(r"```yaml\n(format.*?)```", PAGE, re.DOTALL)
-    (log,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    (mapping,) = re.findall(r"```yaml[^\n]*\n(format.*?)```", PAGE, re.DOTALL)
+    (log,) = re.findall(r"```json[^\n]*\n(.*?)```", PAGE, re.DOTALL)
     make = ForeignLines(load(mapping.encode(), "mapping.yaml"), "log")
 
     found = [make(line.encode(), "gossipd.log", 0) for line in log.splitlines()]

@@ -111,7 +111,8 @@ class Harness:
             raise RequestError("unknown_op", f"there is no op {shown(op)}")
         if op not in ops:
             raise RequestError("bad_request", f"{op} cannot stand in a batch")
-        if request.get("handle") in self._served and op != "batch":
+        number = request.get("handle")
+        if type(number) is int and number in self._served and op != "batch":
             if op not in self._of_served:
                 raise RequestError("unsupported", f"a node that is served has no {op}, but {', '.join(self._of_served)}")
             return self._of_served[op]
