@@ -44,7 +44,8 @@ def run(args: Namespace) -> int:
         as_table, heading = (coverage.as_text, "{}\n") if args.format == "text" else (coverage.as_markdown, "## {}\n")
         print("\n\n".join(f"{heading.format(protocol)}\n{as_table(rows)}" for protocol, rows in matrices.items()))
     holes = any(row.holes for rows in matrices.values() for row in rows)
-    return int(holes | (args.format == "text" and not all(_edges(suite, protocol) for protocol in matrices)))
+    complete = [_edges(suite, protocol) for protocol in matrices] if args.format == "text" else []
+    return int(holes or not all(complete))
 
 
 def _edges(suite: Suite, protocol: str) -> bool:
