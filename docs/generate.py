@@ -141,8 +141,12 @@ def vectors() -> Iterator[str]:
     from peerproof.conformance import sources
 
     schema = json.loads(sources.schema("vector").read_bytes())
-    yield from ("# Fields of vectors", "", f"`{schema['description'].split('. ')[0]}`: the fields that the schema")
-    yield from ("(`conformance/schemas/vector.schema.json`) knows. [How to write one](../how-to/write-a-vector.md).", "")
+    yield from (
+        "# Fields of vectors",
+        "",
+        "Of the files PROTOCOL/LAYER/TOPIC.yaml in `conformance/vectors/`, as their schema has them",
+    )
+    yield from ("(`conformance/schemas/vector.schema.json`). [How to write one](../how-to/write-a-vector.md).", "")
     for name, part in {"a file": schema, **schema["$defs"]}.items():
         if not part.get("properties") or name.startswith("is_"):
             continue
