@@ -23,6 +23,7 @@ and divided by that it is flat.
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
@@ -50,6 +51,9 @@ SIZES = (8, 16, 32, 64, 128)
 
 #: So many runs of a size, as long as they have no more nodes than this together.
 RUNS, NODES = 5, 128
+
+#: With so many nodes a round takes long enough to be told of.
+TELLING = 256
 
 #: In so many rounds everybody must have noticed, or something is wrong.
 MOST_ROUNDS = 30
@@ -130,16 +134,27 @@ class Cluster:
         self.crashed = self.simulation.now
         self.simulation.crash(self.address(self.victim))
 
+    def quantum(self, until: Instant | None = None) -> None:
+        """One quantum more, not beyond an instant; says how far the run is once in a round."""
+        after = self.simulation.now + PING_INTERVAL_MS
+        self.simulation.run(Instant(after if until is None else min(until, after)))
+        size = len(self.uuids)
+        if self.simulation.now // PING_INTERVAL_MS % round_of(size) == 0 and size >= TELLING:
+            noticed = "nobody has crashed yet" if self.crashed is None else f"{len(self.unaware)} have not noticed"
+            rounds = self.simulation.now // PING_INTERVAL_MS // round_of(size)
+            print(f"{size} nodes, {rounds} rounds, {process_time():.0f} s of CPU time: {noticed}", file=sys.stderr)
+
     def noticed(self) -> Noticed:
         """The whole run."""
         size, quantum = len(self.uuids), PING_INTERVAL_MS
         quanta = round_of(size)
-        self.simulation.run(Instant(round((1 + self.random.random()) * quanta * quantum)))
-        self.crash()
-        assert self.crashed is not None
+        crash = Instant(round((1 + self.random.random()) * quanta * quantum))
+        self.simulation.at(crash, self.crash)
+        while self.crashed is None:
+            self.quantum(crash)
         while self.unaware:
             assert self.simulation.now < MOST_ROUNDS * quanta * quantum, f"{len(self.unaware)} have not noticed"
-            self.simulation.run(Instant(self.simulation.now + quantum))
+            self.quantum()
         lived = self.simulation.now / quantum
         pinged, suspected, buried = ((self.at[what] - self.crashed) / quantum for what in ("pinged", "suspected", "buried"))
         return Noticed(

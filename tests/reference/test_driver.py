@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -125,22 +126,26 @@ def test_a_refused_command_changes_nothing_and_is_in_the_trace() -> None:
     assert list(replay(scuttlebutt, map(parse, lines))) == []
 
 
+@pytest.mark.parametrize("options", ["abcde", [f"{number:02}" for number in range(80)]], ids=["few", "many"])
 @pytest.mark.parametrize("some", [1, 2, 3, 5, 9])
-def test_a_seeded_pick_takes_different_options_as_many_as_there_are(some: int) -> None:
+def test_a_seeded_pick_takes_different_options_as_many_as_there_are(some: int, options: Sequence[str]) -> None:
     pick = seeded("s")
 
-    answers = [pick("why", ["a", "b", "c", "d", "e"], some) for _ in range(50)]
+    answers = [pick("why", options, some) for _ in range(50)]
 
-    assert all(len(set(answer)) == len(answer) == min(some, 5) for answer in answers)
+    assert all(len(set(answer) & set(options)) == len(answer) == min(some, len(options)) for answer in answers)
     assert len(set(answers)) > 1
 
 
-def test_a_seeded_pick_takes_each_option_about_as_often() -> None:
+@pytest.mark.parametrize(("options", "some"), [(4, 1), (4, 2), (40, 2)])
+def test_a_seeded_pick_takes_each_option_about_as_often_in_each_place(options: int, some: int) -> None:
     pick = seeded("s")
 
-    counts = Counter(pick("why", ["a", "b", "c", "d"])[0] for _ in range(4000))
+    answers = [pick("why", range(options), some) for _ in range(1000 * options)]
 
-    assert all(900 < count < 1100 for count in counts.values())
+    for place in range(some):
+        counts = Counter(answer[place] for answer in answers)
+        assert all(900 < counts[option] < 1100 for option in range(options))
 
 
 def test_a_seeded_pick_follows_from_the_seed_and_not_from_the_order_of_the_options() -> None:

@@ -178,7 +178,7 @@ class Driver:
                     raise TypeError(f"{effect!r} is no effect that this driver can perform")
 
 
-#: Where fewer than one in so many are picked, finding these is quicker than sorting all.
+#: Where no more than one in so many are picked, drawing again what has been drawn already is quicker than a number for each.
 FEW: Final = 16
 
 
@@ -194,13 +194,12 @@ def seeded(seed: str) -> Pick:
         options = sorted(among)
         if some == 1 and options:
             return (options[int(random() * len(options))],)
-        keys = [random() for _ in options]
         if some * FEW > len(options):
+            keys = [random() for _ in options]
             return tuple([option for _, option in sorted(zip(keys, options, strict=True))[:some]])
-        places = []
-        for _ in range(some):  # few of many: the same ones without sorting all
-            places.append(keys.index(min(keys)))
-            keys[places[-1]] = 1.0
+        places: dict[int, None] = {}  # in the order in which they came
+        while len(places) < some:
+            places[int(random() * len(options))] = None
         return tuple([options[place] for place in places])
 
     return pick

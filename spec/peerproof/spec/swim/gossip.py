@@ -28,7 +28,7 @@ from peerproof.spec.swim.messages import (
     Uuid,
     Vector,
 )
-from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, active_size, address
+from peerproof.spec.swim.state import LIVE, Exchange, Queued, Row, State, Status, active_size, address
 from peerproof.spec.swim.table import Claim, event, merged
 
 EMPTY_PAYLOAD = "{}"
@@ -146,7 +146,7 @@ def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tup
 
 def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
     """Anti-entropy for a node, as much of it as fits. [S-33, SA-28, SA-32]"""
-    others = [node for node in state.live if node != receiver]
+    others = [node for node, row in state.rows.items() if row.status in LIVE and node != receiver]
     if not others or not state.config.ae_size:
         return None
     picked = pick("anti-entropy", others, state.config.ae_size)
