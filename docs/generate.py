@@ -1,5 +1,5 @@
 """
-The reference pages that are made from the code: commands, messages, clause matrix.
+The reference pages that are made from the code: commands, messages, clause matrix, adapter protocol and so on.
 
     python docs/generate.py [--into docs/reference]
 
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 
 from peerproof.cli.main import COMMANDS, usage
 from peerproof.reference.protocols import PROTOCOLS
+from peerproof.spec.errors import REASONS
 from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
 
 HELP_WIDTH = "100"
@@ -48,6 +50,7 @@ def main() -> int:
         ("clauses", clauses()),
         ("decisions", decisions()),
         ("vectors", vectors()),
+        ("adapter", adapter()),
     ):
         (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
@@ -157,6 +160,53 @@ def vectors() -> Iterator[str]:
         for field, what in part["properties"].items():
             yield f"| `{field}` | {'needed' if field in part.get('required', ()) else ''} | {_of_schema(what, schema)} |"
         yield ""
+
+
+def adapter() -> Iterator[str]:
+    """What a reply must hold, and what can be claimed in each protocol, from what the runner checks and the suite asks for."""
+    from peerproof.conformance.cases import cases
+    from peerproof.conformance.protocol import ERROR_CODES, MEMBERS, VERSION
+    from peerproof.conformance.vectors import load
+
+    yield from ("# Adapter protocol", "", f"Version {VERSION}, as the runner checks it.")
+    yield from (
+        "[How to write an adapter](../how-to/write-an-adapter.md) explains each request with an example.",
+        "",
+        "## Replies",
+        "",
+    )
+    yield "Beside `id` and `ok`; `rejected` stands instead of what there must be. Any other member is a mistake of the adapter."
+    yield from ("", "| op | must have | may have |", "| --- | --- | --- |")
+    for op, (needed, others) in MEMBERS.items():
+        yield f"| `{op}` | {words(needed)} | {words(others)} |"
+    yield from ("", "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + ".")
+    yield from ("", "`rejected` has a `message` and one of these as its `class`: " + words(REASONS) + ".")
+    suite = load()
+    for protocol in PROTOCOLS.values():
+        own = [vector for vector in suite.vectors if vector.protocol == protocol.name]
+        tried = cases(suite, own)
+        asked_for = Counter(need for case in tried for need in case.needs)
+        offered = [*protocol.capabilities(), *(need for need in ("choices.oracle",) if asked_for[need])]
+        unknown = asked_for.keys() - set(offered)
+        assert not unknown, f"the reference lacks what vectors need: {unknown}"
+        yield from ("", f"## {protocol.name}", "", f"What can be claimed, and how many of the {len(tried):,} cases need it.", "")
+        yield from ("| capability | cases |", "| --- | ---: |", *(f"| `{need}` | {asked_for[need]:,} |" for need in offered))
+        sites = sorted({str(pick["site"]) for vector in own for pick in picks(vector.body)})
+        if sites:
+            yield from ("", "Vectors fix what is drawn at: " + words(sites) + ".")
+
+
+def picks(part: Any) -> Iterator[Mapping[str, Any]]:
+    """All draws that a vector fixes, wherever they stand in it."""
+    if isinstance(part, dict):
+        yield from part.get("picks", ())
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from picks(inner)
+
+
+def words(of: Iterable[str]) -> str:
+    """Words as code."""
+    return ", ".join(f"`{word}`" for word in of)
 
 
 def _of_schema(what: Any, schema: Mapping[str, Any]) -> str:
