@@ -17,6 +17,9 @@ LONG = kill or minute or cluster or connect or browser
 # How many tests, and parts of `make long`, run side by side.
 JOBS ?= 2
 
+# Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
+export PEERPROOF_PATIENCE ?= 10
+
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 

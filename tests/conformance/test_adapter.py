@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from tests.conformance.numbered import argv, digits
 
-from peerproof.conformance.adapter import Adapter, Patience, Trouble, Unusable, program, reach
+from peerproof.cli.main import main
+from peerproof.conformance.adapter import SLOWNESS, Adapter, Patience, Trouble, Unusable, program, reach
 from peerproof.conformance.channel import KEPT_ERRORS
 
 QUICK = Patience(hello=10, op=0.5, bye=1)
@@ -349,3 +350,25 @@ def test_nothing_that_a_class_does_stops_the_runner(in_process: str, name: str, 
 
 def test_a_class_that_cannot_be_made_is_unusable(in_process: str) -> None:
     assert "no licence" in refused(f"{in_process}:Unmade")
+
+
+@pytest.mark.parametrize(("said", "op"), [(None, 2), ("10", 20), ("0.5", 1)])
+def test_the_environment_says_how_slow_the_machine_is(said: str | None, op: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    if said is None:
+        monkeypatch.delenv(SLOWNESS, raising=False)
+    else:
+        monkeypatch.setenv(SLOWNESS, said)
+
+    assert Patience() == Patience(hello=5 * op, op=op, bye=op / 2)
+
+
+@pytest.mark.parametrize("said", ["much", "", "0", "-1", "nan", "inf"])
+def test_what_is_no_number_in_the_environment_is_a_usage_error(
+    said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SLOWNESS, said)
+
+    with pytest.raises(SystemExit, match="2"):
+        main(["run"])
+
+    assert f"PEERPROOF_PATIENCE must be a number above 0, such as 5, not {said!r}" in capsys.readouterr().err

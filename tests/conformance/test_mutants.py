@@ -17,6 +17,7 @@ from peerproof.conformance.mutants import trials
 from peerproof.conformance.mutants.equivalents import Equivalent, equivalents
 from peerproof.conformance.mutants.operators import Place
 from peerproof.conformance.mutants.places import Module, Mutant, modules, mutants
+from peerproof.conformance.mutants.record import Record
 from peerproof.conformance.mutants.score import Score
 from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Verdict
 from peerproof.conformance.vectors import load
@@ -215,10 +216,26 @@ def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_sam
     assert code == 1
     assert sorted(record.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
 
-    record.write_bytes(b'{"mutants of": "others"}\n')
+    record.write_bytes(b'{"some": "other file"}\n')
     code, _, err = invoked("mutants", *words, "--record", record)
-    assert (code, "of another specification" in err) == (2, True)
-    assert record.read_bytes() == b'{"mutants of": "others"}\n'
+    assert (code, "is no record of mutants" in err) == (2, True)
+    assert record.read_bytes() == b'{"some": "other file"}\n'
+
+
+def test_after_a_change_nothing_in_a_record_counts_but_what_noticed_a_mutant_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    record = Record(path, "once")
+    record.add("killed", Verdict("c3", "failed", 5))
+    record.add("survived", Verdict(None, SURVIVED, 5))
+    record.add("killed twice", Verdict("c3", "failed", 5))
+
+    record = Record(path, "then")
+    assert (record.found, record.before) == ({}, {"killed": "c3", "killed twice": "c3"})
+    record.add("killed twice", Verdict("c1", "failed", 5))
+
+    record = Record(path, "now")
+    assert (record.found, record.before) == ({}, {"killed": "c3", "killed twice": "c1"})
+    assert list(Record(path, "then").before) == ["killed", "killed twice"]
 
 
 @pytest.mark.slow

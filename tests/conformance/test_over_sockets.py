@@ -26,7 +26,7 @@ from peerproof.conformance.transports import compared, lines
 from peerproof.conformance.vectors import load
 
 #: Seconds that a process has to come up, or to go.
-PATIENCE = 120.0
+PATIENCE = 600.0
 
 SLACK = ("--slack", "20", "--op-timeout", "60", "--hello-timeout", "120")
 

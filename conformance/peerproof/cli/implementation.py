@@ -15,14 +15,17 @@ REFERENCE = (sys.executable, "-m", "peerproof.reference.harness")
 
 
 def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
-    """`--impl` and the time-outs."""
+    """`--impl` and the time-outs. Ends the program if the environment has no number for PEERPROOF_PATIENCE."""
     parser.add_argument(
         "--impl",
         metavar="WHAT",
         help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
         f"py:MODULE:CLASS (in process); without it, {otherwise}",
     )
-    patience = Patience()
+    try:
+        patience = Patience()
+    except ValueError as error:
+        parser.error(str(error))
     for name, seconds, what in (
         ("hello", patience.hello, "to start and say hello"),
         ("op", patience.op, "for one request"),

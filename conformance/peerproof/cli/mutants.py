@@ -5,7 +5,8 @@ Mutants of the specifications: how much of what can go wrong do the vectors noti
   peerproof mutants scuttlebutt                  of one (minutes)
   peerproof mutants swim -k swim.gossip          only those with these words in their names: modules, functions, kinds of mistakes
   peerproof mutants swim --list                  which there are
-  peerproof mutants swim --record swim.jsonl     each verdict as it comes; the same command goes on where it was interrupted
+  peerproof mutants swim --record swim.jsonl     each verdict as it comes; the same command goes on where it was interrupted,
+                                                 and after vectors were added it tries first what noticed a mutant before
   peerproof mutants --format json --output mutants.json
   peerproof mutants --serve NAME                 speak the adapter protocol as this mutant, so that its vectors can be looked at:
                                                  peerproof run --protocol swim --impl 'peerproof mutants --serve NAME'
@@ -56,7 +57,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those that are there")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
     parser.add_argument("--list", action="store_true", help="print the mutants, and end")
     parser.add_argument("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
     options.add_vectors(parser)
@@ -89,7 +90,8 @@ def _tried(args: Namespace, chosen: dict[str, tuple[list[Module], list[Mutant]]]
     suite = options.suite(args)
     modules = [module for found, _ in chosen.values() for module in found]
     try:
-        record = Record(args.record, digest(suite.digest, modules)) if args.record else None
+        files = {suite.path(vector) for vector in suite.vectors if vector.protocol in chosen}
+        record = Record(args.record, digest(files, modules)) if args.record else None
     except (WrongRecord, OSError) as error:
         raise options.refusal(f"peerproof mutants: --record: {error}") from None
     scores: list[Score] = []
@@ -123,7 +125,8 @@ def _scored(
     ticker, noticed, interrupted = Ticker(), sum(verdict.killed for verdict in verdicts.values()), False
     try:
         ticker(f"{protocol}: which of {len(bench.cases):,} cases come by where")
-        for mutant, verdict in bench.trials(left, bench.reach(modules), max(1, args.jobs)) if left else ():
+        before = record.before if record else {}
+        for mutant, verdict in bench.trials(left, bench.reach(modules), max(1, args.jobs), before) if left else ():
             verdicts[mutant] = verdict
             noticed += verdict.killed
             if record:

@@ -1,24 +1,28 @@
 """
 Verdicts on mutants as they come, one line each, so that a run that was interrupted goes on where it ended.
 
-The first line says of what they are: other vectors, or another specification, make another record.
+A line says of what those below it are. If the vectors or the specification have changed since, nothing of what is there counts,
+but what noticed a mutant then is tried first.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from peerproof.conformance.mutants.places import Module
 from peerproof.conformance.mutants.trials import Verdict
 
+_OF: Final = "mutants of"
+
 
 class WrongRecord(Exception):
-    """A file is no record of this run."""
+    """A file is no record of mutants."""
 
 
 class Record:
@@ -27,12 +31,18 @@ class Record:
     def __init__(self, path: Path, of: str) -> None:
         """What is there already is read. Raises WrongRecord, OSError."""
         self.found: dict[str, Verdict] = {}
+        self.before: dict[str, str] = {}  #: mutant -> the case that noticed it, of other vectors or another specification
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         whole = [line for line in lines if line.endswith(b"\n")]  # the last may be half of one
-        if lines and (not whole or _read(path, 1, whole[0]) != {"mutants of": of}):
-            raise WrongRecord(f"{path} is of another specification, of other vectors, or no record: name another file")
-        for number, line in enumerate(whole[1:], start=2):
+        head = _read(path, 1, whole[0]) if whole else None
+        if lines and not _is_head(head):
+            raise WrongRecord(f"{path} is no record of mutants: name another file")
+        for number, line in enumerate(whole, start=1):
             plain = _read(path, number, line)
+            if _is_head(plain):
+                head = plain
+                self._is_past()
+                continue
             try:
                 name = plain.pop("mutant")
                 self.found[name] = Verdict(**plain)
@@ -40,8 +50,13 @@ class Record:
                 raise WrongRecord(f"{path}:{number}: this is no verdict on a mutant") from None
         self._file = path.open("ab")
         os.truncate(self._file.fileno(), sum(map(len, whole)))
-        if not whole:
-            self._write({"mutants of": of})
+        if head != {_OF: of}:
+            self._is_past()
+            self._write({_OF: of})
+
+    def _is_past(self) -> None:
+        self.before |= {mutant: verdict.killer for mutant, verdict in self.found.items() if verdict.killer}
+        self.found = {}
 
     def add(self, mutant: str, verdict: Verdict) -> None:
         """One more. Raises OSError."""
@@ -52,12 +67,18 @@ class Record:
         self._file.flush()
 
 
-def digest(vectors: str, modules: list[Module]) -> str:
-    """Names vectors, by their digest, and what they were tried on."""
-    hashed = sha256(vectors.encode())
+def digest(vectors: Iterable[Path], modules: Iterable[Module]) -> str:
+    """Names what was tried, on what. Raises OSError."""
+    hashed = sha256()
+    for file in sorted(vectors):
+        hashed.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     for module in modules:
         hashed.update(f"{module.name}\0{module.source}\0".encode())
     return hashed.hexdigest()
+
+
+def _is_head(plain: Any) -> bool:
+    return isinstance(plain, dict) and set(plain) == {_OF}
 
 
 def _read(path: Path, number: int, line: bytes) -> Any:

@@ -16,9 +16,9 @@ import signal
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import IO, Any, Final
 
 from peerproof.conformance.adapter import Patience, Unusable
@@ -90,8 +90,14 @@ class Bench:
             return answer
         raise RuntimeError(f"{self.protocol} could not be run: {answer or 'its process ended'}")
 
-    def trials(self, mutants: Sequence[Mutant], reach: Reach, jobs: int) -> Iterator[tuple[Mutant, Verdict]]:
-        """Tries mutants, so many at a time; verdicts come as they are there."""
+    def trials(
+        self, mutants: Sequence[Mutant], reach: Reach, jobs: int, before: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[tuple[Mutant, Verdict]]:
+        """
+        Tries mutants, so many at a time; verdicts come as they are there.
+
+        `before` has for some mutants the case that once noticed them.
+        """
         waiting = list(reversed(mutants))
         running: set[_Running] = set()
         best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
@@ -101,7 +107,9 @@ class Bench:
                 while waiting or running:
                     while waiting and len(running) < jobs:
                         mutant = waiting.pop()
-                        chosen = self._chosen(mutant, reach, best[_function(mutant)])
+                        once = [numbers[before[mutant.id]]] if before.get(mutant.id) in numbers else []
+                        often = [number for number, _ in best[_function(mutant)].most_common(FEW)]
+                        chosen = self._chosen(mutant, reach, [*once, *often])
                         child = self._started(mutant, chosen, sum(reach.seconds[number] for number in chosen))
                         running.add(child)
                         selector.register(child.answer, selectors.EVENT_READ, child)
@@ -117,13 +125,13 @@ class Bench:
                 for child in running:
                     child.kill()
 
-    def _chosen(self, mutant: Mutant, reach: Reach, best: Counter[int]) -> list[int]:
-        """The cases that come by, those that noticed something in the same function before first, then the shortest."""
+    def _chosen(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
+        """The cases that come by, the best first, then the shortest."""
         path = str(mutant.module.path)
         found = {number for line in mutant.lines for number in reach.lines.get((path, line), ())}
         if any((path, line) in reach.imported for line in mutant.lines):
             found = set(range(len(self.cases)))
-        first = [number for number, _ in best.most_common(FEW) if number in found]
+        first = [number for number in dict.fromkeys(best) if number in found]
         return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
 
     def _started(self, mutant: Mutant, chosen: list[int], seconds: float) -> _Running:
