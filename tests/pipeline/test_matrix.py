@@ -14,6 +14,7 @@ from peerproof.cli.implementation import REFERENCE
 from peerproof.cli.main import main
 from peerproof.conformance.adapter import Choose
 from peerproof.conformance.cases import cases
+from peerproof.conformance.mutants.places import modules, mutants
 from peerproof.conformance.pipeline import matrix as stage
 from peerproof.conformance.pipeline.batches import committed
 from peerproof.conformance.pipeline.matrix import TRIALS, TRIALS_DDL, Matrix, keep, trying
@@ -89,6 +90,34 @@ def test_an_implementation_that_cannot_be_used_is_named(
     assert matrix(tmp_path, "reference", implementation) == 3
     assert f"peerproof: {implementation}: " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [("codec/off-by-one/4", "failed"), ("codec/swapped-order/a90", "crashed")],
+    ids=["wrong tags", "no program"],
+)
+def test_mutants_are_implementations_too(tmp_path: Path, words: str, verdict: str) -> None:
+    """One that cannot be loaded has crashed in every case."""
+    names = [mutant.id for each in modules("scuttlebutt") for mutant in mutants(each) if words in mutant.id]
+    command = ["pipeline", "matrix", "--mutants", words, "-k", "scuttlebutt/codec/delta", "--out", str(tmp_path)]
+    assert main([*command, "--master", "none", "--quiet"]) == 1
+
+    of: dict[str, set[str]] = {}
+    for (name, _), found in verdicts(tmp_path).items():
+        of.setdefault(name, set()).add(found)
+    assert set(of) == {"reference", *(f"mutant:{name}" for name in names)}
+    assert of.pop("reference") == {"passed"}
+    assert verdict in set.union(*of.values())
+    assert verdict != "crashed" or list(of.values()) == [{"crashed"}]
+
+
+def test_mutants_that_there_are_not_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["pipeline", "matrix", "--mutants", "no such", "--protocol", "swim", "--out", str(tmp_path), "--master", "none"]
+    with pytest.raises(SystemExit, match="4"):
+        main(command)
+    assert "no mutant of swim has 'no such' in its name" in capsys.readouterr().err
 
 
 class Crashing(Harness):

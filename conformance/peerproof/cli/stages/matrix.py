@@ -3,10 +3,13 @@ The conformance vectors on several implementations at once, or on many variants 
 
   peerproof pipeline matrix --impl './adapter-1' --impl './adapter-2' --out out
   peerproof pipeline matrix --impl reference --impl py:my_package.adapter:Adapter -k 'layer:codec' --out out
+  peerproof pipeline matrix --protocol scuttlebutt --mutants reconcile --out out    which vector notices which mutant
 
 Verdicts are those of `peerproof run` with the same seed; a failing one comes with what was expected and what was found.
 An implementation is known by how it is called: after it was changed, take another folder. On a cluster it must be installed
 on every machine. Ends with 1 if anything fails.
+
+For each mutant `peerproof mutants` looks for one vector that notices it. This tries all vectors, which takes much longer.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from peerproof.cli import options
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 
 OK, WRONG, NOTHING = 0, 1, 4
 
+PEERPROOF = (sys.executable, "-m", "peerproof.cli.main")
+
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
@@ -34,6 +40,11 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         metavar="WHAT",
         help="'COMMAND ARGS', tcp://HOST:PORT, py:MODULE:CLASS, or reference; may be repeated (default: reference)",
+    )
+    parser.add_argument(
+        "--mutants",
+        metavar="WORDS",
+        help="besides, each mutant of the protocols with all of these words in its name: peerproof mutants --list",
     )
     options.add_selection(parser)
     options.add_vectors(parser)
@@ -56,8 +67,9 @@ def run(args: Namespace) -> int:
     if not selected:
         print("peerproof pipeline matrix: no case is selected", file=sys.stderr)
         return NOTHING
-    implementations = list(dict.fromkeys(args.impl or ["reference"]))
-    todo = Matrix(suite, selected, implementations, REFERENCE, args.seed, args.strict)
+    mutants = [] if args.mutants is None else _mutants(args.mutants, {case.vector.protocol for case in selected})
+    implementations = list(dict.fromkeys([*(args.impl or ["reference"]), *mutants]))
+    todo = Matrix(suite, selected, implementations, REFERENCE, (*PEERPROOF, "mutants", "--serve"), args.seed, args.strict)
     progress = Progress("matrix", quiet=args.quiet)
     try:
         check(todo)
@@ -74,6 +86,20 @@ def run(args: Namespace) -> int:
     shown = {"folder": str(result.success.folder), **result.success.told, "verdicts": counts}
     print(json.dumps(shown) if args.format == "json" else _text(counts), flush=True)
     return WRONG if _wrong(counts) else OK
+
+
+def _mutants(words: str, protocols: Collection[str]) -> list[str]:
+    """What they are called as implementations. Ends the program if there is none."""
+    from peerproof.conformance.mutants.places import modules, mutants
+    from peerproof.conformance.pipeline.matrix import MUTANT
+
+    made = (mutant.id for protocol in sorted(protocols) for module in modules(protocol) for mutant in mutants(module))
+    found = [f"{MUTANT}{name}" for name in made if all(word in name for word in words.split())]
+    if not found:
+        names = " and ".join(sorted(protocols))
+        said = f"peerproof pipeline matrix: no mutant of {names} has {words!r} in its name; peerproof mutants --list shows them"
+        raise options.refusal(said, NOTHING)
+    return found
 
 
 def _counts(todo: Matrix, success: Success) -> dict[str, dict[str, int]]:

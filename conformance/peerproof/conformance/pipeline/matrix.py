@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 #: What `--impl` calls the reference.
 REFERENCE: Final = "reference"
 
+#: A mutant of the specification is called this and its name.
+MUTANT: Final = "mutant:"
+
 #: Cases that one unit tries: seconds for most implementations.
 CASES: Final = 500
 
@@ -52,8 +55,9 @@ class Matrix:
 
     suite: Suite
     cases: Sequence[Case]
-    implementations: Sequence[str]  #: as `--impl` of `peerproof run` says it, or `REFERENCE`
+    implementations: Sequence[str]  #: as `--impl` of `peerproof run` says it, or `REFERENCE`, or `MUTANT` and a name
     reference: Sequence[str]  #: the command that is the reference
+    mutant: Sequence[str] = ()  #: the command that is a mutant, if its name is added
     seed: str = "0"
     strict: bool = False
     patience: Patience = field(default_factory=Patience)
@@ -67,6 +71,7 @@ class Matrix:
             "strict": self.strict,
             "patience": patience,
             "reference": list(self.reference),
+            "mutant": list(self.mutant),
         }
 
     def plan(self) -> Plan:
@@ -81,7 +86,7 @@ class Matrix:
                 "patience": self.options()["patience"],
             },
             seeds=(self.seed,),
-            versions={"conformance": code_digest("peerproof.conformance"), "reference": code_digest("peerproof.reference")},
+            versions={name: code_digest(f"peerproof.{name}") for name in ("conformance", "reference", "spec")},
         )
 
     def units(self) -> list[Unit]:
@@ -98,8 +103,10 @@ def code_of(ids: Iterable[str]) -> str:
 
 
 def check(todo: Matrix) -> None:
-    """Start each implementation once, here. Raises Unusable, with the name of the one that cannot be."""
+    """Start each implementation once, here, except mutants. Raises Unusable, with the name of the one that cannot be."""
     for implementation in todo.implementations:
+        if implementation.startswith(MUTANT):
+            continue
         try:
             adapter = _reached(implementation, todo.options())
             adapter.start()
@@ -142,8 +149,22 @@ def _try_unit(file: Path, unit: Unit, output: Output) -> None:
 
 
 def tried(file: Path, implementation: str, ids: Sequence[str], options: Any) -> list[tuple[Any, ...]]:
-    """Rows of `vector_results`: each of these cases on one implementation. Raises Unusable."""
+    """
+    Rows of `vector_results`: each of these cases on one implementation.
+
+    Raises Unusable, except of a mutant: one that cannot even be loaded has crashed in every case.
+    """
     known = _kept(file, file.stat().st_mtime_ns)
+    try:
+        results = _results(implementation, [known[name] for name in ids], options)
+    except Unusable:
+        if not implementation.startswith(MUTANT):
+            raise
+        return [(options["version"], name, implementation, "crashed", None, None, 0) for name in ids]
+    return [_row(options["version"], implementation, results[name]) for name in ids]
+
+
+def _results(implementation: str, cases: Sequence[Case], options: Any) -> dict[str, Result]:
     results: dict[str, Result] = {}
 
     def take(result: Result) -> bool:
@@ -153,17 +174,19 @@ def tried(file: Path, implementation: str, ids: Sequence[str], options: Any) -> 
     first = _reached(implementation, options)
     hello = first.start()
     # However often it has to be started again: no case is left out because of others in its unit.
-    settings = runner.Settings(options["seed"], most_restarts=10 * len(ids) + 20, strict=options["strict"])
-    end = runner.run(lambda: _reached(implementation, options), first, hello, [known[name] for name in ids], settings, take)
+    settings = runner.Settings(options["seed"], most_restarts=10 * len(cases) + 20, strict=options["strict"])
+    end = runner.run(lambda: _reached(implementation, options), first, hello, cases, settings, take)
     if end.because is not None:
         raise Unusable(f"{implementation}: {end.because}")
-    return [_row(options["version"], implementation, results[name]) for name in ids]
+    return results
 
 
 def _reached(implementation: str, options: Any) -> Adapter:
     patience = Patience(*options["patience"])
     if implementation == REFERENCE:
         return program(options["reference"], patience, options["version"])
+    if implementation.startswith(MUTANT):
+        return program([*options["mutant"], implementation.removeprefix(MUTANT)], patience, options["version"])
     return reach(implementation, patience, options["version"])
 
 
