@@ -15,9 +15,10 @@ from peerproof.conformance import sources
 from peerproof.conformance.cases import cases
 from peerproof.conformance.mutants import trials
 from peerproof.conformance.mutants.equivalents import Equivalent, equivalents
+from peerproof.conformance.mutants.noticed import keep, noticed_by
 from peerproof.conformance.mutants.operators import Place
 from peerproof.conformance.mutants.places import Module, Mutant, modules, mutants
-from peerproof.conformance.mutants.record import Record
+from peerproof.conformance.mutants.record import Record, WrongRecord
 from peerproof.conformance.mutants.score import Score
 from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Verdict
 from peerproof.conformance.vectors import load
@@ -236,6 +237,40 @@ def test_after_a_change_nothing_in_a_record_counts_but_what_noticed_a_mutant_is_
     record = Record(path, "now")
     assert (record.found, record.before) == ({}, {"killed": "c3", "killed twice": "c1"})
     assert list(Record(path, "then").before) == ["killed", "killed twice"]
+
+
+def test_what_noticed_a_mutant_is_kept_as_long_as_there_is_that_mutant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "noticed_root", lambda: tmp_path / "noticed")
+    source = "def f(a):\n    return a < 1\n"
+    one, two, *others = mutants(module(tmp_path, source))
+    made = {one.id, two.id}
+
+    assert noticed_by("sample") == {}
+    keep(
+        "sample", {one: Verdict("c1", "failed", 5), two: Verdict("c1", "failed", 5), others[0]: Verdict("c1", "failed", 5)}, made
+    )
+    assert noticed_by("sample") == {one.id: "c1", two.id: "c1"}
+    keep("sample", {two: Verdict("c2", "failed", 5)}, made)
+    assert noticed_by("sample") == {one.id: "c1", two.id: "c2"}
+    keep("sample", {two: Verdict(None, SURVIVED, 5)}, made)
+    assert noticed_by("sample") == {one.id: "c1"}
+
+    (tmp_path / "noticed" / "sample.json").write_text("[]")
+    with pytest.raises(WrongRecord, match=r"sample\.json is no list of cases with their mutants .*: delete it"):
+        noticed_by("sample")
+
+
+@pytest.mark.slow
+def test_a_mutant_is_tried_first_on_what_noticed_it_before(bench: Bench) -> None:
+    """Of cases that notice it just as well."""
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    mutant = next(one for one in mutants(codec) if one.change == "3 -> 4")
+    reach = bench.reach([codec])
+    killers = [case.id for case in bench.cases if case.id.startswith("scuttlebutt/codec/delta")][:2]
+
+    found = [dict(bench.trials([mutant], reach, 1, {mutant.id: killer}))[mutant].killer for killer in killers]
+
+    assert found == killers
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """
 Mutants of the specifications: how much of what can go wrong do the vectors notice?
 
-  peerproof mutants                              of all protocols (an hour and more)
+  peerproof mutants                              of all protocols (an hour or two)
   peerproof mutants scuttlebutt                  of one (minutes)
   peerproof mutants swim -k swim.gossip          only those with these words in their names: modules, functions, kinds of mistakes
   peerproof mutants swim --list                  which there are
@@ -58,6 +58,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="keep in conformance/noticed what noticed each: it is tried first next time"
+    )
     parser.add_argument("--list", action="store_true", help="print the mutants, and end")
     parser.add_argument("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
     options.add_vectors(parser)
@@ -97,7 +100,10 @@ def _tried(args: Namespace, chosen: dict[str, tuple[list[Module], list[Mutant]]]
     scores: list[Score] = []
     interrupted = False
     for protocol, (found, mutants) in chosen.items():
-        score, interrupted = _scored(args, suite, protocol, found, mutants, record)
+        try:
+            score, interrupted = _scored(args, suite, protocol, found, mutants, record)
+        except WrongRecord as error:
+            raise options.refusal(f"peerproof mutants: {error}") from None
         scores.append(score)
         if interrupted:
             break
@@ -111,9 +117,11 @@ def _tried(args: Namespace, chosen: dict[str, tuple[list[Module], list[Mutant]]]
 def _scored(
     args: Namespace, suite: Suite, protocol: str, modules: list[Module], mutants: list[Mutant], record: Record | None
 ) -> tuple[Score, bool]:
-    """And whether a person has ended it."""
+    """And whether a person has ended it. Raises WrongRecord."""
     from peerproof.conformance.cases import cases
     from peerproof.conformance.mutants.equivalents import equivalents
+    from peerproof.conformance.mutants.noticed import keep, noticed_by
+    from peerproof.conformance.mutants.places import mutants as made
     from peerproof.conformance.mutants.score import Score
     from peerproof.conformance.mutants.trials import Bench
 
@@ -125,7 +133,7 @@ def _scored(
     ticker, noticed, interrupted = Ticker(), sum(verdict.killed for verdict in verdicts.values()), False
     try:
         ticker(f"{protocol}: which of {len(bench.cases):,} cases come by where")
-        before = record.before if record else {}
+        before = {**noticed_by(protocol), **(record.before if record else {})}
         for mutant, verdict in bench.trials(left, bench.reach(modules), max(1, args.jobs), before) if left else ():
             verdicts[mutant] = verdict
             noticed += verdict.killed
@@ -135,6 +143,11 @@ def _scored(
     except KeyboardInterrupt:
         interrupted = True
     ticker.clear()
+    if args.rewrite:
+        try:
+            keep(protocol, verdicts, {mutant.id for module in modules for mutant in made(module)})
+        except OSError as error:
+            print(f"peerproof mutants: --rewrite: {error}", file=sys.stderr)
     whole = not args.words and not interrupted
     inorder = {mutant: verdicts[mutant] for mutant in mutants if mutant in verdicts}
     return Score(protocol, inorder, listed, frozenset(vector.id for vector in vectors), whole), interrupted

@@ -43,6 +43,11 @@ def equivalents_root() -> Path:
     return _first(_PACKAGE / "equivalent", _SOURCE_TREE / "equivalent")
 
 
+def noticed_root() -> Path:
+    """The folder of what noticed each mutant last time, `PROTOCOL.json` in it. There need not be one."""
+    return _first(_PACKAGE / "noticed", _SOURCE_TREE / "noticed")
+
+
 def clauses_root() -> Path:
     """The folder of the protocols' clauses and decisions in prose, `PROTOCOL.md` in it."""
     return _first(_PACKAGE / "clauses", _SOURCE_TREE.parent / "spec")
