@@ -190,6 +190,7 @@ def test_a_file_that_is_nothing_to_draw_is_told(content: bytes, problem: str, tm
         (["."], "is a directory"),
         ([ROUND, "DX-01-letter"], f"{ROUND} is no file; several sources are the traces of one run"),
         ([ROUND, "--from", "5"], "--from means nothing for a vector"),
+        ([ROUND, "--most", "5"], "--most means nothing for a vector"),
         (["DX-01-letter", "--port", "5"], "--port means nothing for a model"),
     ],
 )

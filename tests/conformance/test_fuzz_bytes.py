@@ -258,10 +258,11 @@ def test_bytes_get_smaller_as_long_as_they_show_the_same(seeds: Seeds) -> None:
     ("arguments", "message"),
     [
         (["nowhere"], "no protocol 'nowhere' can be fuzzed"),
+        (["scuttlebutt", "--nodes", "2"], "with --bytes there are no nodes: leave out --nodes"),
         (["scuttlebutt", "--promote", "a/scuttlebutt/exchange/b.yaml"], "expected …/scuttlebutt/codec/NAME.yaml"),
         (["scuttlebutt", "--minutes", "1", "--seconds", "1"], "not allowed with argument"),
     ],
-    ids=["protocol", "place of the vector", "two limits"],
+    ids=["protocol", "nodes", "place of the vector", "two limits"],
 )
 def test_a_mistake_in_the_command_line_ends_with_2(arguments: list[str], message: str, capsys: Capture) -> None:
     assert ended("fuzz", *arguments, "--bytes", "--impl", "x") == 2

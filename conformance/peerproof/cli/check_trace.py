@@ -26,6 +26,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
+from peerproof.cli.ticker import Ticker
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -95,7 +97,7 @@ def _read(name: str, tlc_events: int) -> Report:
     from peerproof.conformance import trace_check
 
     with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-        show = _Ticker(name)
+        show = _Progress(name)
         report = trace_check.check(name, file, tlc_events, show.read)
         show.clear()
     return report
@@ -107,7 +109,7 @@ def _ask_tlc(report: Report, tools: Tools | None) -> None:
     if tools is None:
         report.tlc_problem = "not run"
     elif report.nodes:
-        show = _Ticker(report.name)
+        show = _Progress(report.name)
         former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
         try:
             trace_check.ask_tlc(report, tools, show.judged)
@@ -134,25 +136,21 @@ def _exit_code(reports: list[Report]) -> int:
     return ACCEPTED if any(report.lines for report in reports) else NOTHING
 
 
-class _Ticker:
-    """A line on a terminal that says how far the work is."""
+class _Progress:
+    """How far the work is."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._is_shown = sys.stderr.isatty()
+        self._line = Ticker()
 
     def read(self, lines: int, size: int) -> None:
-        self._show(f"{self._name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
+        self._line(f"{self._name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
 
     def judged(self, progress: Progress) -> None:
-        self._show(f"{self._name}: TLC, {progress.distinct:,} events")
+        self._line(f"{self._name}: TLC, {progress.distinct:,} events")
 
     def clear(self) -> None:
-        self._show("")
-
-    def _show(self, text: str) -> None:
-        if self._is_shown:
-            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+        self._line.clear()
 
 
 def _rows(report: Report) -> Iterator[str]:

@@ -74,7 +74,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--from", dest="begin", metavar="MS", type=_count, help="of a trace or capture: leave out what is before")
     add("--to", dest="end", metavar="MS", type=_count, help="leave out what is then or later")
     add("--node", metavar="NAME", action="append", default=[], help="only what this node has to do with; may be given again")
-    add("--most", metavar="N", type=_count, default=MOST, help=f"of a trace or capture: draw so many happenings (default {MOST})")
+    add("--most", metavar="N", type=_count, help=f"of a trace or capture: draw so many happenings (default {MOST})")
     add("--run", metavar="NAME", help="of a trace: this run")
     add("--protocol", metavar="NAME", help="of a capture: whose messages these are")
     add("--port", metavar="N", type=_count, action="append", default=[], help="of a capture: only packets of this port")
@@ -139,8 +139,8 @@ def _picture(args: Namespace) -> Picture:
 
 #: Kind of a source -> the options that it knows.
 _OF: Final = {
-    "TRACE": ("begin", "end", "node", "run"),
-    "CAPTURE": ("begin", "end", "node", "protocol", "port"),
+    "TRACE": ("begin", "end", "node", "most", "run"),
+    "CAPTURE": ("begin", "end", "node", "most", "protocol", "port"),
     "VECTORS": ("vectors",),
     "COUNTEREXAMPLE": ("without",),
     "MODEL": ("without", "tlc"),
@@ -151,7 +151,7 @@ def _refuse_others(args: Namespace, what: str, known: tuple[str, ...]) -> None:
     """Raises CannotDraw if an option was given that means nothing here."""
     from peerproof.conformance.pictured import CannotDraw
 
-    for option in ("begin", "end", "node", "run", "protocol", "port", "without", "tlc"):
+    for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
         if option not in known and getattr(args, option) not in (None, [], "", False):
             raise CannotDraw(f"--{'from' if option == 'begin' else 'to' if option == 'end' else option} means nothing for {what}")
 
@@ -238,14 +238,14 @@ def _without(args: Namespace) -> list[str]:
 
 def _asked(model: Model) -> Counterexample:
     """What TLC finds now. Ends the command if it cannot be asked, or has no verdict."""
-    from peerproof.cli.model_check import Ticker
+    from peerproof.cli.ticker import ModelTicker
     from peerproof.tla.checking import check
     from peerproof.tla.outcome import RunFailed
     from peerproof.tla.tools import ToolsUnusable, find
 
     if model.by != "tlc":
         raise options.refusal(f"peerproof draw: {model.name} is a question to the explorer, not to TLC: draw it without --tlc")
-    show = Ticker(model.name, len(model.name))
+    show = ModelTicker(model.name, len(model.name))
     former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     try:
         found = check(find(), model, show, seconds=None).result.counterexample
@@ -318,9 +318,9 @@ def _capture(args: Namespace, path: Path) -> Picture:
 
 
 def _excerpt(args: Namespace) -> Excerpt:
-    from peerproof.conformance.excerpt import Excerpt
+    from peerproof.conformance.excerpt import MOST, Excerpt
 
-    return Excerpt(args.begin or 0, args.end, args.node, args.most)
+    return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
 
 
 def _tell_left_out(excerpt: Excerpt) -> None:

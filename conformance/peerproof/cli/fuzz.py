@@ -52,7 +52,7 @@ def configure(parser: ArgumentParser) -> None:
     add_implementation(parser, "the specification itself")
     profiles = ", ".join(f"{name}: {profile.runs:,} runs of {profile.steps} steps" for name, profile in PROFILES.items())
     parser.add_argument("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
-    parser.add_argument("--nodes", metavar="N", type=_nodes, default=MOST_NODES, help=f"at most (default: {MOST_NODES})")
+    parser.add_argument("--nodes", metavar="N", type=_nodes, help=f"at most (default: {MOST_NODES})")
     parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="of everything that is drawn by lot (default: 0)")
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
@@ -68,11 +68,14 @@ def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
     args.seconds = args.seconds or (args.minutes and 60 * args.minutes)
     if args.bytes:
+        if args.nodes is not None:
+            raise options.refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")
         from peerproof.cli.fuzz_bytes import run as search
 
         return search(args)
     if find_spec("hypothesis") is None:
         raise options.refusal("peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'")
+    args.nodes = args.nodes or MOST_NODES
     _keep_out_of_the_way()
     from peerproof.cli.fuzz_nodes import run as search
 

@@ -82,11 +82,11 @@ def _protocol(args: Namespace, protocol: str, folder: Path) -> int:
 
 
 def _table(args: Namespace, configuration: Configuration, path: Path) -> int:
-    from peerproof.cli.model_check import Ticker
+    from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.generate import generated
     from peerproof.conformance.output import CannotWrite, write_whole
 
-    ticker = Ticker(configuration.name, 0)
+    ticker = ModelTicker(configuration.name, 0)
     text = generated(configuration, every_edge=args.every_edge is not None, progress=ticker.explored)
     ticker.clear()
     before = path.read_text(encoding="utf-8") if path.exists() else None

@@ -92,14 +92,14 @@ def _asked_for(args: Namespace, model: Model) -> bool:
 
 
 def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
-    from peerproof.cli.model_check import Ticker
+    from peerproof.cli.ticker import ModelTicker
     from peerproof.spec.checkpoint import BadCheckpoint
     from peerproof.spec.explore import explore
     from peerproof.spec.shards import ProcessLost
 
     world = import_module(f"peerproof.spec.{model.protocol}.world").Model(model.configuration.constants)
     folder = args.resume / model.name if args.resume else None
-    ticker = Ticker(model.name, 0)
+    ticker = ModelTicker(model.name, 0)
     try:
         exploration = explore(world, progress=ticker.explored, processes=args.processes, checkpoint=folder, digest=True)
     except BadCheckpoint as problem:
@@ -119,7 +119,7 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
 
 
 def _against_tlc(args: Namespace, tools: Tools, model: Model, exploration: Exploration) -> int:
-    from peerproof.cli.model_check import Ticker
+    from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.graph import compare
     from peerproof.tla.dot import BadDump
     from peerproof.tla.manifest import root
@@ -127,7 +127,7 @@ def _against_tlc(args: Namespace, tools: Tools, model: Model, exploration: Explo
     from peerproof.tla.tlc import Run
     from peerproof.tla.tlc import run as run_tlc
 
-    ticker = Ticker(model.name, 0)
+    ticker = ModelTicker(model.name, 0)
     try:
         with TemporaryDirectory(prefix="peerproof-graph-") as folder:
             dump = Path(folder) / "graph.dot"

@@ -28,11 +28,12 @@ from argparse import ArgumentParser, Namespace
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from peerproof.cli.ticker import ModelTicker
+
 if TYPE_CHECKING:
     from peerproof.conformance.counterexamples import Answer
     from peerproof.tla.checking import Checked
     from peerproof.tla.manifest import Model
-    from peerproof.tla.outcome import Progress
     from peerproof.tla.tools import Tools
 
 AS_EXPECTED, UNEXPECTED, USAGE, UNUSABLE, NOTHING_SELECTED = 0, 1, 2, 3, 4
@@ -103,7 +104,7 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     surprising, failed = 0, 0
     for model in chosen:
         begun = time.monotonic()
-        show = Ticker(model.name, width)
+        show = ModelTicker(model.name, width)
         try:
             said, surprises, picture = _one(args, tools, model, show)
         except RunFailed as problem:
@@ -124,7 +125,7 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
 
 
-def _one(args: Namespace, tools: Tools | None, model: Model, show: Ticker) -> tuple[str, list[str], str]:
+def _one(args: Namespace, tools: Tools | None, model: Model, show: ModelTicker) -> tuple[str, list[str], str]:
     """What came out in a line, what of it should not have, and a picture of how the model fails."""
     from peerproof.conformance import counterexamples
     from peerproof.tla.checking import keep_expected
@@ -160,7 +161,7 @@ def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
     return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
 
 
-def _by_tlc(args: Namespace, tools: Tools, model: Model, show: Ticker) -> Checked:
+def _by_tlc(args: Namespace, tools: Tools, model: Model, show: ModelTicker) -> Checked:
     from peerproof.tla.checking import Checked, check, has_expected_verdict, keep
 
     if args.rewrite:
@@ -211,34 +212,6 @@ def _answer_line(model: Model, answer: Answer) -> str:
     else:
         return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
     return said if model.by == "tlc" else f"fails as it must: {answer.broken}; {said}"
-
-
-class Ticker:
-    """A line on a terminal that is overwritten as the run goes on; elsewhere nothing."""
-
-    def __init__(self, name: str, width: int) -> None:
-        self.name = f"{name:{width}}"
-        self.shown = sys.stderr.isatty()
-        self._write(f"{self.name}  ...")
-
-    def __call__(self, progress: Progress) -> None:
-        """What TLC has done so far."""
-        self._write(
-            f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
-            f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
-        )
-
-    def explored(self, states: int, waiting: int, depth: int) -> None:
-        """What the explorer has done so far."""
-        self._write(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")
-
-    def clear(self) -> None:
-        """Makes room for a line that stays."""
-        self._write("")
-
-    def _write(self, text: str) -> None:
-        if self.shown:
-            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _positive(text: str) -> float:

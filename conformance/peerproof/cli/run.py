@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -34,6 +33,7 @@ from typing import Any
 
 from peerproof.cli import options
 from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, tell_unusable
+from peerproof.cli.ticker import Ticker
 from peerproof.cli.transports import SLACK, add_transports, running, tried
 from peerproof.conformance import known, output
 from peerproof.conformance.adapter import Adapter, Unusable
@@ -231,21 +231,17 @@ class Progress:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = self._wrong = 0
-        self._shown = 0.0
-        self._anybody = sys.stderr.isatty()
+        self._line = Ticker()
 
     def step(self, *, wrong: bool) -> None:
         """One more case."""
         self._done += 1
         self._wrong += wrong
-        if self._anybody and (now := time.monotonic()) > self._shown + 0.1:
-            self._shown = now
-            print(f"\r\x1b[K{self._done} of {self._total} cases, {self._wrong} wrong", end="", file=sys.stderr, flush=True)
+        self._line(f"{self._done} of {self._total} cases, {self._wrong} wrong")
 
     def clear(self) -> None:
         """The line is free for others."""
-        if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._line.clear()
 
 
 def select_cases(args: Namespace, suite: Suite) -> list[Case]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from peerproof.tla.outcome import Progress
 
 #: Seconds between two of them.
 SECONDS: Final = 0.2
@@ -27,3 +30,27 @@ class Ticker:
         """Make room for a line that stays."""
         if self._shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+class ModelTicker:
+    """How far the check of a model is."""
+
+    def __init__(self, name: str, width: int) -> None:
+        self.name = f"{name:{width}}"
+        self._line = Ticker()
+        self._line(f"{self.name}  ...")
+
+    def __call__(self, progress: Progress) -> None:
+        """What TLC has done so far."""
+        self._line(
+            f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
+            f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
+        )
+
+    def explored(self, states: int, waiting: int, depth: int) -> None:
+        """What the explorer has done so far."""
+        self._line(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")
+
+    def clear(self) -> None:
+        """Makes room for a line that stays."""
+        self._line.clear()
