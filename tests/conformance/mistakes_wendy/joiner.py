@@ -22,6 +22,17 @@ ON_JOIN = joining.on_join
 ON_STATE_DATA = joining.on_state_data
 
 
+class BeginsJoined(Wrong):
+    """Begins as if it had joined: whoever is alone is a cluster."""
+
+    caught_by: ClassVar = ("a-node-begins-with-nothing", "a-join-goes-to-the-contact")
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Joined."""
+        first = super().initial(self_id, config)
+        return Step(replace(first.state, stage=Stage.JOINED), first.effects)
+
+
 class _Joiner(Wrong):
     """Asks otherwise."""
 

@@ -185,6 +185,21 @@ class PlainMasksOnly(_Strict):
         return value.get("Mask", 8) < 8 and [] not in (rows, columns) and (rows or []) == sorted(set(rows or []))
 
 
+def _levels(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
+
+
+class ValuesInsideOfMessages(_Strict):
+    """Counts the levels of a value from those of the message that it stands in."""
+
+    caught_by: ClassVar = ("sixty-four-levels-of-tables", "sixty-four-levels-of-a-mask")
+
+    def accepts(self, members: dict[str, Any], data: bytes) -> bool:  # noqa: ARG002
+        """One less in it."""
+        return 1 + _levels(_of_value(members)) <= 64
+
+
 class KnownPurposesOnly(_Strict):
     """Reads the purposes that somebody has given out."""
 
