@@ -8,10 +8,13 @@ from typing import ClassVar
 from tests.conformance.wrong_swim import CLOSED, ON_QUANTUM, SETTLED, Wrong
 
 from peerproof.spec.core import Pick, Send
+from peerproof.spec.swim import transitions
 from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import Ping, Uuid
-from peerproof.spec.swim.state import Row, State, Status
+from peerproof.spec.swim.messages import IndirectPing, Ping, Uuid
+from peerproof.spec.swim.state import Row, State, Status, address
 from peerproof.spec.swim.transitions import Sends
+
+PINGED_FOR = transitions.pinged_for
 
 
 def _pinging_itself(state: State, pick: Pick) -> tuple[State, Sends]:
@@ -102,3 +105,16 @@ class AnswersDoNotCount(Wrong):
 
     caught_by: ClassVar = ("ack-forgets-the-older-pings", "same-ack-matches-once")
     instead: ClassVar = {"detector.settled": _also_who_answered}
+
+
+def _uncounted(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
+    after, sends = PINGED_FOR(state, wanted, pick)
+    where = address(wanted.host, wanted.port)
+    return after, sends or (Send(where, Ping(state.uuid, state.incarnation, wanted.target)),)
+
+
+class RelaysWithoutANumber(Wrong):
+    """Pings on behalf of another also where it has no number left for its own datagrams."""
+
+    caught_by: ClassVar = ("both-counters-at-their-end-no-relay",)
+    instead: ClassVar = {"transitions.pinged_for": _uncounted}
