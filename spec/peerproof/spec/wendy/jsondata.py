@@ -25,7 +25,6 @@ _SHORT: Final = 1024
 
 _IN_STRING: Final = re.compile(rb'["\\]')
 _STRUCTURAL: Final = re.compile(rb'["\[\]{}]')
-_BLANKS: Final = b" \t\n\r"
 
 
 def _integer(digits: str) -> int:
