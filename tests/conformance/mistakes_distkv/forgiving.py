@@ -92,7 +92,12 @@ class TakesRangesInAnyOrder(Reading):
 class TakesEmptyRanges(Reading):
     """Passes over ranges that are empty."""
 
-    caught_by: ClassVar = ("reject-ranges-empty-range", "reject-ranges-backward-range", "a-question-with-bad-ranges")
+    caught_by: ClassVar = (
+        "reject-ranges-empty-range",
+        "reject-ranges-empty-range-among-others",
+        "reject-ranges-backward-range",
+        "a-question-with-bad-ranges",
+    )
     instead: ClassVar = ranged(lambda items: READ_RANGES(tuple(item for item in items if not _is_empty(item))))
 
 
@@ -107,6 +112,7 @@ class TakesAnyBounds(Reading):
         "reject-ranges-negative",
         "reject-ranges-negative-begin",
         "reject-ranges-beyond-the-last",
+        "reject-ranges-beyond-the-last-among-others",
         "reject-ranges-tick-beyond-the-last",
     )
     instead: ClassVar = ranged(
@@ -131,10 +137,14 @@ class PassesOverOtherItems(Reading):
             "reject-ranges-three-bounds",
             "reject-ranges-one-bound",
         ),
-        *("reject-ranges-no-bounds", "reject-ranges-truth"),
+        *("reject-ranges-no-bounds", "reject-ranges-truth", "reject-ranges-float-as-a-begin", "reject-ranges-float-as-an-end"),
     )
     instead: ClassVar = ranged(
         lambda items: READ_RANGES(
-            tuple(item for item in items if type(item) is int or (isinstance(item, tuple) and len(item) == 2))
+            tuple(
+                item
+                for item in items
+                if type(item) is int or (isinstance(item, tuple) and len(item) == 2 and all(type(bound) is int for bound in item))
+            )
         )
     )

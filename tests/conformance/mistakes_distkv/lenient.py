@@ -213,7 +213,7 @@ class TakesAnyName(Reading):
 class CountsLetters(Reading):
     """Counts the letters of a name, not its bytes."""
 
-    caught_by: ClassVar = ("reject-node-long-in-bytes",)
+    caught_by: ClassVar = ("reject-node-long-in-bytes", "reject-node-of-17-letters")
     instead: ClassVar = {"codec._node": lambda raw: raw if type(raw) is str and 0 < len(raw) <= 64 else NODE(raw)}
 
 
