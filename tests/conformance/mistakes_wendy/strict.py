@@ -200,6 +200,16 @@ class ValuesInsideOfMessages(_Strict):
         return 1 + _levels(_of_value(members)) <= 64
 
 
+class HostsThatAreTexts(_Strict):
+    """Reads nodes with both hosts and a region only."""
+
+    caught_by: ClassVar = ("a-host-that-is-null",)
+
+    def accepts(self, members: dict[str, Any], data: bytes) -> bool:  # noqa: ARG002
+        """Of the sender."""
+        return all(isinstance(members["Sender"].get(name), str) for name in ("LocalIP", "GlobalIP", "Region"))
+
+
 class KnownPurposesOnly(_Strict):
     """Reads the purposes that somebody has given out."""
 
