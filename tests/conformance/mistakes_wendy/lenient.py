@@ -254,7 +254,9 @@ class AnyValue(_Members):
 class AnyDepth(_Lenient):
     """Reads whatever depth there is."""
 
-    caught_by: ClassVar = ("reject-sixty-five-levels", "reject-very-deep", "reject-deep-objects")
+    caught_by: ClassVar = (
+        *("reject-sixty-five-levels", "reject-sixty-five-levels-with-a-node", "reject-very-deep", "reject-deep-objects"),
+    )
 
     def repaired(self, data: bytes) -> bytes:
         """Without the depth."""

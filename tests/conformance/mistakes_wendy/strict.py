@@ -200,6 +200,22 @@ class ValuesInsideOfMessages(_Strict):
         return 1 + _levels(_of_value(members)) <= 64
 
 
+class CountsFive(_Strict):
+    """Holds whatever is unknown in a node or exceeds a table to stand in five arrays and objects."""
+
+    caught_by: ClassVar = tuple(
+        f"sixty-four-levels-with-{what}"
+        for what in (
+            *("a-node", "a-leaf-set", "a-cell", "a-neighbor", "a-row-too-many", "a-column-too-many"),
+            *("a-side-too-many", "a-leaf-too-many", "a-neighbor-too-many"),
+        )
+    )
+
+    def accepts(self, members: dict[str, Any], data: bytes) -> bool:  # noqa: ARG002
+        """Anything of sixty levels stands too deep then."""
+        return max(_levels(members["Sender"]), _levels(_of_value(members))) < 62  # with the two at least around it
+
+
 class HostsThatAreTexts(_Strict):
     """Reads nodes with both hosts and a region only."""
 

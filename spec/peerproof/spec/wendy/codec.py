@@ -170,7 +170,7 @@ def decode(data: bytes) -> Message:
     rt = _whole(rt, MOST_VERSION, "RTVersion")
     ns = _whole(ns, MOST_VERSION, "NSVersion")
     header = Header(
-        _node(sender),
+        _node(sender, 1),
         _id(key),
         _new(Versions, (rt, ls, ns)),
         _octets(credentials, "Credentials", MOST_CREDENTIALS),
@@ -253,8 +253,9 @@ def _id(raw: Any) -> Id:
     raise _bad("bad_value", f"an id is written with {ID_DIGITS} hexadecimal digits, not {_brief(raw)}")
 
 
-def _node(raw: Any) -> Node:
-    local_ip, global_ip, port, region, own = _members(raw, _of_node, NODE, "a node", 5)
+def _node(raw: Any, inside: int) -> Node:
+    """A node that stands inside of so many arrays and objects."""
+    local_ip, global_ip, port, region, own = _members(raw, _of_node, NODE, "a node", inside + 1)
     if not (is_short(local_ip) and is_short(global_ip) and is_short(region)):
         local_ip, global_ip, region = [_text(text) for text in (local_ip, global_ip, region)]
     if type(port) is not int or not 0 <= port <= PORT_MAX:
@@ -271,19 +272,19 @@ def _text(raw: Any) -> str:
     return str(raw)
 
 
-def _list(raw: Any, most: int, what: str) -> list[Any]:
-    """The places of a table that there are; more than those are not looked at. [WA-63]"""
+def _list(raw: Any, most: int, what: str, inside: int) -> list[Any]:
+    """The places of a table, an array inside of so many others, that there are; what exceeds them may be anything. [WA-63]"""
     if raw is None:
         return []
     if type(raw) is not list:
         raise _bad("bad_type", f"{what} is an array, not {_brief(raw)}")
-    if len(raw) > most and not is_shallow(raw[most:], 3):
+    if len(raw) > most and not is_shallow(raw[most:], inside):
         raise too_deep()
     return raw[:most]
 
 
-def _side(raw: Any, most: int, what: str) -> tuple[Node, ...]:
-    return tuple([_node(node) for node in _list(raw, most, what) if node is not None])
+def _side(raw: Any, most: int, what: str, inside: int) -> tuple[Node, ...]:
+    return tuple([_node(node, inside + 1) for node in _list(raw, most, what, inside) if node is not None])
 
 
 def _tables(value: bytes) -> tuple[Tables, bool]:
@@ -292,18 +293,18 @@ def _tables(value: bytes) -> tuple[Tables, bool]:
     if eol is not None and type(eol) is not bool:
         raise _bad("bad_type", f"eol is true or false, not {_brief(eol)}")
     entries = [
-        Entry(row, column, _node(node))
-        for row, places in enumerate(_list(rt, ROWS, "a routing table"))
+        Entry(row, column, _node(node, 3))
+        for row, places in enumerate(_list(rt, ROWS, "a routing table", 1))
         if places != _EMPTY_ROW
-        for column, node in enumerate(_list(places, COLUMNS, "a row of a routing table"))
+        for column, node in enumerate(_list(places, COLUMNS, "a row of a routing table", 2))
         if node is not None
     ]
-    sides = [_side(side, LEAF_SET_SIDE, "a side of a leaf set") for side in _list(ls, 2, "a leaf set")]
+    sides = [_side(side, LEAF_SET_SIDE, "a side of a leaf set", 2) for side in _list(ls, 2, "a leaf set", 1)]
     left, right = (*sides, (), ())[:2]
     tables = Tables(
         None if rt is None else tuple(entries),
         None if ls is None else LeafSet(left, right),
-        None if ns is None else _side(ns, NEIGHBORHOOD_SET, "a neighborhood set"),
+        None if ns is None else _side(ns, NEIGHBORHOOD_SET, "a neighborhood set", 1),
     )
     return tables, bool(eol)
 
@@ -312,7 +313,7 @@ def _mask(value: bytes) -> Mask:
     members = _object(parsed(value), MASK, "a mask", 1)
     bits = _whole(members.get("Mask"), MOST_MASK, "Mask")
     rows, columns = (
-        tuple(sorted({_whole(place, most - 1, name) for place in _list(members.get(name), MOST_BYTES, name)}))
+        tuple(sorted({_whole(place, most - 1, name) for place in _list(members.get(name), MOST_BYTES, name, 1)}))
         for name, most in (("Rows", ROWS), ("Cols", COLUMNS))
     )
     rt, ls, ns = (bool(bits & bit) for bit in BITS)

@@ -27,9 +27,9 @@ from peerproof.spec.wendy.messages import (
     StateData,
     Versions,
 )
-from peerproof.spec.wendy.proximity import Next, everybody, header, send, told
+from peerproof.spec.wendy.proximity import Next, everybody, header, is_passed_over, send, told
 from peerproof.spec.wendy.routing import next_hop_of_join
-from peerproof.spec.wendy.state import Stage, State, address_of, host_and_port
+from peerproof.spec.wendy.state import Stage, State, host_and_port
 from peerproof.spec.wendy.tables import shown
 
 #: A joiner waits so many network timeouts. [W-58]
@@ -152,9 +152,9 @@ def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
     state = replace(state, departed=state.departed - {sender.id}) if sender.id in state.departed else state
     if is_newer(state.versions, versions):
         return Step(state, send(state, sender, NodeRace(header(state), shown(state))))
-    is_other = sender.id != state.id and address_of(state.config, sender) is not None
+    is_taken_in = not is_passed_over(state, sender)
     state, effects = told(state, sender, announcement.tables)
-    return Step(state, (Notify(NodeJoined(sender)), *effects) if is_other else effects)  # [WA-72]
+    return Step(state, (Notify(NodeJoined(sender)), *effects) if is_taken_in else effects)  # [WA-72]
 
 
 def is_newer(own: Versions, included: Versions) -> bool:
