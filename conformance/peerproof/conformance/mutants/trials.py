@@ -13,11 +13,13 @@ import pickle
 import resource
 import selectors
 import signal
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import FrameType, MappingProxyType
 from typing import IO, Any, Final
 
@@ -85,7 +87,7 @@ class Bench:
     def reach(self, modules: Sequence[Module]) -> Reach:
         """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
         gc.freeze()  # what is there now is shared with all that are forked
-        answer = _answer(*_forked(lambda: self._reach(frozenset(str(module.path) for module in modules))))
+        answer = _answer(*_forked(lambda: self._reach(modules)))
         if isinstance(answer, Reach):
             return answer
         raise RuntimeError(f"{self.protocol} could not be run: {answer or 'its process ended'}")
@@ -168,13 +170,19 @@ class Bench:
         run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
         return results
 
-    def _reach(self, paths: frozenset[str]) -> Reach:
+    def _reach(self, modules: Sequence[Module]) -> Reach:
+        paths = frozenset(str(module.path) for module in modules)
         lines: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
         seconds: list[float] = []
         remember_nothing()
         begin_again(self._packages)
         seen: set[tuple[str, int]] = set()
-        threading.settrace(_following(paths, seen))  # an implementation runs in a thread of its own
+        follow = _following(paths, seen)
+        sys.settrace(follow)
+        for module in modules:  # also those that nobody needs before the first case that comes by
+            import_module(module.name)
+        sys.settrace(None)
+        threading.settrace(follow)  # an implementation runs in a thread of its own
         adapter = InProcess(self._implementation, PATIENCE, self._version)
         adapter.start()
         adapter.stop()
