@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from hypothesis import settings
 
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.fuzz.inputs import inputs_of
 from peerproof.conformance.fuzz.judge import Implementation
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 
 CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one
 

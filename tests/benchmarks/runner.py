@@ -26,9 +26,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from peerproof.conformance.adapter import Adapter, Patience, program, reach
+from peerproof.conformance.adapter import Adapter, program, reach
 from peerproof.conformance.cases import cases
 from peerproof.conformance.lane import Control, Lane
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.protocol import Hello
 from peerproof.conformance.result import Result
 from peerproof.conformance.runner import PACK

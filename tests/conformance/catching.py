@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from tests.conformance.variant import Variant
 
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.cases import cases
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import Settings, run
 from peerproof.conformance.vectors import Suite, Vector, load

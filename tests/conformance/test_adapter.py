@@ -14,8 +14,9 @@ import pytest
 from tests.conformance.numbered import argv, digits
 
 from peerproof.cli.main import main
-from peerproof.conformance.adapter import SLOWNESS, Adapter, Patience, Trouble, Unusable, program, reach
+from peerproof.conformance.adapter import Adapter, Trouble, Unusable, program, reach
 from peerproof.conformance.channel import KEPT_ERRORS
+from peerproof.conformance.patience import SLOWNESS, Patience
 
 QUICK = Patience(hello=10, op=0.5, bye=1)
 

@@ -13,7 +13,6 @@ from tests.conformance import wrong
 from tests.conformance.mistakes import packing, rounds, wire
 from tests.spec.scuttlebutt import test_machine as mistaken
 
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.fuzz import judge
 from peerproof.conformance.fuzz.findings import Finding, Over
 from peerproof.conformance.fuzz.inputs import NoInputs, inputs_of
@@ -24,6 +23,7 @@ from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
 from peerproof.conformance.fuzz.telling import HAPPENINGS, told
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 from peerproof.reference.harness import Harness
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId, Pick, Send, Step, outcomes

@@ -14,7 +14,6 @@ from tests.conformance.mistakes import wire
 
 from peerproof.cli import fuzz_bytes
 from peerproof.cli.main import main
-from peerproof.conformance.adapter import Patience
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 from peerproof.conformance.fuzz.octets.coverage_guided import Guided
 from peerproof.conformance.fuzz.octets.effort import effort
@@ -25,6 +24,7 @@ from peerproof.conformance.fuzz.octets.promotion import vector_of
 from peerproof.conformance.fuzz.octets.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.octets.shrinking import Shrinking
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.vectors import load
 from peerproof.reference.harness import Harness
 

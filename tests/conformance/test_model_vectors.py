@@ -14,9 +14,10 @@ from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
 from tests.conformance.test_generate import PROTOCOLS, of, suite
 
-from peerproof.conformance.adapter import Adapter, Patience, program, reach
+from peerproof.conformance.adapter import Adapter, program, reach
 from peerproof.conformance.cases import cases
 from peerproof.conformance.generate import chosen
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import Settings, run
 from peerproof.conformance.vectors import Vector

@@ -11,9 +11,10 @@ from tests.conformance.conftest import Written
 from tests.conformance.numbered import COUNT, argv, digits, vector_id, write_suite
 
 from peerproof.conformance import vectors
-from peerproof.conformance.adapter import Adapter, Patience, program
+from peerproof.conformance.adapter import Adapter, program
 from peerproof.conformance.cases import cases
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import End, Settings, run
 

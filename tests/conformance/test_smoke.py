@@ -10,9 +10,10 @@ from tests.conformance.numbered import argv, command
 
 from peerproof.cli.main import main
 from peerproof.conformance import vectors
-from peerproof.conformance.adapter import Patience, program
+from peerproof.conformance.adapter import program
 from peerproof.conformance.clauses import protocols, specification
 from peerproof.conformance.inprocess import InProcess
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.smoke import CHECKS, Finding, findings
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 
-from peerproof.conformance.adapter import Adapter, Patience, Unusable, Watch, program, reach
+from peerproof.conformance.adapter import Adapter, Unusable, Watch, program, reach
+from peerproof.conformance.patience import Patience
 
 UNUSABLE = 3
 

@@ -79,8 +79,9 @@ def _reviewed(names: list[str]) -> int:
 
 
 def _objections(args: Namespace, suite: Suite) -> dict[str, str]:
-    from peerproof.conformance.adapter import Adapter, Patience, Unusable, program, reach
+    from peerproof.conformance.adapter import Adapter, Unusable, program, reach
     from peerproof.conformance.behaviour import objections
+    from peerproof.conformance.patience import Patience
 
     def specification() -> Adapter:
         if args.impl:

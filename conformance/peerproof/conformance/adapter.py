@@ -8,16 +8,15 @@ that was not answered: the implementation died, hung, or said what is no reply.
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from peerproof.conformance.channel import MAX_LINE, Channel, Connection, Ended, LineTooLong, Program, Silence
 from peerproof.conformance.choices import WrongQuestion
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.protocol import VERSION, WITHOUT_CHOICES, Hello, Misshapen, Reply, Request, hello_of
 
 #: Answers a question: the inner object of a `choice` line to the indices of the options to take.
@@ -40,35 +39,6 @@ _WELL_WITHIN: Final = 0.1  #: of the time
 _NO_OP: Final = ("unknown_op", "unsupported")
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-#: The variable of the environment that says how many times as long everything may take on a slow or busy machine.
-SLOWNESS: Final = "PEERPROOF_PATIENCE"
-
-
-def _seconds(usually: float) -> Any:
-    """A default. Raises ValueError if the environment does not say a number."""
-
-    def seconds() -> float:
-        said = os.environ.get(SLOWNESS, "1")
-        try:
-            times = float(said)
-        except ValueError:
-            times = 0
-        if not 0 < times < math.inf:
-            raise ValueError(f"{SLOWNESS} must be a number above 0, such as 5, not {said!r}")
-        return usually * times
-
-    return field(default_factory=seconds)
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How many seconds an implementation may take; 0 is for ever. Made without all three, it raises ValueError as said above."""
-
-    hello: float = _seconds(10)
-    op: float = _seconds(2)
-    bye: float = _seconds(1)
 
 
 class Unusable(Exception):

@@ -17,8 +17,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from peerproof.conformance.adapter import Choose, Patience, Trouble, Unusable, Watch, introduction, nothing_to_choose
+from peerproof.conformance.adapter import Choose, Trouble, Unusable, Watch, introduction, nothing_to_choose
 from peerproof.conformance.choices import WrongQuestion
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, hello_of
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode

@@ -23,11 +23,12 @@ from importlib import import_module
 from types import FrameType, MappingProxyType
 from typing import IO, Any, Final
 
-from peerproof.conformance.adapter import Patience, Unusable
+from peerproof.conformance.adapter import Unusable
 from peerproof.conformance.clauses import protocols
 from peerproof.conformance.inprocess import InProcess
 from peerproof.conformance.mutants.copies import begin_again, remember_nothing
 from peerproof.conformance.mutants.places import Module, Mutant
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import Settings, run
 from peerproof.conformance.trial import Case

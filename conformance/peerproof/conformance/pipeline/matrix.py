@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 
 from peerproof.conformance import runner
-from peerproof.conformance.adapter import Adapter, Patience, Unusable, program, reach
+from peerproof.conformance.adapter import Adapter, Unusable, program, reach
+from peerproof.conformance.patience import Patience
 from peerproof.conformance.pipeline.batches import Batch, Output, Plan, Success, Unit, renamed
 from peerproof.conformance.pipeline.events import canonical_json
 from peerproof.conformance.pipeline.execution import Engine, Executed
