@@ -10,7 +10,7 @@ from peerproof.spec import wendy
 from peerproof.spec.core import Sent, Step
 from peerproof.spec.peter import messages, tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
-from peerproof.spec.peter.topics import State, is_reachable
+from peerproof.spec.peter.topics import State
 from peerproof.spec.stack import Request, Seek
 
 ON_NODE_JOINED: Rule = tree.on_node_joined
@@ -145,17 +145,6 @@ class AsksAtTheOldAddress(Wrong):
 
     caught_by: ClassVar = ("parent-at-a-new-address-joins",)
     instead: ClassVar = {"tree.on_node_joined": _at_the_old_address}
-
-
-class BelievesAnyAddress(Wrong):
-    """Believes a parent that says that it lives here, and asks nobody."""
-
-    caught_by: ClassVar = ("parent-at-the-own-address-joins",)
-    instead: ClassVar = {
-        "tree.on_node_joined": lambda state, node, seek: (
-            ON_NODE_JOINED(state, node, seek) if is_reachable(state, node) else Step(state)
-        )
-    }
 
 
 class StaysTheMeetingPoint(Wrong):

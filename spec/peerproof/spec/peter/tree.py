@@ -252,9 +252,8 @@ def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is not None and row.parent.id == node.id:
-            parent = node if is_reachable(state, node) else row.parent  # at another address, perhaps
-            effects += tree_message(parent, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
-            state = state.with_row(topic, row._replace(parent=parent))
+            effects += tree_message(node, topic, SUBSCRIBE)  # it may have come back without what it knew [PA-12]
+            state = state.with_row(topic, row._replace(parent=node))  # at another address, perhaps
             continue
         there = seek(topic)
         if there is not None and there.id == node.id:
