@@ -193,7 +193,7 @@ def total_size(state: State) -> Plain:
 
 def active_size(state: State) -> int:
     """The number of active nodes, this one among them. [S-54, SA-27, SA-39]"""
-    return 1 + sum(row.status in LIVE for row in state.rows.values())
+    return 1 + len(state.live)
 
 
 def node_info(state: State, uuid: Plain) -> Plain:
