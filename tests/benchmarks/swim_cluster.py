@@ -18,8 +18,7 @@ constant holds in rounds: between one and two to the first suspicion, and betwee
 grow as N/log N. `--plot` draws both beside each other (pip install 'peerproof[pipeline]').
 
 A node's load is what it sends, pings and acks: of both as many as its fanout, so that per node and quantum it grows as log N,
-and divided by that it is flat. Bytes are those of every seventeenth datagram,
-times seventeen.
+and divided by that it is flat. Of every seventeenth datagram the bytes are counted, seventeen times.
 """
 
 from __future__ import annotations

@@ -55,9 +55,8 @@ class EdgeCoverage:
     edges_loaded: int = 0  #: edges whose steps are loaded
     edges_on_paths: int = 0  #: edges whose steps paths take
     walked: int = 0  #: edges that a path takes in their place
-    timed: bool = (
-        False  #: timers have several lengths: a clock lets them run out in one order, a model in any, so paths lack some
-    )
+    #: Timers have several lengths: a clock lets them run out in one order, a model in any, so paths lack some.
+    timed: bool = False
     wrong: list[str] = field(default_factory=list)  #: vectors that are not of the graph
 
     @property
