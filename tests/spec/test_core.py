@@ -32,6 +32,26 @@ def test_equal_tables_are_equal_however_they_came_about() -> None:
     assert {put_together: "found"}[Table({"a": 1, "b": 2})] == "found"
 
 
+def test_keys_by_their_rows_are_remembered_until_it_is_another_question() -> None:
+    asked: list[int] = []
+
+    def is_odd(row: int) -> bool:
+        asked.append(row)
+        return row % 2 == 1
+
+    table = Table({"c": 1, "a": 2, "b": 3})
+    assert table.keys_where(is_odd) == table.keys_where(is_odd) == ("b", "c")
+    assert sorted(asked) == [1, 2, 3]
+
+    asked.clear()
+    assert table.put({"c": 5}).keys_where(is_odd) == ("b", "c")
+    assert sorted(asked) == [1, 5]  # whether it is the same of the row that was replaced
+    assert table.put({"c": 4}).keys_where(is_odd) == ("b",)
+    assert table.put({"x": 7}).keys_where(is_odd) == ("b", "c", "x")
+    assert table.without(["b"]).keys_where(is_odd) == ("c",)
+    assert table.keys_where(lambda row: row > 1) == ("a", "b")
+
+
 @pytest.mark.parametrize("other", [Table({"a": 2}), Table({"b": 1}), Table(), Table({"a": 1, "b": 1}), {"a": 1}, None])
 def test_different_tables_differ(other: object) -> None:
     assert Table({"a": 1}) != other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -133,10 +133,12 @@ class PayloadFirst(Wrong):
     step = reordered(lambda vector: type(vector).__name__ != "Payload")
 
 
-def members(among: Callable[[State, Uuid], list[Uuid]], most: Callable[[int], int] = lambda size: size) -> dict[str, Any]:
+def members(among: Callable[[State, Uuid], Sequence[Uuid]], most: Callable[[int], int] = lambda size: size) -> dict[str, Any]:
     """What is replaced for anti-entropy of others, or of more."""
 
-    def picked(state: State, live: list[Uuid], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    def picked(
+        state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
+    ) -> AntiEntropy | None:
         nodes = among(state, receiver)
         if not nodes or not most(state.config.ae_size):
             return None
@@ -185,7 +187,9 @@ class MembersAllOrNothing(Wrong):
     instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver])
 
 
-def _members_sorted(state: State, live: list[Uuid], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+def _members_sorted(
+    state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
+) -> AntiEntropy | None:
     told = MEMBERS(state, live, receiver, pick, tagged=tagged, room=room)
     return told and replace(told, members=tuple(sorted(told.members, key=lambda member: member.uuid)))
 
@@ -237,7 +241,7 @@ class LimitCountsVectorsOnly(Wrong):
 
 
 def _small_events_overtake(
-    state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Any
+    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
 ) -> tuple[State, list[Vector]]:
     told: list[Vector] = []
     queue: list[Queued] = []

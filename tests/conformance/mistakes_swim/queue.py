@@ -59,14 +59,16 @@ class EventsOnce(Wrong):
 def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
     """What is replaced to have another queue after a datagram, from that before it and that which is right."""
 
-    def events(state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    def events(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
         after, told = EVENTS(state, live, receiver, said, room)
         return change(state, after, receiver), told
 
     return {"gossip._events": events}
 
 
-def _told_to_all(state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+def _told_to_all(
+    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
+) -> tuple[State, list[Vector]]:
     _, told = EVENTS(state, live, receiver, said, room)
     sent = [*told, *said]
     queue = tuple(Queued(entry.event, entry.recipients | {receiver}) if entry.event in sent else entry for entry in state.queue)
@@ -80,7 +82,9 @@ class NobodyIsEnough(Wrong):
     instead: ClassVar = {"gossip._events": _told_to_all}
 
 
-def _tells_twice(state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+def _tells_twice(
+    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
+) -> tuple[State, list[Vector]]:
     again = Uuid(f"again {sum(len(entry.recipients) for entry in state.queue)}")
     return EVENTS(state, live, again, said, room) if receiver else (state, [])
 
@@ -105,7 +109,7 @@ class CountsTheSubject(Wrong):
 
 
 def _tells_not_the_subject(
-    state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Any
+    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
 ) -> tuple[State, list[Vector]]:
     mine = tuple(entry for entry in state.queue if entry.event.node == receiver)
     others = replace(state, queue=tuple(entry for entry in state.queue if entry.event.node != receiver))

@@ -111,7 +111,7 @@ def datagram(
     receiver, _ = to
     vectors = list(first)
     room = Room(header(sending.incarnation, tuple(vectors)), sending.config.max_datagram)
-    live = sending.live if carries.events or carries.members else []
+    live = sending.live if carries.events or carries.members else ()
     if carries.events:
         sending, told = _events(sending, live, receiver, vectors, room)
         vectors += told
@@ -123,7 +123,7 @@ def datagram(
     return sending, header(sending.incarnation, tuple(vectors))
 
 
-def _events(state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
+def _events(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
     """The events of the queue for a live node that fit, and the node having sent them. [S-40, SA-25]"""
     if not state.queue:
         return state, []
@@ -145,7 +145,7 @@ def _events(state: State, live: list[Uuid], receiver: Uuid, said: list[Vector], 
     return replace(state, queue=tuple(kept)), told
 
 
-def _members(state: State, live: list[Uuid], receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
+def _members(state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
     """Anti-entropy for a node, as much of it as fits. [S-33, SA-28, SA-32]"""
     others = [node for node in live if node != receiver]
     if not others or not state.config.ae_size:

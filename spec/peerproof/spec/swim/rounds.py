@@ -39,4 +39,5 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
 
 def still_live(state: State) -> tuple[Uuid, ...]:
     """Whom the round has still to ping. [SA-26]"""
-    return tuple(node for node in state.vector if node in state.rows and state.rows[node].is_live)
+    live = frozenset(state.live)
+    return tuple(node for node in state.vector if node in live)

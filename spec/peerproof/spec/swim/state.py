@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from peerproof.spec.core import Duration, NodeId, Table
@@ -101,6 +102,9 @@ class Row:
         return self.status in LIVE
 
 
+_IS_LIVE: Final = attrgetter("is_live")
+
+
 class Queued(NamedTuple):
     """An event on its way out, and who got it. [S-39, SA-25]"""
 
@@ -157,9 +161,9 @@ class State:
         return host_and_port(self.self_id)
 
     @property
-    def live(self) -> list[Uuid]:
+    def live(self) -> tuple[Uuid, ...]:
         """The nodes that are sent to, in the order of their ids. [SA-27]"""
-        return [uuid for uuid, row in self.rows.items() if row.status in LIVE]
+        return self.rows.keys_where(_IS_LIVE)
 
 
 def is_host(text: str) -> bool:
