@@ -286,6 +286,12 @@ def test_a_mutant_can_be_judged_like_any_implementation() -> None:
     assert "failed" in out
 
 
+def test_those_that_are_listed_as_equivalent_can_be_passed_over() -> None:
+    listed, all_of_them = ({*invoked("mutants", "peter", "--list", *more)[1].splitlines()} for more in (["--unlisted"], []))
+
+    assert {line.partition("  ")[0] for line in all_of_them - listed} == equivalents("peter").keys()
+
+
 def test_names_that_are_none_are_told() -> None:
     assert invoked("mutants", "scuttlebutt", "-k", "nothing-like-this")[0] == 4
     code, _, err = invoked("mutants", "--serve", "scuttlebutt.codec/no/such")

@@ -5,6 +5,7 @@ Mutants of the specifications: how much of what can go wrong do the vectors noti
   peerproof mutants scuttlebutt                  of one (minutes)
   peerproof mutants swim -k swim.gossip          only those with these words in their names: modules, functions, kinds of mistakes
   peerproof mutants swim --list                  which there are
+  peerproof mutants swim --unlisted              only those of which nobody has said that they are equivalent: these take longest
   peerproof mutants swim --record swim.jsonl     each verdict as it comes; the same command goes on where it was interrupted,
                                                  and after vectors were added it tries first what noticed a mutant before
   peerproof mutants --format json --output mutants.json
@@ -62,6 +63,7 @@ def configure(parser: ArgumentParser) -> None:
         "--rewrite", action="store_true", help="keep in conformance/noticed what noticed each: it is tried first next time"
     )
     parser.add_argument("--list", action="store_true", help="print the mutants, and end")
+    parser.add_argument("--unlisted", action="store_true", help="not those that are listed as equivalent")
     parser.add_argument("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
     options.add_vectors(parser)
 
@@ -80,11 +82,14 @@ def run(args: Namespace) -> int:
 
 
 def _chosen(args: Namespace, protocol: str) -> tuple[list[Module], list[Mutant]]:
+    from peerproof.conformance.mutants.equivalents import equivalents
     from peerproof.conformance.mutants.places import modules, mutants
 
     found = modules(protocol)
     made = (mutant for module in found for mutant in mutants(module))
-    return found, [mutant for mutant in made if all(word in mutant.id for word in args.words.split())]
+    passed_over = equivalents(protocol) if args.unlisted else {}
+    words = args.words.split()
+    return found, [mutant for mutant in made if mutant.id not in passed_over and all(word in mutant.id for word in words)]
 
 
 def _tried(args: Namespace, chosen: dict[str, tuple[list[Module], list[Mutant]]]) -> int:
@@ -148,7 +153,7 @@ def _scored(
             keep(protocol, verdicts, {mutant.id for module in modules for mutant in made(module)})
         except OSError as error:
             print(f"peerproof mutants: --rewrite: {error}", file=sys.stderr)
-    whole = not args.words and not interrupted
+    whole = not (args.words or args.unlisted or interrupted)
     inorder = {mutant: verdicts[mutant] for mutant in mutants if mutant in verdicts}
     return Score(protocol, inorder, listed, frozenset(vector.id for vector in vectors), whole), interrupted
 

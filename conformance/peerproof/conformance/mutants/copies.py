@@ -8,12 +8,15 @@ is not held to be right.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
-from types import CodeType, ModuleType
+from inspect import CO_NEWLOCALS
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from peerproof.conformance.mutants.places import Mutant
@@ -37,18 +40,96 @@ class _Replacing(MetaPathFinder, Loader):
         exec(self._code, vars(module))
 
 
+class Copy:
+    """Modules that are loaded anew, beside those that are there."""
+
+    def __init__(self, packages: Iterable[str], names: Iterable[str]) -> None:
+        """Loads the modules of these names, and whatever of the packages they need; what is there stays what others import."""
+        self._packages = tuple(packages)
+        first = _taken_out(self._packages)
+        for name in names:
+            import_module(name)
+        self._modules = _taken_out(self._packages)
+        _put_in(first)
+
+    def use(self) -> None:
+        """Who imports modules of these packages from now on gets those of this copy."""
+        _taken_out(self._packages)
+        _put_in(self._modules)
+
+
 def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
     """Forget all modules of these packages: who imports them from now on gets others, and of one module the mutant."""
-    forgotten = tuple(packages)
-    for name in [*sys.modules]:
-        if name in forgotten or name.startswith(tuple(f"{package}." for package in forgotten)):
-            parent, _, child = name.rpartition(".")
-            if parent in sys.modules:
-                vars(sys.modules[parent]).pop(child, None)
-            del sys.modules[name]
+    _taken_out(tuple(packages))
     if mutant is not None:
-        code = compile(mutant.tree(), str(mutant.module.path), "exec", dont_inherit=True)
-        sys.meta_path.insert(0, _Replacing(mutant.module.name, code))
+        sys.meta_path.insert(0, _Replacing(mutant.module.name, _compiled(mutant)))
+
+
+def change(mutant: Mutant) -> bool:
+    """
+    Make the mistake in the function that it is in, where that is loaded already. False, if it is not in one alone.
+
+    Then nothing has been changed: of what runs when a module is loaded the results are there, and only loading it anew helps.
+    """
+    found = _found(sys.modules[mutant.module.name], mutant.within)
+    if found is None:
+        return False
+    now = found.__code__
+    for code in _functions(_compiled(mutant)):
+        same = (code.co_qualname, code.co_firstlineno) == (now.co_qualname, now.co_firstlineno)
+        if same and code != now and code.co_freevars == now.co_freevars:
+            found.__code__ = code
+            return True
+    return False
+
+
+def _compiled(mutant: Mutant) -> CodeType:
+    return compile(mutant.tree(), str(mutant.module.path), "exec", dont_inherit=True)
+
+
+def _functions(module: CodeType) -> Iterator[CodeType]:
+    """The functions of a module and of its classes, but not those in functions."""
+    for code in module.co_consts:
+        if isinstance(code, CodeType):
+            yield code
+            if not code.co_flags & CO_NEWLOCALS:  # a class
+                yield from _functions(code)
+
+
+def _found(module: ModuleType, within: str) -> FunctionType | None:
+    """The outermost function of a place, below what is put around it."""
+    found: Any = module
+    for part in within.split("."):
+        found = vars(found).get(part)
+        found = getattr(found, "fget", getattr(found, "__func__", found))
+        found = inspect.unwrap(found) if callable(found) else None
+        if isinstance(found, FunctionType):
+            return found
+        if not isinstance(found, type):
+            return None
+    return None
+
+
+def _taken_out(packages: tuple[str, ...]) -> dict[str, ModuleType]:
+    """The modules of these packages, which are forgotten."""
+    inside = tuple(f"{package}." for package in packages)
+    found = {name: module for name, module in sys.modules.items() if name in packages or name.startswith(inside)}
+    for name in found:
+        parent, _, child = name.rpartition(".")
+        if parent in sys.modules:
+            vars(sys.modules[parent]).pop(child, None)
+    for name in found:
+        del sys.modules[name]
+    return found
+
+
+def _put_in(modules: Mapping[str, ModuleType]) -> None:
+    """Remember these modules again."""
+    sys.modules.update(modules)
+    for name, module in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
 
 
 def remember_nothing() -> None:

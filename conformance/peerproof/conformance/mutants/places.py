@@ -75,6 +75,11 @@ class Mutant:
     lines: range  #: of the source, in which it is
 
     @property
+    def places(self) -> set[tuple[str, int]]:
+        """Path and number of these lines."""
+        return {(str(self.module.path), line) for line in self.lines}
+
+    @property
     def change(self) -> str:
         """What was there, and what is there now, on one line."""
         return f"{_short(self.original)} -> {_short(self.changed)}"

@@ -26,7 +26,7 @@ from typing import IO, Any, Final
 from peerproof.conformance.adapter import Unusable
 from peerproof.conformance.clauses import protocols
 from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.mutants.copies import begin_again, remember_nothing
+from peerproof.conformance.mutants.copies import Copy, begin_again, change, remember_nothing
 from peerproof.conformance.mutants.places import Module, Mutant
 from peerproof.conformance.patience import Patience
 from peerproof.conformance.result import STATUSES, Result
@@ -87,7 +87,6 @@ class Bench:
 
     def reach(self, modules: Sequence[Module]) -> Reach:
         """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
-        gc.freeze()  # what is there now is shared with all that are forked
         answer = _answer(*_forked(lambda: self._reach(modules)))
         if isinstance(answer, Reach):
             return answer
@@ -105,6 +104,9 @@ class Bench:
         running: set[_Running] = set()
         best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
         numbers = {case.id: number for number, case in enumerate(self.cases)}
+        modules = {mutant.module.name for mutant in mutants}
+        copy = Copy(self._packages, [self._implementation.partition(":")[0], *modules])
+        gc.freeze()  # what is there now is shared with all that are forked
         with selectors.DefaultSelector() as selector:
             try:
                 while waiting or running:
@@ -113,7 +115,7 @@ class Bench:
                         once = [numbers[before[mutant.id]]] if before.get(mutant.id) in numbers else []
                         often = [number for number, _ in best[_function(mutant)].most_common(FEW)]
                         chosen = self._chosen(mutant, reach, [*once, *often])
-                        child = self._started(mutant, chosen, sum(reach.seconds[number] for number in chosen))
+                        child = self._started(mutant, chosen, reach, copy)
                         running.add(child)
                         selector.register(child.answer, selectors.EVENT_READ, child)
                     for key, _ in selector.select():
@@ -130,25 +132,26 @@ class Bench:
 
     def _chosen(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
         """The cases that come by, the best first, then the shortest."""
-        path = str(mutant.module.path)
-        found = {number for line in mutant.lines for number in reach.lines.get((path, line), ())}
-        if any((path, line) in reach.imported for line in mutant.lines):
+        found = {number for place in mutant.places for number in reach.lines.get(place, ())}
+        if not reach.imported.isdisjoint(mutant.places):
             found = set(range(len(self.cases)))
         first = [number for number in dict.fromkeys(best) if number in found]
         return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
 
-    def _started(self, mutant: Mutant, chosen: list[int], seconds: float) -> _Running:
-        limit = int(TIMES * seconds + MORE)
+    def _started(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
+        limit = int(TIMES * sum(reach.seconds[number] for number in chosen) + MORE)
 
         def work() -> Verdict:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-            return self._tried(mutant, [self.cases[number] for number in chosen])
+            copy.use()
+            if not reach.imported.isdisjoint(mutant.places) or not change(mutant):
+                begin_again(self._packages, mutant)
+            return self._tried([self.cases[number] for number in chosen])
 
         return _Running(mutant, len(chosen), *_forked(work))
 
-    def _tried(self, mutant: Mutant, cases: Sequence[Case]) -> Verdict:
-        begin_again(self._packages, mutant)
+    def _tried(self, cases: Sequence[Case]) -> Verdict:
         begin, few = 0, FEW
         try:
             while begin < len(cases):
