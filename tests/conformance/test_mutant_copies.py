@@ -30,6 +30,11 @@ class C:
     @staticmethod
     def alone():
         return 6
+def made():
+    def inside():
+        return 7
+    return inside
+seven = made()
 """
 
 
@@ -62,13 +67,13 @@ def test_a_mistake_is_made_in_a_function_that_is_loaded(
 
     copy.use()
     second = sys.modules["sample"]
-    assert copies.change(next(each for each in mutants(found) if each.change == changed))
+    assert copies.change(next(each for each in mutants(found) if each.change == changed), frozenset())
 
     assert second is not first
     assert eval(call, vars(first)) == before != eval(call, vars(second))
 
 
-@pytest.mark.parametrize("changed", ["1 -> 2", "3 -> 4"])
+@pytest.mark.parametrize("changed", ["1 -> 2", "3 -> 4", "7 -> 8"])
 def test_a_mistake_in_what_runs_when_a_module_is_loaded_is_made_by_loading_it_again(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,10 +81,11 @@ def test_a_mistake_in_what_runs_when_a_module_is_loaded_is_made_by_loading_it_ag
     found = sample(tmp_path)
     copies.Copy(["sample"], ["sample"]).use()
     mutant = next(each for each in mutants(found) if each.change == changed)
-    called = "plain(0) + C.limit"
+    called = "plain(0) + C.limit + seven()"
+    ran = SAMPLE.splitlines().index("    return inside") + 1
 
-    assert not copies.change(mutant)
-    assert eval(called, vars(sys.modules["sample"])) == 4
+    assert not copies.change(mutant, {(str(found.path), ran)})
+    assert eval(called, vars(sys.modules["sample"])) == 11
     monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])
     copies.begin_again(["sample"], mutant)
-    assert eval(called, vars(importlib.import_module("sample"))) == 5
+    assert eval(called, vars(importlib.import_module("sample"))) == 12

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -65,16 +65,20 @@ def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
         sys.meta_path.insert(0, _Replacing(mutant.module.name, _compiled(mutant)))
 
 
-def change(mutant: Mutant) -> bool:
+def change(mutant: Mutant, imported: Set[tuple[str, int]]) -> bool:
     """
-    Make the mistake in the function that it is in, where that is loaded already. False, if it is not in one alone.
+    Make the mistake in the function that it is in, where that is loaded already.
 
-    Then nothing has been changed: of what runs when a module is loaded the results are there, and only loading it anew helps.
+    False, with nothing changed, if that is not enough: if it is in no function, or in one that runs when modules are loaded,
+    whose results are there. `imported` has path and number of each line that does.
     """
     found = _found(sys.modules[mutant.module.name], mutant.within)
     if found is None:
         return False
     now = found.__code__
+    inside = {(now.co_filename, line) for _, _, line in now.co_lines() if line and line != now.co_firstlineno}
+    if not imported.isdisjoint(inside):
+        return False
     for code in _functions(_compiled(mutant)):
         same = (code.co_qualname, code.co_firstlineno) == (now.co_qualname, now.co_firstlineno)
         if same and code != now and code.co_freevars == now.co_freevars:

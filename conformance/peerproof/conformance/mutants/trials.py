@@ -145,7 +145,7 @@ class Bench:
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
-            if not reach.imported.isdisjoint(mutant.places) or not change(mutant):
+            if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)
             return self._tried([self.cases[number] for number in chosen])
 
