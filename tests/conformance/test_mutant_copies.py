@@ -84,7 +84,7 @@ def test_a_mistake_in_what_runs_when_a_module_is_loaded_is_made_by_loading_it_ag
     called = "plain(0) + C.limit + seven()"
     ran = SAMPLE.splitlines().index("    return inside") + 1
 
-    assert not copies.change(mutant, {(str(found.path), ran)})
+    assert not copies.change(mutant, frozenset({(str(found.path), ran)}))
     assert eval(called, vars(sys.modules["sample"])) == 11
     monkeypatch.setattr(sys, "meta_path", sys.meta_path[:])
     copies.begin_again(["sample"], mutant)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -65,7 +65,7 @@ def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
         sys.meta_path.insert(0, _Replacing(mutant.module.name, _compiled(mutant)))
 
 
-def change(mutant: Mutant, imported: Set[tuple[str, int]]) -> bool:
+def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
     """
     Make the mistake in the function that it is in, where that is loaded already.
 
