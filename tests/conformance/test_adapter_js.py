@@ -124,6 +124,17 @@ def test_every_vector_of_the_protocol_passes() -> None:
     assert counts[1] == counts[2]
 
 
+def test_over_its_socket_it_does_what_it_does_under_virtual_time() -> None:
+    done = peerproof(
+        "run", "--protocol", "scuttlebutt", "--transport", "virtual,udp", "-k", "digest,malformed-d,seed", "--slack", "20"
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^virtual time and real sockets: \d+ vectors came out both ways, all agree$", done.stdout, re.MULTILINE), (
+        done.stdout
+    )
+
+
 def test_the_fuzzer_finds_nothing() -> None:
     done = peerproof("fuzz", "scuttlebutt")
 
@@ -139,6 +150,16 @@ def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, copie
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(rf"^(FAILED|CRASHED) scuttlebutt/{vector}", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_what_only_the_socket_shows_is_found_there(copied: Copied) -> None:
+    """The mistake of the page: nobody catches what the codec throws at the program for a real network."""
+    port = copied("udp.mjs", "if (!(error instanceof Malformed)) throw error;", "throw error;")
+
+    done = peerproof("run", "--transport", "virtual,udp", "-k", "malformed-from-many-sources", port=port)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "passed under virtual time, crashed (crashed) over udp" in done.stdout
 
 
 def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:

@@ -6,10 +6,13 @@
  *     peerproof run --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'
  */
 
+import { isIP } from "node:net";
+
 import { MAX_TEXT, MAX_VERSION, Malformed, decode, encode } from "./codec.mjs";
-import { readLine, writeLine } from "./lines.mjs";
+import { awaitLine, readLine, writeLine } from "./lines.mjs";
 import { Node, Refused } from "./node.mjs";
 import * as plain from "./plain.mjs";
+import { UdpNode, bound, joined, parted } from "./udp.mjs";
 
 const PROTOCOL = 1;
 const QUERIES = { peers: plain.peers, view: plain.view, status: plain.status, state: plain.state };
@@ -29,16 +32,24 @@ function pick(site, kind, options) {
 
 // ---- the nodes under test --------------------------------------------------------------------------------------------
 
-const lives = new Map(); // from a handle to {addr, config, node}; a crashed one has no node
+/**
+ * From a handle to {addr, config, node}, where a crashed one has no node, or to {node, udp, told} of one that is served, with
+ * what its application was told and the runner was not.
+ */
+const lives = new Map();
 let handles = 0;
+
+function kept(life) {
+  handles += 1;
+  lives.set(handles, life);
+  return handles;
+}
 
 function born({ protocol, addr, config, now_ms: now }) {
   ours(protocol);
   const life = { addr: plain.textFromPlain(addr), config: config ?? {} };
   begin(life, life.config, now);
-  handles += 1;
-  lives.set(handles, life);
-  return { handle: handles, node: life.node };
+  return life;
 }
 
 function begin(life, config, now) {
@@ -52,12 +63,20 @@ function lifeOf(handle) {
   return lives.get(handle);
 }
 
-function nodeOf(handle) {
-  const { node } = lifeOf(handle);
-  if (node === null) {
+function runningOf(handle) {
+  const life = lifeOf(handle);
+  if (life.node === null) {
     throw new plain.Trouble("bad_request", `node ${handle} has crashed`);
   }
-  return node;
+  return life;
+}
+
+/** One that is served has a network of its own, and goes on running. */
+function unserved(life) {
+  if (life.udp) {
+    throw new plain.Trouble("unsupported", "a node that is served has no recv, no crash and no restart");
+  }
+  return life;
 }
 
 function ours(protocol) {
@@ -73,7 +92,23 @@ function instant(now) {
   return now;
 }
 
-const acted = (node, effects) => ({ effects: effects.map(plain.effectToPlain), next_timer_ms: node.roundDue });
+/** What a node does about a request. What one that is served sends is on the network, and its timers are its own. */
+function acted({ node, udp, told }, effects) {
+  return { effects: (udp ? told.splice(0) : effects).map(plain.effectToPlain), next_timer_ms: udp ? null : node.roundDue };
+}
+
+/** A socket where the runner wants it. */
+async function listening(bind) {
+  const at = parted(bind);
+  if (!at || !isIP(at.host)) {
+    throw new plain.Trouble("bad_request", `bind: expected HOST:PORT in numbers: ${JSON.stringify(bind)}`);
+  }
+  try {
+    return await bound(at);
+  } catch (error) {
+    throw new plain.Trouble("bad_request", error.message);
+  }
+}
 
 // ---- the ops ---------------------------------------------------------------------------------------------------------
 
@@ -90,6 +125,7 @@ const OPS = {
       language: `JavaScript, Node ${process.versions.node}`,
       protocols: { scuttlebutt: { capabilities } },
       choices: "oracle",
+      sockets: ["udp"],
     };
   },
 
@@ -120,48 +156,49 @@ const OPS = {
   },
 
   open(request) {
-    const { handle, node } = born(request);
-    return { handle, ...acted(node, []) };
+    const life = born(request);
+    return { handle: kept(life), ...acted(life, []) };
   },
 
   load(request) {
-    const { handle, node } = born(request);
-    plain.restore(node, request.state, request.timers ?? []);
-    return { handle, ...acted(node, []) };
+    const life = born(request);
+    plain.restore(life.node, request.state, request.timers ?? []);
+    return { handle: kept(life), ...acted(life, []) };
   },
 
   recv({ handle, now_ms: now, from, bytes }) {
-    const [node, datagram] = [nodeOf(handle), plain.bytesFromPlain(bytes)];
+    const [life, datagram] = [unserved(runningOf(handle)), plain.bytesFromPlain(bytes)];
     try {
-      return acted(node, node.receive(instant(now), plain.textFromPlain(from), datagram));
+      return acted(life, life.node.receive(instant(now), plain.textFromPlain(from), datagram));
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
-      return acted(node, [{ event: { name: "malformed", class: error.reason, offset: error.offset } }]);
+      return acted(life, [{ event: { name: "malformed", class: error.reason, offset: error.offset } }]);
     }
   },
 
+  /** For a node that is served time passes by itself. */
   advance({ handle, now_ms: now }) {
-    const node = nodeOf(handle);
-    return acted(node, node.advance(instant(now)));
+    const life = runningOf(handle);
+    return acted(life, life.udp ? [] : life.node.advance(instant(now)));
   },
 
   call({ handle, name, args }) {
-    const node = nodeOf(handle);
+    const life = runningOf(handle);
     if (name !== "update_local") {
       throw new plain.Trouble("unsupported", `there is no call ${name}`);
     }
     const [key, value] = [plain.textFromPlain(args.key), plain.textFromPlain(args.value)];
     try {
-      node.update(key, value);
-      return acted(node, []);
+      life.node.update(key, value);
+      return acted(life, []);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return { ...acted(node, []), refused: { class: error.reason, message: error.message } };
+      return { ...acted(life, []), refused: { class: error.reason, message: error.message } };
     }
   },
 
   query({ handle, what }) {
-    const node = nodeOf(handle);
+    const { node } = runningOf(handle);
     if (!Object.hasOwn(QUERIES, what)) {
       throw new plain.Trouble("unsupported", `there is no query ${what}`);
     }
@@ -169,26 +206,44 @@ const OPS = {
   },
 
   crash({ handle }) {
-    lifeOf(handle).node = null;
+    unserved(lifeOf(handle)).node = null;
     return {};
   },
 
   /** A node keeps nothing over a restart: the document knows none [BX-03]. */
   restart({ handle, now_ms: now, config }) {
-    const life = lifeOf(handle);
+    const life = unserved(lifeOf(handle));
     begin(life, { ...life.config, ...config }, now);
-    return acted(life.node, []);
+    return acted(life, []);
   },
 
   close({ handle }) {
-    lifeOf(handle);
+    lifeOf(handle).udp?.close();
     lives.delete(handle);
     return {};
   },
 
+  /** A node on a socket and a clock of its own, for a runner that plays its peers with sockets. */
+  async serve({ protocol, via, bind, config }) {
+    ours(protocol);
+    if (via?.length !== 1 || via[0] !== "udp") {
+      throw new plain.Trouble("unsupported", `scuttlebutt comes over udp: ${JSON.stringify(via)}`);
+    }
+    const wanted = plain.configFromPlain(config ?? {});
+    const socket = await listening(bind);
+    const { address, port } = socket.address();
+    const [self, told] = [joined(address, port), []];
+    const udp = new UdpNode(socket, self, wanted, (events) => told.push(...events));
+    return { handle: kept({ node: udp.node, udp, told }), addrs: { udp: self } };
+  },
+
   /** Each item has an id of its own, which is what a question in the middle of the batch is for. */
-  batch({ items }) {
-    return { results: items.map((item) => (NOT_IN_A_BATCH.has(item.op) ? unknownOp(item.op) : answer(item))) };
+  async batch({ items }) {
+    const results = [];
+    for (const item of items) {
+      results.push(NOT_IN_A_BATCH.has(item.op) ? unknownOp(item.op) : await answer(item));
+    }
+    return { results };
   },
 
   bye() {
@@ -200,13 +255,13 @@ const NOT_IN_A_BATCH = new Set(["hello", "batch", "bye"]);
 const unknownOp = (op) => ({ error: { code: "unknown_op", message: `there is no op ${op}` } });
 
 /** The reply to a request, without its id. Whatever the request does to this program, it gets one. */
-function answer(request) {
+async function answer(request) {
   if (!Object.hasOwn(OPS, request.op)) {
     return unknownOp(request.op);
   }
   Object.assign(asking, { id: request.id ?? null, n: 0 });
   try {
-    return { ok: true, ...OPS[request.op](request) };
+    return { ok: true, ...(await OPS[request.op](request)) };
   } catch (error) {
     if (error instanceof plain.Trouble) {
       return { error: { code: error.code, message: error.message } };
@@ -215,8 +270,11 @@ function answer(request) {
   }
 }
 
-for (let line = readLine(); line !== null; line = readLine()) {
+for (let line = await awaitLine(); line !== null; line = await awaitLine()) {
   const request = JSON.parse(line);
-  writeLine({ id: request.id, ...answer(request) });
+  writeLine({ id: request.id, ...(await answer(request)) });
   if (request.op === "bye") break;
+}
+for (const { udp } of lives.values()) {
+  udp?.close(); // or the program would go on
 }

@@ -1,9 +1,9 @@
 /**
  * Lines on standard input and output, read and written at once: whoever asks the runner a question in the middle of a request
- * simply waits for the answer.
+ * simply waits for the answer. Between two requests sockets and timers have their turn.
  */
 
-import { readSync, writeSync } from "node:fs";
+import { read, readSync, writeSync } from "node:fs";
 
 const [STDIN, STDOUT] = [0, 1];
 const PIECE = 1 << 16;
@@ -28,6 +28,28 @@ export function readLine() {
       return null;
     }
   }
+}
+
+/** The same. Until something comes, sockets and timers have their turn; a line that has begun is soon there. */
+export async function awaitLine() {
+  if (!rest.includes(LINE_END)) {
+    begun.push(rest);
+    rest = await new Promise(arrival);
+  }
+  return readLine();
+}
+
+function arrival(resolve, reject) {
+  const piece = Buffer.alloc(PIECE);
+  read(STDIN, piece, 0, PIECE, null, (error, size) => {
+    if (error?.code === "EAGAIN") {
+      setTimeout(arrival, 1, resolve, reject);
+    } else if (error && error.code !== "EOF") {
+      reject(error);
+    } else {
+      resolve(piece.subarray(0, size));
+    }
+  });
 }
 
 /** Writes an object as one line; it is on its way when this returns. */

@@ -9,16 +9,14 @@
  * Type "set colour=black", "view" or "quit".
  */
 
-import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 
-import { Malformed } from "./codec.mjs";
-import { Node, Refused } from "./node.mjs";
+import { Refused } from "./node.mjs";
 import { configFromPlain, status, view } from "./plain.mjs";
-import { fromApplication, toApplication } from "./text.mjs";
+import { fromApplication } from "./text.mjs";
+import { UdpNode, bound, joined, parted } from "./udp.mjs";
 
 const USAGE = 2; // exit code
 const MOST_OF_A_DATAGRAM = 65507; // bytes
@@ -41,16 +39,6 @@ const OPTIONS = {
 function quit(code, message) {
   if (message) console.error(`node-main: ${message}`);
   process.exit(code);
-}
-
-// ---- addresses -------------------------------------------------------------------------------------------------------
-
-const joined = (host, port) => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`);
-
-/** Host and port of an address, or null if it is none. Peers call each other what they like. */
-function parted(address) {
-  const [, host, port] = /^\[?(.+?)\]?:(\d{1,5})$/.exec(address) ?? [];
-  return host !== undefined && port <= 65535 ? { host, port: Number(port) } : null;
 }
 
 /** The address with numbers only: what other nodes see is not what it was called here. */
@@ -101,41 +89,20 @@ if (["0.0.0.0", "::"].includes(bind.host) && options.advertise === undefined) {
   quit(USAGE, "every node on the wildcard address has the same name; say by --advertise how others reach this one"); // [BD-12]
 }
 
-// ---- the node with its socket, its clock and its dice ----------------------------------------------------------------
+// ---- the node and who talks to it ------------------------------------------------------------------------------------
 
-const now = () => Math.floor(performance.now()); // it never goes back, as the clock on the wall does
-
-/** Fisher and Yates, in part: the first option for `one`, all for `permutation`. */
-function pick(site, kind, among) {
-  const taken = [...among];
-  const some = kind === "one" ? 1 : taken.length;
-  for (let at = 0; at < some; at += 1) {
-    const other = at + Math.floor(Math.random() * (taken.length - at));
-    [taken[at], taken[other]] = [taken[other], taken[at]];
-  }
-  return taken.slice(0, some);
-}
-
-const socket = createSocket(isIP(bind.host) === 6 ? "udp6" : "udp4");
-socket.on("error", (error) => quit(USAGE, `cannot listen at ${options.bind}: ${error.message}`));
-await new Promise((listening) => socket.bind(bind.port, bind.host, listening));
-
+const socket = await bound(bind).catch((error) => quit(USAGE, `cannot listen at ${options.bind}: ${error.message}`));
 const self = options.advertise ? await resolved(options.advertise) : joined(bind.host, socket.address().port);
-const node = new Node(fromApplication(self), config, now(), pick);
+const running = new UdpNode(socket, self, config, printChanges);
+const { node } = running;
 let printed = "";
 
 function print() {
-  console.log(JSON.stringify({ node: self, t_ms: now(), view: view(node), status: status(node) }));
+  console.log(JSON.stringify({ node: self, t_ms: running.now(), view: view(node), status: status(node) }));
 }
 
-/** Carries out what the node does, and prints what it knows if that has changed. */
-function perform(effects) {
-  for (const { send } of effects) {
-    const to = send && parted(toApplication(send.to) ?? "");
-    if (to && to.port > 0 && isIP(to.host)) {
-      socket.send(send.datagram, to.port, to.host, () => {}); // a datagram that cannot be sent is lost like others
-    }
-  }
+/** Prints what it knows if that has changed. */
+function printChanges() {
   const shown = JSON.stringify([view(node), status(node)]);
   if (shown !== printed) {
     printed = shown;
@@ -153,19 +120,6 @@ function set(assignment) {
   }
 }
 
-function rounds() {
-  perform(node.advance(now()));
-  setTimeout(rounds, node.roundDue - now());
-}
-
-socket.on("message", (datagram, { address, port }) => {
-  try {
-    perform(node.receive(now(), fromApplication(joined(address, port)), datagram));
-  } catch (error) {
-    if (!(error instanceof Malformed)) throw error; // no message: dropped [BA-20]
-  }
-});
-
 createInterface({ input: process.stdin }).on("line", (line) => {
   const [, command, rest] = /^(\w+) ?(.*)$/.exec(line.trim()) ?? [];
   if (command === "quit") {
@@ -174,7 +128,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     print();
   } else if (command === "set" && rest.includes("=")) {
     set(rest);
-    perform([]);
+    printChanges();
   } else {
     console.error('node-main: type "set KEY=VALUE", "view" or "quit"');
   }
@@ -186,5 +140,4 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 options.set.forEach(set);
-perform([]);
-rounds();
+printChanges();
