@@ -193,8 +193,8 @@ def _emptied(state: State, pick: Pick) -> tuple[State, Sends]:
     return (after, sends) if sends else (replace(after, queue=()), sends)
 
 
-def _taken_out(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-    state, told = EVENTS(state, live, receiver, said, room)
+def _taken_out(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    state, told = EVENTS(state, receiver, said, room)
     return replace(state, queue=tuple(entry for entry in state.queue if receiver in entry.recipients)), told
 
 
@@ -281,9 +281,7 @@ class SD16(Wrong):
     instead: ClassVar = {"gossip.merged": _payload_by_tx}
 
 
-def _members_of_all(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
-) -> AntiEntropy | None:
+def _members_of_all(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
     others = [node for node in state.rows if node != receiver]
     if not others or not state.config.ae_size or not tagged:
         return None

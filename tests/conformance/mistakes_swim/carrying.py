@@ -136,9 +136,7 @@ class PayloadFirst(Wrong):
 def members(among: Callable[[State, Uuid], Sequence[Uuid]], most: Callable[[int], int] = lambda size: size) -> dict[str, Any]:
     """What is replaced for anti-entropy of others, or of more."""
 
-    def picked(
-        state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
-    ) -> AntiEntropy | None:
+    def picked(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
         nodes = among(state, receiver)
         if not nodes or not most(state.config.ae_size):
             return None
@@ -187,10 +185,8 @@ class MembersAllOrNothing(Wrong):
     instead: ClassVar = members(lambda state, receiver: [n for n in state.live if n != receiver])
 
 
-def _members_sorted(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Any
-) -> AntiEntropy | None:
-    told = MEMBERS(state, live, receiver, pick, tagged=tagged, room=room)
+def _members_sorted(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    told = MEMBERS(state, receiver, pick, tagged=tagged, room=room)
     return told and replace(told, members=tuple(sorted(told.members, key=lambda member: member.uuid)))
 
 
@@ -206,10 +202,8 @@ class EmptyAntiEntropy(Wrong):
 
     caught_by: ClassVar = ("anti-entropy-of-nobody-is-left-out", "anti-entropy-that-does-not-fit-at-all")
     instead: ClassVar = {
-        "gossip._members": lambda state, live, receiver, pick, *, tagged, room: (
-            MEMBERS(state, live, receiver, pick, tagged=tagged, room=room) or AntiEntropy((), tagged)
-            if state.config.ae_size
-            else None
+        "gossip._members": lambda state, receiver, pick, *, tagged, room: (
+            MEMBERS(state, receiver, pick, tagged=tagged, room=room) or AntiEntropy((), tagged) if state.config.ae_size else None
         )
     }
 
@@ -240,13 +234,11 @@ class LimitCountsVectorsOnly(Wrong):
     instead: ClassVar = limited(lambda most: most + 59)
 
 
-def _small_events_overtake(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
-) -> tuple[State, list[Vector]]:
+def _small_events_overtake(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     told: list[Vector] = []
     queue: list[Queued] = []
     for entry in state.queue:
-        after, one = EVENTS(replace(state, queue=(entry,)), live, receiver, said, room)
+        after, one = EVENTS(replace(state, queue=(entry,)), receiver, said, room)
         told += one
         queue += after.queue
     return replace(state, queue=tuple(queue)), told

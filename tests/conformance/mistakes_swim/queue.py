@@ -59,17 +59,15 @@ class EventsOnce(Wrong):
 def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
     """What is replaced to have another queue after a datagram, from that before it and that which is right."""
 
-    def events(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
-        after, told = EVENTS(state, live, receiver, said, room)
+    def events(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+        after, told = EVENTS(state, receiver, said, room)
         return change(state, after, receiver), told
 
     return {"gossip._events": events}
 
 
-def _told_to_all(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
-) -> tuple[State, list[Vector]]:
-    _, told = EVENTS(state, live, receiver, said, room)
+def _told_to_all(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    _, told = EVENTS(state, receiver, said, room)
     sent = [*told, *said]
     queue = tuple(Queued(entry.event, entry.recipients | {receiver}) if entry.event in sent else entry for entry in state.queue)
     return replace(state, queue=queue), told
@@ -82,11 +80,9 @@ class NobodyIsEnough(Wrong):
     instead: ClassVar = {"gossip._events": _told_to_all}
 
 
-def _tells_twice(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
-) -> tuple[State, list[Vector]]:
+def _tells_twice(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     again = Uuid(f"again {sum(len(entry.recipients) for entry in state.queue)}")
-    return EVENTS(state, live, again, said, room) if receiver else (state, [])
+    return EVENTS(state, again, said, room) if receiver else (state, [])
 
 
 class TellsTwice(Wrong):
@@ -108,12 +104,10 @@ class CountsTheSubject(Wrong):
     )
 
 
-def _tells_not_the_subject(
-    state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Any
-) -> tuple[State, list[Vector]]:
+def _tells_not_the_subject(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
     mine = tuple(entry for entry in state.queue if entry.event.node == receiver)
     others = replace(state, queue=tuple(entry for entry in state.queue if entry.event.node != receiver))
-    after, told = EVENTS(others, live, receiver, said, room)
+    after, told = EVENTS(others, receiver, said, room)
     return replace(after, queue=(*mine, *after.queue)), told
 
 

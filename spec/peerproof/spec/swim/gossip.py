@@ -28,7 +28,7 @@ from peerproof.spec.swim.messages import (
     Uuid,
     Vector,
 )
-from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, address
+from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, active_size, address
 from peerproof.spec.swim.table import Claim, event, merged
 
 EMPTY_PAYLOAD = "{}"
@@ -111,11 +111,10 @@ def datagram(
     receiver, _ = to
     vectors = list(first)
     room = Room(header(sending.incarnation, tuple(vectors)), sending.config.max_datagram)
-    live = sending.live if carries.events or carries.members else ()
     if carries.events:
-        sending, told = _events(sending, live, receiver, vectors, room)
+        sending, told = _events(sending, receiver, vectors, room)
         vectors += told
-    if carries.members and (members := _members(sending, live, receiver, pick, tagged=carries.tagged, room=room)):
+    if carries.members and (members := _members(sending, receiver, pick, tagged=carries.tagged, room=room)):
         vectors.append(members)
     if carries.payload and sending.payload != EMPTY_PAYLOAD and not sending.left:
         payload = Payload(sending.payload)
@@ -123,11 +122,11 @@ def datagram(
     return sending, header(sending.incarnation, tuple(vectors))
 
 
-def _events(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
+def _events(state: State, receiver: Uuid, said: list[Vector], room: Room) -> tuple[State, list[Vector]]:
     """The events of the queue for a live node that fit, and the node having sent them. [S-40, SA-25]"""
     if not state.queue:
         return state, []
-    enough = fanout(1 + len(live))
+    enough = fanout(active_size(state))
     told: list[Vector] = []
     kept: list[Queued] = []
     spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}  # at an incarnation that may be newer [SA-58]
@@ -145,9 +144,9 @@ def _events(state: State, live: tuple[Uuid, ...], receiver: Uuid, said: list[Vec
     return replace(state, queue=tuple(kept)), told
 
 
-def _members(state: State, live: tuple[Uuid, ...], receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
+def _members(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Room) -> AntiEntropy | None:
     """Anti-entropy for a node, as much of it as fits. [S-33, SA-28, SA-32]"""
-    others = [node for node in live if node != receiver]
+    others = [node for node in state.live if node != receiver]
     if not others or not state.config.ae_size:
         return None
     picked = pick("anti-entropy", others, state.config.ae_size)
