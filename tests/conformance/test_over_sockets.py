@@ -20,8 +20,8 @@ import pytest
 
 from peerproof.cli.main import main
 from peerproof.conformance.places import Places, Unmovable, addresses, host
-from peerproof.conformance.real_time import unfit
 from peerproof.conformance.result import Result
+from peerproof.conformance.suited import unfit
 from peerproof.conformance.transports import compared, lines
 from peerproof.conformance.vectors import load
 
@@ -46,7 +46,7 @@ def statuses(report: dict[str, Any]) -> set[str]:
 def test_every_vector_that_names_a_socket_can_be_tried_over_it() -> None:
     marked = [vector for vector in load().vectors if set(vector.body.get("transports", ())) - {"virtual"}]
 
-    assert {vector.protocol for vector in marked} >= {"scuttlebutt", "swim"}
+    assert {vector.protocol for vector in marked} >= {"scuttlebutt", "swim", "wendy", "peter"}
     assert [(v.id, unfit(v, name)) for v in marked for name in v.body["transports"] if name != "virtual" and unfit(v, name)] == []
 
 

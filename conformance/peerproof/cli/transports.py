@@ -53,7 +53,7 @@ def tried(args: Namespace, cases: Sequence[Case]) -> list[Case]:
     found = list(cases) if "virtual" in args.transport else []
     for transport in args.transport:
         if transport != "virtual":
-            _check_sockets()
+            _check_sockets(transport)
             over = cases_over(vectors, Over(transport, args.slack))
             print(f"peerproof: {len(over)} of {len(vectors)} selected vectors are for {transport}", file=sys.stderr)
             found += over
@@ -67,17 +67,18 @@ def running(args: Namespace) -> Callable[[], Adapter]:
     return lambda: Running(_endpoint(args), args.protocol, args.slack)
 
 
-def _check_sockets() -> None:
+def _check_sockets(transport: str) -> None:
+    import socket
+
     from peerproof.cli.options import refusal
     from peerproof.conformance.places import host
-    from peerproof.conformance.sockets import Datagrams, NoSocket
+    from peerproof.conformance.sockets import NoSocket, bound
 
-    sockets = Datagrams()
     try:
-        sockets.open(["a:1", "b:1"], [host(0), host(1)])
+        for rank in (0, 1):
+            bound(host(rank), socket.SOCK_STREAM if transport == "tcp" else socket.SOCK_DGRAM).close()
     except NoSocket as error:
         raise refusal(f"peerproof: {error}", 3) from None
-    sockets.close()
 
 
 def _endpoint(args: Namespace) -> tuple[str, int]:

@@ -53,7 +53,7 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
 def cases_over(vectors: Iterable[Vector], over: Over) -> list[Case]:
     """The cases of those vectors that are for a real socket, over it."""
     return [
-        Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange"}, over=over)
+        Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange", "sent"}, over=over)
         for vector in vectors
         if vector.layer == "exchange" and over.transport in vector.body.get("transports", ())
     ]

@@ -20,8 +20,9 @@ from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.matching import Bound, Difference, first_difference
 from peerproof.conformance.places import is_address
 from peerproof.conformance.protocol import Hello, Offered, Reply, Request
-from peerproof.conformance.real_time import OverSocket, SocketStage, unsuited
+from peerproof.conformance.real_time import OverSocket, SocketStage
 from peerproof.conformance.sockets import Endpoint, own_host
+from peerproof.conformance.suited import unsuited
 from peerproof.conformance.trial import Asking, Case, Dialogue, Late, Miss, Over, Trial, Verdict, read
 from peerproof.spec.wire import Plain
 

@@ -150,7 +150,15 @@ class Script:
 
     def settle(self, sent: Mapping[str, Any]) -> Asking:
         """A node is told what became of the oldest of its messages that is meant, or of all that it has not been told of."""
-        stage, took = self.stage, sent.get("took")
+        meant = self.meant(sent)
+        if not meant:
+            raise Miss("messages", Difference(f"{self.where}.sent", sent, None))
+        for message in meant:
+            yield from self.stage.settle(message, sent.get("took"))
+
+    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+        """The messages of such a step."""
+        stage = self.stage
         meant = [message for message in stage.open_ended if message.sender == sent["node"]]
         if "to" in sent:
             to, kind = stage.address(sent["to"]), sent.get("type")
@@ -158,11 +166,8 @@ class Script:
             if "bytes" in sent:  # a node that was loaded may have sent it before
                 before = Message(stage.now, sent["node"], to, sent["bytes"])
                 meant = [message for message in meant if message.bytes == before.bytes] or [before]
-            meant = meant[:1]
-        if not meant:
-            raise Miss("messages", Difference(f"{self.where}.sent", sent, None))
-        for message in meant:
-            yield from stage.settle(message, took)
+            return meant[:1]
+        return meant
 
     def connection(self, stream: Mapping[str, Any]) -> Asking:
         """Something happens to a connection that somebody has opened to a node."""

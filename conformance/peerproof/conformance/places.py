@@ -25,6 +25,9 @@ _EACH: Final = 150
 #: So many addresses at most.
 MOST: Final = _EACH * _EACH
 
+#: Members of an object that are a host, and stand beside its port.
+_HOSTS: Final = ("host", "local_ip", "global_ip")
+
 _ADDRESS: Final = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}").fullmatch
 
 
@@ -99,8 +102,7 @@ def addresses(protocol: str, body: Mapping[str, Any]) -> list[str]:
                 for part in plain:
                     yield from found(part)
             case Mapping():
-                if pair := _pair(plain):
-                    yield pair
+                yield from _pairs(plain).values()
                 for name, part in plain.items():
                     yield from found(name)
                     yield from found(read(part) if name == "bytes" and isinstance(part, str) else part)
@@ -119,11 +121,14 @@ def host(rank: int) -> str:
     return f"127.0.{_LEAST + rank // _EACH}.{_LEAST + rank % _EACH}"
 
 
-def _pair(plain: Mapping[Any, Any]) -> str | None:
-    """The address of an object that has its parts as members."""
-    name, port = plain.get("host"), plain.get("port")
-    address = f"{name}:{port}" if isinstance(name, str) and type(port) is int else ""
-    return address if is_address(address) else None
+def _pairs(plain: Mapping[Any, Any]) -> dict[str, str]:
+    """The addresses of an object that has their parts as members, by the member with the host; port 0 is none. [WA-52]"""
+    port = plain.get("port")
+    if type(port) is not int or not port:
+        return {}
+    hosts = {member: name for member in _HOSTS if isinstance(name := plain.get(member), str)}
+    pairs = {member: f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for member, name in hosts.items()}
+    return {member: address for member, address in pairs.items() if is_address(address)}
 
 
 def _moved(plain: Any, to: Mapping[str, str]) -> Any:
@@ -134,9 +139,10 @@ def _moved(plain: Any, to: Mapping[str, str]) -> Any:
             return [_moved(part, to) for part in plain]
         case Mapping():
             moved = {_moved(name, to): _moved(part, to) for name, part in plain.items()}
-            if (pair := _pair(plain)) in to:
-                name, _, port = to[pair or ""].rpartition(":")
-                moved |= {"host": name, "port": int(port)}
+            for member, address in _pairs(plain).items():
+                if address in to:
+                    name, _, port = to[address].rpartition(":")
+                    moved |= {member: name.strip("[]"), "port": int(port)}
             return moved
         case _:
             return plain

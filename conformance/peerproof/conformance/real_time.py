@@ -4,6 +4,9 @@ Exchange vectors over a real socket, in real time.
 The implementation serves its node on a socket of its own; each scripted peer is a socket of the runner's. Calls and queries
 still go through the adapter. A vector's times are real milliseconds from the moment at which the node was there.
 
+Over connections a peer acknowledges what it gets at once. If the vector says what becomes of messages (`sent`) it waits until
+then, and breaks off if the message is not to arrive.
+
 What must come may take its time (the slack); what must not come is looked for a little while. Nothing fails because a machine is
 slow: if the runner itself was late, or the adapter, whatever looks wrong is `Late`, and no verdict.
 
@@ -20,69 +23,26 @@ from typing import Any, Final
 
 from peerproof.conformance.exchange import Script
 from peerproof.conformance.matching import Bound, Difference
-from peerproof.conformance.places import MOST, Places, Unmovable, addresses, host, is_address
+from peerproof.conformance.places import Places, Unmovable, addresses, host
 from peerproof.conformance.protocol import Reply
 from peerproof.conformance.sockets import Datagrams, endpoint
 from peerproof.conformance.stage import Actor, Message, Stage
-from peerproof.conformance.trial import Arrow, Asking, Dialogue, Late, Miss, Over, Trial, read, specification
-from peerproof.conformance.vectors import Vector
+from peerproof.conformance.streams import Streams
+from peerproof.conformance.suited import tells
+from peerproof.conformance.trial import Arrow, Asking, Dialogue, Happening, Late, Miss, Over, Trial, read, specification
 from peerproof.spec.wire import Plain
 
-#: Milliseconds that a vector may take over a socket.
-LONGEST: Final = 20_000
-
-#: Capabilities by which a vector reaches into time, chance or state.
-VIRTUAL: Final = ("choices.oracle", "state.load", "restart", "sent", "stream", "observe.state")
-
-#: Limits of configurations that count the bytes of addresses.
-SIZES: Final = ("max_payload", "max_datagram")
+#: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.
+PERIODS: Final = ("interval", "heartbeat", "network_timeout")
 
 _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
 
-#: How late the runner may be: a part of the slack, and of the time from one round of the node to the next.
+#: How late the runner may be: a part of the slack, and of the shortest of these times.
 _LATE: Final = 0.1
 _LATE_FOR_ROUND: Final = 1 / 6
 
 #: How long it lingers where nothing is waited for, as a part of that.
 _LINGER: Final = 1 / 4
-
-
-def unfit(vector: Vector, transport: str) -> str | None:
-    """Why a vector cannot be tried over a socket, whoever is judged; None if it can."""
-    if transport not in vector.body.get("transports", ()):
-        return f"the vector is not for {transport}"
-    return unsuited(vector)
-
-
-def unsuited(vector: Vector) -> str | None:
-    """Why an exchange vector cannot be tried over any socket."""
-    body = vector.body
-    if needs := sorted(set(vector.needs) & set(VIRTUAL)):
-        return f"no real socket gives {', '.join(needs)}"
-    steps = [*body.get("setup", ()), *body["steps"]]
-    if wrong := next((word for step in steps for word in ("picks", "crash", "restart", "sent", "stream") if word in step), None):
-        return f"no real socket gives the step {wrong}"
-    if sized := next((word for node in body["nodes"].values() for word in node.get("config", {}) if word in SIZES), None):
-        return f"its limit {sized} counts addresses, which are longer over a socket"
-    if last(steps) > LONGEST:
-        return f"it takes longer than {LONGEST // 1000} seconds"
-    nodes = body["nodes"].values()
-    (own,) = (node["addr"] for node in nodes if node.get("role") is None)
-    if own in addresses(vector.protocol, {"nodes": [node.get("config", {}) for node in nodes]}):
-        return "the node is configured with its own address, which it has not before it is there"
-    senders = [body["nodes"].get(step["send"]["from"], {}).get("addr", step["send"]["from"]) for step in steps if "send" in step]
-    if own in senders:
-        return "it has messages from the node's own address"
-    if strange := [sender for sender in senders if not (isinstance(sender, str) and is_address(sender))]:
-        return f"no socket has the address {strange[0]!r}"
-    if len(addresses(vector.protocol, body)) > MOST:
-        return "it has more addresses than this machine"
-    return None
-
-
-def last(steps: Iterable[Mapping[str, Any]]) -> int:
-    """The last instant that these steps speak of."""
-    return max((step.get("at", step.get("expect", {}).get("quiet_until", 0)) for step in steps), default=0)
 
 
 def exchange(trial: Trial) -> Dialogue:
@@ -107,24 +67,26 @@ class SocketStage(Stage):
         super().__init__(trial, nodes)
         self.over: Final = over
         self.slack: Final = over.slack
-        self.limit: Final = min(_LATE * over.slack, _LATE_FOR_ROUND * self._period())  #: seconds that the runner may be late
+        self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for whatever reason
+        self.limit: Final = min(_LATE * over.slack, self._round)  #: seconds that the runner may be late
         self.late = ""  #: why nothing that looks wrong counts
         self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
-        self._peers: Final = Datagrams()
-        self._begin = self._looked = time.monotonic()
+        self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
+        self._tells: Final = tells((*trial.body.get("setup", ()), *trial.body["steps"]))
+        self._begin = self._looked = self._free = time.monotonic()
         self.node: Actor = next(iter(self.actors.values()))
 
     def _period(self) -> float:
-        """Seconds from one round of the node to the next; for ever if it is not configured so."""
+        """Seconds of the shortest time that the node is configured with; for ever if there is none."""
         config = specification(self.trial.vector.protocol).CONFIG
         try:
             plain = config.plain(config.value(dict(next(iter(self.actors.values())).config)))
         except ValueError:  # of which MalformedMessage is one: the adapter will say what is wrong
             return inf
-        period = plain.get("interval")
-        return period / 1000 if type(period) is int else inf
+        periods = [plain.get(name) for name in PERIODS]
+        return min((period / 1000 for period in periods if type(period) is int and period), default=inf)
 
     def open(self) -> Asking:
         """Starts all sockets, and the node."""
@@ -182,7 +144,7 @@ class SocketStage(Stage):
         super().take(actor, {"effects": self._places.inward(reply["effects"]), "next_timer_ms": None})
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
-        """A datagram goes out."""
+        """A message goes out; where it is answered that is waited for, as the next may go another way and be faster."""
         self.trial.story.append(Arrow(self.elapsed, self.named(sender), actor.name, digits))
         try:
             data = self._places.outward_bytes(digits)
@@ -190,7 +152,20 @@ class SocketStage(Stage):
             raise Miss("error", Difference("send", "bytes that can be sent over a socket", str(error))) from None
         self._peers.send(str(sender), endpoint(self._places.real[str(actor.addr)]), data)
         self.is_quiet = False
-        yield from ()
+        yield from self.patiently(lambda: not self._peers.is_busy)
+
+    def settle(self, message: Message, took: int | None) -> Asking:
+        """The peer acknowledges the message, or breaks off. How long it took is as it is."""
+        what = f"{self.kind(message)} to {self.named(message.to)} is {'not ' if took is None else ''}acknowledged"
+        self.trial.story.append(Happening(self.elapsed, message.sender, what))
+        self._settle(message, is_confirmed=took is not None)
+        yield from self.linger()  # what comes next goes another way
+
+    def _settle(self, message: Message, *, is_confirmed: bool) -> None:
+        assert isinstance(self._peers, Streams), "over datagrams nobody is told"
+        place = [each for each in self.open_ended if each.to == message.to].index(message)
+        self.open_ended.remove(message)
+        self._peers.settle(str(message.to), place, is_confirmed=is_confirmed)
 
     def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
         """The answer to a query, with the vector's addresses."""
@@ -212,7 +187,8 @@ class SocketStage(Stage):
 
     def linger(self) -> Asking:
         """Waits for what may come of what was sent."""
-        yield from self._wait(time.monotonic() + _LINGER * self.limit)
+        self._free = time.monotonic() + _LINGER * self.limit  # to be late with the next step because of it is no slowness
+        yield from self._wait(self._free)
         self.is_quiet = True
 
     def patiently(self, fits: Callable[[], bool]) -> Asking:
@@ -227,15 +203,19 @@ class SocketStage(Stage):
         while (left := due - time.monotonic()) > 0:
             self._look(min(_WAIT, left))
             yield []
-        self._on_time(due, f"what was due at {self.elapsed} ms was done")
+        what = f"what was due at {int((due - self._begin) * 1000)} ms was done"
+        self._on_time(max(due, self._free), what)
+        self._on_time(due, what, self._round)
 
     def _look(self, seconds: float) -> None:
         """Takes in what has come."""
         self._on_time(self._looked, "the runner had its turn")
         for datagram in self._peers.receive(seconds):
-            if datagram.sender == self._places.real[str(self.node.addr)]:  # anybody may send to a socket
-                digits = self._places.inward_bytes(datagram.data)
-                self.sent(Message(self.elapsed, self.node.name, datagram.to, digits))
+            if datagram.sender in (None, self._places.real[str(self.node.addr)]):  # anybody may send to a socket
+                message = Message(self.elapsed, self.node.name, datagram.to, self._places.inward_bytes(datagram.data))
+                self.sent(message)
+                if datagram.is_open:
+                    self._opened(message)
         self._looked = time.monotonic()
 
     def sent(self, message: Message) -> None:
@@ -243,8 +223,14 @@ class SocketStage(Stage):
         self.trial.story.append(Arrow(message.at, message.sender, self.named(message.to), message.bytes))
         self.messages.append(message)
 
-    def _on_time(self, due: float, what: str) -> None:
-        if (late := time.monotonic() - due) > self.limit and not self.late:
+    def _opened(self, message: Message) -> None:
+        """Whoever sent it waits for an acknowledgement."""
+        self.open_ended.append(message)
+        if not self._tells:
+            self._settle(message, is_confirmed=True)
+
+    def _on_time(self, due: float, what: str, limit: float | None = None) -> None:
+        if (late := time.monotonic() - due) > (limit or self.limit) and not self.late:
             self.late = f"{what} {late * 1000:.0f} ms late, and the machine may be too slow for this (--slack)"
 
 
@@ -270,6 +256,18 @@ class OverSocket(Script):
         if "call" in step and not self.stage.is_quiet:
             yield from self.stage.linger()
         yield from super().act(step)
+
+    def settle(self, sent: Mapping[str, Any]) -> Asking:
+        """It may take a while until the message is there."""
+        if "to" in sent:
+            yield from self.stage.patiently(lambda: bool(self.meant(sent)))
+        elif not self.stage.is_quiet:
+            yield from self.stage.linger()
+        yield from super().settle(sent)
+
+    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+        """Only what has come."""
+        return [message for message in super().meant(sent) if message in self.stage.open_ended]
 
     def observe(self, observe: Mapping[str, Any]) -> Asking:
         """It may take a while until a query gives what it should."""

@@ -17,8 +17,8 @@ from peerproof.conformance import connected
 from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.lane import INTERRUPTED, Control, Emit, Lane, skipped
 from peerproof.conformance.protocol import Hello
-from peerproof.conformance.real_time import unfit
 from peerproof.conformance.result import Result
+from peerproof.conformance.suited import unfit
 from peerproof.conformance.trial import Case
 
 #: So many cases are asked together at most.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +18,24 @@ Endpoint = tuple[str, int]
 class NoSocket(Exception):
     """This machine gives none; the message says why and what to do."""
 
+    def __init__(self, text: str, *, is_taken: bool) -> None:
+        super().__init__(text)
+        self.is_taken = is_taken  #: the port is somebody else's
+
 
 class Datagram(NamedTuple):
     """What somebody has sent to a node of ours."""
 
     to: str  #: the vector's address of the node
-    sender: str
+    sender: str | None  #: None over a connection, which does not say
     data: bytes
+    is_open: bool = False  #: whether who sent it waits to be told what becomes of it
 
 
 class Datagrams:
     """A socket for each address that the runner plays."""
+
+    is_busy: Final = False  #: nothing is answered
 
     def __init__(self) -> None:
         self._sockets: dict[str, socket.socket] = {}
@@ -35,7 +43,7 @@ class Datagrams:
 
     def open(self, addresses: Sequence[str], hosts: Sequence[str]) -> Mapping[str, str]:
         """The real addresses of new sockets at these hosts, in the order of the vector's. Raises NoSocket."""
-        opened = sorted((_bound(host) for host in hosts), key=lambda one: named(one.getsockname()).encode())
+        opened = sorted((bound(host, socket.SOCK_DGRAM) for host in hosts), key=lambda one: named(one.getsockname()).encode())
         self._sockets = dict(zip(addresses, opened, strict=True))
         self._addresses = {one.fileno(): address for address, one in self._sockets.items()}
         return {address: named(one.getsockname()) for address, one in self._sockets.items()}
@@ -61,15 +69,17 @@ class Datagrams:
         self._sockets.clear()
 
 
-def _bound(host: str) -> socket.socket:
-    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def bound(host: str, kind: socket.SocketKind, port: int = 0) -> socket.socket:
+    """A socket of this kind there, at any port that is free unless one is named. Raises NoSocket."""
+    opened = socket.socket(socket.AF_INET, kind)
     opened.setblocking(False)
     try:
-        opened.bind((host, 0))
+        opened.bind((host, port))
     except OSError as error:
         opened.close()
         hint = f"; a Mac has only 127.0.0.1 unless told: ifconfig lo0 alias {host}" if host.startswith("127.") else ""
-        raise NoSocket(f"cannot listen at {host}: {error.strerror}{hint}") from None
+        text = f"cannot listen at {host}: {error.strerror}{hint}"
+        raise NoSocket(text, is_taken=error.errno == errno.EADDRINUSE) from None
     return opened
 
 

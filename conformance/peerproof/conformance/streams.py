@@ -1,0 +1,217 @@
+"""
+Connections of the runner's own: each node that it plays listens, and each message has a connection. [WA-64]
+
+A message of the node under test is there as soon as its object is; the line feed behind it belongs to the connection, and nobody
+waits for it. Its connection stays open until the runner says what becomes of the message. What is no message is handed on as it
+is, and its connection is over.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import Any, Final
+
+from peerproof.conformance.sockets import Datagram, Endpoint, NoSocket, bound, named
+from peerproof.spec.errors import MalformedMessage
+
+#: What a message ends with on a connection, and where its bytes are written.
+_LINE_FEED: Final = b"\n"
+
+#: Bytes that are read at once.
+_PIECE: Final = 2**16
+
+#: Connections that may wait to be looked at.
+_WAITING: Final = 128
+
+#: So many ports are tried that all hosts must have free.
+_TRIES: Final = 20
+
+
+@dataclass(eq=False)
+class _Listener:
+    """Where one of ours can be reached."""
+
+    socket: socket.socket
+    address: str
+
+
+@dataclass(eq=False)
+class _Incoming:
+    """A connection to one of ours, with a message."""
+
+    socket: socket.socket
+    address: str
+    inbound: Any
+    data: bytearray = field(default_factory=bytearray)
+    is_whole: bool = False  #: the message is there
+    is_settled: bool = False  #: whoever sent it has been told what became of it
+    is_at_end: bool = False  #: nothing more is said
+
+
+@dataclass(eq=False)
+class _Outgoing:
+    """A connection of ours, until its message is answered."""
+
+    socket: socket.socket
+    confirmation: Any
+    rest: bytes  #: of the message
+
+
+class Streams:
+    """A listening socket for each address that the runner plays, all at one port: a node may have two hosts, and has one port."""
+
+    def __init__(self, protocol: str) -> None:
+        self._framing: Final[Any] = import_module(f"peerproof.spec.{protocol}.framing")
+        self._selector: Final = DefaultSelector()
+        self._unsettled: Final[dict[str, list[_Incoming]]] = defaultdict(list)  #: whose message is there, by address
+        self._outgoing: Final[set[_Outgoing]] = set()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a message has not been answered yet."""
+        return bool(self._outgoing)
+
+    def open(self, addresses: Sequence[str], hosts: Sequence[str]) -> Mapping[str, str]:
+        """The real addresses of new sockets at these hosts, in the order of the vector's. Raises NoSocket."""
+        opened = dict(zip(addresses, _at_one_port(hosts), strict=True))
+        for address, one in opened.items():
+            one.listen(_WAITING)
+            self._selector.register(one, EVENT_READ, _Listener(one, address))
+        return {address: named(one.getsockname()) for address, one in opened.items()}
+
+    def send(self, _: str, to: Endpoint, data: bytes) -> None:
+        """A message goes out, and says itself who sends it [WA-52]; who is not there misses it."""
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        opened.setblocking(False)
+        opened.connect_ex(to)  # what goes wrong with it is seen when it is written to
+        outgoing = _Outgoing(opened, self._framing.Confirmation(), data)
+        self._outgoing.add(outgoing)
+        self._selector.register(opened, EVENT_WRITE, outgoing)
+
+    def receive(self, seconds: float) -> Iterator[Datagram]:
+        """All that is there, or that comes first within this time."""
+        arrived: list[Datagram] = []  # all is read before anybody looks at it, and has connections closed
+        for key, _ in self._selector.select(seconds):
+            match key.data:
+                case _Listener() as listener:
+                    self._accept(listener)
+                case _Incoming() as incoming:
+                    arrived += self._read(incoming)
+                case _Outgoing() as outgoing:
+                    self._write(outgoing) if outgoing.rest else self._await(outgoing)
+        return iter(arrived)
+
+    def settle(self, address: str, place: int, *, is_confirmed: bool) -> None:
+        """What becomes of one of the open messages to this address. Whoever has sent it may have given it up."""
+        incoming = self._unsettled[address].pop(place)
+        incoming.is_settled = True
+        if is_confirmed:
+            with suppress(OSError):
+                incoming.socket.send(self._framing.ACKNOWLEDGEMENT)
+                incoming.socket.shutdown(socket.SHUT_WR)
+        if incoming.is_at_end or not is_confirmed:  # else it is read to its end: to close it before could take the rest back
+            self._end(incoming)
+
+    def close(self) -> None:
+        """All of them."""
+        watched = [key.data for key in self._selector.get_map().values()]
+        at_end = [one for unsettled in self._unsettled.values() for one in unsettled if one.is_at_end]
+        for one in [*watched, *at_end]:
+            self._end(one)
+        self._selector.close()
+
+    def _accept(self, listener: _Listener) -> None:
+        with suppress(OSError):  # it is gone again
+            opened, _ = listener.socket.accept()
+            opened.setblocking(False)
+            self._selector.register(opened, EVENT_READ, _Incoming(opened, listener.address, self._framing.Inbound()))
+
+    def _read(self, incoming: _Incoming) -> Iterator[Datagram]:
+        """What is said on a connection: a message, and then nothing that matters."""
+        piece = _piece(incoming.socket)
+        if piece is None:
+            return
+        if incoming.is_whole:
+            if not piece:
+                self._at_end(incoming)
+            return
+        incoming.data += piece
+        try:
+            whole = incoming.inbound.feed(piece)
+        except MalformedMessage:
+            whole, piece = None, b""
+        if whole is not None:
+            incoming.is_whole = True
+            self._unsettled[incoming.address].append(incoming)
+            yield Datagram(incoming.address, None, whole + _LINE_FEED, is_open=True)
+        elif not piece:
+            self._end(incoming)
+            if incoming.data:
+                yield Datagram(incoming.address, None, bytes(incoming.data))
+
+    def _at_end(self, incoming: _Incoming) -> None:
+        """Who sends no more may still wait for the acknowledgement."""
+        incoming.is_at_end = True
+        if incoming.is_settled:
+            self._end(incoming)
+        else:
+            self._selector.unregister(incoming.socket)
+
+    def _write(self, outgoing: _Outgoing) -> None:
+        try:
+            outgoing.rest = outgoing.rest[outgoing.socket.send(outgoing.rest) :]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._answered(outgoing)
+            return
+        if not outgoing.rest:
+            self._selector.modify(outgoing.socket, EVENT_READ, outgoing)
+
+    def _await(self, outgoing: _Outgoing) -> None:
+        """The acknowledgement, which a vector judges by itself or not at all: the connection is over, with it or without."""
+        piece = _piece(outgoing.socket)
+        if piece is not None and (not piece or outgoing.confirmation.feed(piece) is not None):
+            self._answered(outgoing)
+
+    def _answered(self, outgoing: _Outgoing) -> None:
+        self._outgoing.discard(outgoing)
+        self._end(outgoing)
+
+    def _end(self, connection: _Listener | _Incoming | _Outgoing) -> None:
+        with suppress(KeyError):  # if nobody watches it any more
+            self._selector.unregister(connection.socket)
+        connection.socket.close()
+
+
+def _piece(opened: socket.socket) -> bytes | None:
+    """What comes next; nothing at the end, however it came, and None if there is nothing yet."""
+    try:
+        return opened.recv(_PIECE)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _at_one_port(hosts: Sequence[str]) -> list[socket.socket]:
+    """Sockets at these hosts. Raises NoSocket."""
+    for tries_left in reversed(range(_TRIES)):
+        opened: list[socket.socket] = []
+        try:
+            for host in hosts:
+                opened.append(bound(host, socket.SOCK_STREAM, opened[0].getsockname()[1] if opened else 0))
+        except NoSocket as error:
+            for one in opened:
+                one.close()
+            if not (opened and error.is_taken and tries_left):
+                raise
+        else:
+            return opened
+    raise AssertionError("the last try gives them, or raises")
