@@ -282,12 +282,13 @@ def test_a_node_has_two_hosts_and_one_port() -> None:
 
 
 def test_an_expected_message_must_not_wait_behind_one_that_is_open() -> None:
-    wanted = {"expect": {"messages": {"ordered": [{"to": "n"}]}}}
-    sent = {"at": 1, "sent": {"node": "node", "to": "n", "took": 1}}
+    first, second = ({"expect": {"messages": {"ordered": [{"to": "n", "message": {"type": kind}}]}}} for kind in ("x", "y"))
+    sent = {"at": 1, "sent": {"node": "node", "to": "n", "type": "x", "took": 1}}
 
-    assert waits_behind([wanted, wanted, sent]) == "n"
-    assert waits_behind([wanted, sent, wanted]) is None
-    assert waits_behind([wanted, wanted]) is None  # both are acknowledged at once
+    assert waits_behind([first, second, sent]) == "n"
+    assert waits_behind([first, sent, second]) is None
+    assert waits_behind([second, first, sent]) is None  # what nothing is said of is acknowledged at once
+    assert waits_behind([first, second]) is None
 
 
 def test_each_protocol_has_its_transport() -> None:

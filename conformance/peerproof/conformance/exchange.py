@@ -159,15 +159,11 @@ class Script:
     def meant(self, sent: Mapping[str, Any]) -> list[Message]:
         """The messages of such a step."""
         stage = self.stage
-        meant = [message for message in stage.open_ended if message.sender == sent["node"]]
-        if "to" in sent:
-            to, kind = stage.address(sent["to"]), sent.get("type")
-            meant = [message for message in meant if message.to == to and kind in (None, stage.kind(message))]
-            if "bytes" in sent:  # a node that was loaded may have sent it before
-                before = Message(stage.now, sent["node"], to, sent["bytes"])
-                meant = [message for message in meant if message.bytes == before.bytes] or [before]
-            return meant[:1]
-        return meant
+        meant = [message for message in stage.open_ended if stage.is_meant(message, sent)]
+        if "bytes" in sent:  # a node that was loaded may have sent it before
+            before = Message(stage.now, sent["node"], stage.address(sent["to"]), sent["bytes"])
+            meant = [message for message in meant if message.bytes == before.bytes] or [before]
+        return meant[:1] if "to" in sent else meant
 
     def connection(self, stream: Mapping[str, Any]) -> Asking:
         """Something happens to a connection that somebody has opened to a node."""

@@ -4,8 +4,8 @@ Exchange vectors over a real socket, in real time.
 The implementation serves its node on a socket of its own; each scripted peer is a socket of the runner's. Calls and queries
 still go through the adapter. A vector's times are real milliseconds from the moment at which the node was there.
 
-Over connections a peer acknowledges what it gets at once. If the vector says what becomes of messages (`sent`) it waits until
-then, and breaks off if the message is not to arrive.
+Over connections a peer acknowledges what it gets at once. If a later step of the vector says what becomes of the message (`sent`)
+the peer waits until then, and breaks off if it is not to arrive.
 
 What must come may take its time (the slack); what must not come is looked for a little while. Nothing fails because a machine is
 slow: if the runner itself was late, or the adapter, whatever looks wrong is `Late`, and no verdict.
@@ -28,7 +28,6 @@ from peerproof.conformance.protocol import Reply
 from peerproof.conformance.sockets import Datagrams, endpoint
 from peerproof.conformance.stage import Actor, Message, Stage
 from peerproof.conformance.streams import Streams
-from peerproof.conformance.suited import tells
 from peerproof.conformance.trial import Arrow, Asking, Dialogue, Happening, Late, Miss, Over, Trial, read, specification
 from peerproof.spec.wire import Plain
 
@@ -74,7 +73,8 @@ class SocketStage(Stage):
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
         self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
-        self._tells: Final = tells((*trial.body.get("setup", ()), *trial.body["steps"]))
+        steps = (*trial.body.get("setup", ()), *trial.body["steps"])
+        self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
         self._begin = self._looked = self._free = time.monotonic()
         self.node: Actor = next(iter(self.actors.values()))
 
@@ -215,7 +215,8 @@ class SocketStage(Stage):
                 message = Message(self.elapsed, self.node.name, datagram.to, self._places.inward_bytes(datagram.data))
                 self.sent(message)
                 if datagram.is_open:
-                    self._opened(message)
+                    self.open_ended.append(message)
+                    self.acknowledge()
         self._looked = time.monotonic()
 
     def sent(self, message: Message) -> None:
@@ -223,11 +224,11 @@ class SocketStage(Stage):
         self.trial.story.append(Arrow(message.at, message.sender, self.named(message.to), message.bytes))
         self.messages.append(message)
 
-    def _opened(self, message: Message) -> None:
-        """Whoever sent it waits for an acknowledgement."""
-        self.open_ended.append(message)
-        if not self._tells:
-            self._settle(message, is_confirmed=True)
+    def acknowledge(self) -> None:
+        """The peers do, of what is open, what nothing will be said of."""
+        for message in list(self.open_ended):
+            if not any(self.is_meant(message, sent) for sent in self.to_come):
+                self._settle(message, is_confirmed=True)
 
     def _on_time(self, due: float, what: str, limit: float | None = None) -> None:
         if (late := time.monotonic() - due) > (limit or self.limit) and not self.late:
@@ -263,7 +264,9 @@ class OverSocket(Script):
             yield from self.stage.patiently(lambda: bool(self.meant(sent)))
         elif not self.stage.is_quiet:
             yield from self.stage.linger()
+        self.stage.to_come.remove(sent)
         yield from super().settle(sent)
+        self.stage.acknowledge()
 
     def meant(self, sent: Mapping[str, Any]) -> list[Message]:
         """Only what has come."""

@@ -126,6 +126,12 @@ class Stage:
         self.trial.story.append(Happening(self.now, actor.name, what))
         yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
 
+    def is_meant(self, message: Message, sent: Mapping[str, Any]) -> bool:
+        """Whether a step that says what became of a message may speak of this one."""
+        if message.sender != sent["node"] or "to" not in sent:
+            return bool(message.sender == sent["node"])
+        return bool(message.to == self.address(sent["to"])) and sent.get("type") in (None, self.kind(message))
+
     def kind(self, message: Message) -> str:
         """The type of a message."""
         shown = read(self.trial.vector.protocol, message.bytes)

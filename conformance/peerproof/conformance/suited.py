@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from peerproof.conformance.places import MOST, addresses, is_address
@@ -61,25 +61,31 @@ def unsuited(vector: Vector) -> str | None:
     return None
 
 
-def tells(steps: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether they say what becomes of messages."""
-    return any("sent" in step for step in steps)
-
-
 def waits_behind(steps: Sequence[Mapping[str, Any]]) -> str | None:
-    """To whom a message must come that a node may hold back, since of one before it does not know what became of it. [PA-19]"""
-    if not tells(steps):
-        return None  # everything is acknowledged at once
-    still_open: list[str] = []
-    for step in steps:
+    """To whom a message must come that a node may hold back, since nobody has told it what became of one before it. [PA-19]"""
+    still_open: list[tuple[str, str | None]] = []
+    for place, step in enumerate(steps, 1):
         if sent := step.get("sent"):
-            settled = [sent["to"]] if "to" in sent else list(still_open)
-            still_open = [to for to in still_open if to not in settled]
-        for message in (message for wanted in step.get("expect", {}).get("messages", {}).values() for message in wanted):
-            if message["to"] in still_open:
-                return str(message["to"])
-            still_open.append(message["to"])
+            meant = [one for one in still_open if _is_meant(*one, sent)]
+            still_open = [one for one in still_open if one not in (meant[:1] if "to" in sent else meant)]
+        for to, kind in _expected(step):
+            if to in [earlier for earlier, _ in still_open]:
+                return to
+            if any(_is_meant(to, kind, later["sent"]) for later in steps[place:] if "sent" in later):
+                still_open.append((to, kind))
     return None
+
+
+def _is_meant(to: str, kind: str | None, sent: Mapping[str, Any]) -> bool:
+    return "to" not in sent or (sent["to"] == to and (kind is None or sent.get("type", kind) == kind))
+
+
+def _expected(step: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """To whom messages go that a step waits for, and their types, if it says so."""
+    for wanted in step.get("expect", {}).get("messages", {}).values():
+        for message in wanted:
+            shown = message.get("message", {})
+            yield str(message["to"]), shown.get("contains", shown).get("type")
 
 
 def last(steps: Iterable[Mapping[str, Any]]) -> int:
