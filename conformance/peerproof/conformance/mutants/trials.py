@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,9 +214,13 @@ class _Running:
         self._pid = pid
 
     def verdict(self) -> Verdict:
-        """What came out; waits for the end."""
+        """What came out; waits for the end. Raises RuntimeError if it is the suite that failed."""
         answer = _answer(self._pid, self.answer)
-        return answer if isinstance(answer, Verdict) else Verdict(None, HUNG, self._cases)
+        if answer is None:
+            return Verdict(None, HUNG, self._cases)
+        if isinstance(answer, Verdict):
+            return answer
+        raise RuntimeError(f"{self.mutant.id} could not be judged: {answer}")
 
     def kill(self) -> None:
         """End it."""
@@ -255,8 +260,8 @@ def _forked(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
             os.dup2(silence, stream)
         try:
             answer = work()
-        except Exception as error:  # noqa: BLE001  # it is told to whoever started this
-            answer = error
+        except Exception:  # noqa: BLE001  # it is told to whoever started this
+            answer = traceback.format_exc()
         with os.fdopen(writing, "wb") as told:
             pickle.dump(answer, told)
         status = 0
@@ -265,7 +270,7 @@ def _forked(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
 
 
 def _answer(pid: int, reading: IO[bytes]) -> Any:
-    """What a process found out, or None if it ended before that."""
+    """What a process found out, a text if it failed, or None if it ended before that."""
     with reading:
         told = reading.read()
     os.waitpid(pid, 0)
