@@ -19,6 +19,7 @@ Next = Step[Any, Any]
 ON_PROBE_NODE = commands.on_probe_node
 ON_REMOVE_NODE = commands.on_remove_node
 ON_SET_PAYLOAD = commands.on_set_payload
+PAYLOAD_FITS = commands.payload_fits  # type: ignore[attr-defined]  # the name that is replaced there
 
 
 class CountsTheOthers(Wrong):
@@ -50,6 +51,13 @@ class DropsThePayloadOfTheUnknown(Wrong):
 
     caught_by: ClassVar = ("payload-of-an-unknown-node-cannot-be-set",)
     instead: ClassVar = {"transitions.on_set_payload": _unknown_payload_is_dropped}
+
+
+class AllowsWhatEthernetCarries(Wrong):
+    """Takes payloads for datagrams of 1472 bytes."""
+
+    caught_by: ClassVar = ("payload-that-fits-unless-configured",)
+    instead: ClassVar = {"commands.payload_fits": lambda data, limit: PAYLOAD_FITS(data, 1472 if limit == 1432 else limit)}
 
 
 def _any_payload(state: State, command: SetPayload) -> Next:
