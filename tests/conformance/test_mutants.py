@@ -20,7 +20,7 @@ from peerproof.conformance.mutants.operators import Place
 from peerproof.conformance.mutants.places import Module, Mutant, modules, mutants
 from peerproof.conformance.mutants.record import Record, WrongRecord
 from peerproof.conformance.mutants.score import Score
-from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Verdict
+from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Reach, Verdict
 from peerproof.conformance.vectors import load
 from peerproof.conformance.yaml_subset import VectorError
 
@@ -191,6 +191,18 @@ def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_noticed(bench: B
     ((_, verdict),) = bench.trials([mutant], bench.reach([node]), jobs=1)
 
     assert (verdict.killed, verdict.how) == (True, HUNG)
+
+
+def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Verdict:
+        raise LookupError("no such case")
+
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    mutant, *_ = mutants(codec)
+    monkeypatch.setattr(Bench, "_tried", broken)
+
+    with pytest.raises(RuntimeError, match=rf"{mutant.id} could not be judged: (?s:.*)LookupError: no such case"):
+        list(bench.trials([mutant], Reach({}, frozenset(), []), jobs=1))
 
 
 def invoked(*arguments: str | Path) -> tuple[int, str, str]:
