@@ -81,7 +81,7 @@ class RunningNode:
             raise
 
     def _made(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
-        listener = Listener(self._told, self._stepped, partial(self._terminal.stop, "left"))
+        listener = Listener(self._told, self._stepped, left=partial(self._terminal.stop, "left"))
         what = self._specification, self.self_id, opened, pick
         if self._connected is None:
             return UdpNode(*what, recorder=recorder, listener=listener)

@@ -23,6 +23,7 @@ class Listener(NamedTuple):
 
     told: Callable[[Any], None] = lambda _: None  #: the application, of notices
     stepped: Callable[[], None] = lambda: None  #: after each step
+    malformed: Callable[[MalformedMessage], None] = lambda _: None  #: what has come is no message
     left: Callable[[], None] = lambda: None  #: the node has left of its own will, and nothing is to be sent any more
 
 

@@ -18,6 +18,7 @@ from peerproof.reference.realtime import Listener, RealTimeNode
 from peerproof.reference.tcp import TcpNode
 from peerproof.reference.udp import UdpNode, bound, named
 from peerproof.spec.core import NodeId, Pick
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wire import Plain
 
 Given = TypeVar("Given")
@@ -59,7 +60,10 @@ async def _started(sockets: Sockets, protocol: Protocol, self_id: NodeId, config
         plain = specification.NOTICE.plain(notice)
         events.append({"event": {"name": plain.pop("type"), **plain}})
 
-    listener, connected = Listener(told=told), protocol.connected()
+    def malformed(error: MalformedMessage) -> None:
+        events.append({"event": {"name": "malformed", "class": error.reason, "offset": error.offset}})
+
+    listener, connected = Listener(told=told, malformed=malformed), protocol.connected()
     node: RealTimeNode
     if connected is None:
         node = UdpNode(specification, self_id, opened, pick, listener=listener)

@@ -163,6 +163,11 @@ class TcpNode(RealTimeNode):
 
     def malformed_from(self, incoming: Incoming, error: MalformedMessage) -> None:
         """A connection has brought no message."""
+        self.broken_off(incoming, error)
+        self._listener.malformed(error)
+
+    def broken_off(self, incoming: Incoming, error: MalformedMessage) -> None:
+        """A connection has ended before there was a message; whether it would have been one nobody knows."""
         self._note_malformed("message", incoming.peer, error)
         incoming.cut_off()
 
@@ -316,7 +321,7 @@ class Incoming(asyncio.Protocol):
     def eof_received(self) -> None:
         """The peer says no more."""
         if self.size and not self.is_confirmed:
-            self._node.malformed_from(self, self._inbound.end())
+            self._node.broken_off(self, self._inbound.end())
 
     def connection_lost(self, _: Exception | None) -> None:
         """It is over."""

@@ -125,6 +125,7 @@ class UdpNode(RealTimeNode):
             self.driver.datagram(named(address), data)
         except MalformedMessage as error:
             self._note_malformed("datagram", named(address), error)
+            self._listener.malformed(error)
         except Exception:
             logger.exception("a fault of this program: the datagram %s from %s is passed over", data.hex(), named(address))
         else:
