@@ -36,6 +36,7 @@ MESSAGE = next(bytes.fromhex(v.body["bytes"]) for v in load().vectors if v.id ==
     [
         ("wendy", "a-join-goes-to-the-contact,credentials-others,same-region-local-host"),
         ("wendy", "leaf-that-does-not-answer,an-unreachable-hop-then-here"),
+        ("wendy", "a-message-in-pieces,a-connection-that-ends-early,garbage-is-not-confirmed,an-answer-goes-its-own-way"),
         ("peter", "subscriber-asks-its-next-hop,copies-in-the-order-of-children"),
     ],
 )
@@ -70,6 +71,13 @@ def test_a_node_that_sends_no_message_has_not_sent_the_one_expected(tmp_path: Pa
 
     assert case["failure"] == "messages"
     assert read in str(case["difference"]["actual"])
+
+
+@pytest.mark.slow
+def test_a_node_that_does_not_acknowledge_is_found(tmp_path: Path) -> None:
+    case = until_failed(tmp_path, "tests.conformance.test_over_connections:Silent", "a-message-and-its-confirmation")
+
+    assert case["failure"] == "streams"
 
 
 @pytest.mark.slow
@@ -223,6 +231,30 @@ def test_what_is_not_to_arrive_is_not_acknowledged(streams: Streams) -> None:
         streams.settle("a:1", 0, is_confirmed=False)
 
         assert told(streams, opened) == b""
+
+
+def test_a_connection_that_a_vector_speaks_of_is_heard(streams: Streams) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        to = server.getsockname()
+        streams.stream("c1", "open", to, b"")
+        streams.stream("c1", "data", to, b"ab")
+        end, heard = time.monotonic() + PATIENCE, list[dict[str, str]]()
+        while streams.is_busy:
+            list(streams.receive(0.01))
+            assert time.monotonic() < end
+        opened, _ = server.accept()
+        with opened:
+            said = opened.recv(100)
+            opened.sendall(b"x")
+        while len(heard) < 2:
+            list(streams.receive(0.01))
+            heard += streams.heard()
+            assert time.monotonic() < end
+        streams.stream("c1", "data", to, b"more")
+
+    assert said == b"ab"
+    assert heard == [{"conn": "c1", "event": "data", "bytes": "78"}, {"conn": "c1", "event": "close"}]
+    assert not streams.is_busy
 
 
 @pytest.mark.parametrize("data", [b"[1, 2]\n", MESSAGE[:50]])

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from peerproof.conformance import codec_cases, connected, exchange, hostile_cases, real_time
 from peerproof.conformance.clauses import specification
+from peerproof.conformance.suited import CONNECTED
 from peerproof.conformance.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors import Suite, Vector
 
@@ -53,7 +54,7 @@ def cases(suite: Suite, vectors: Iterable[Vector]) -> list[Case]:
 def cases_over(vectors: Iterable[Vector], over: Over) -> list[Case]:
     """The cases of those vectors that are for a real socket, over it."""
     return [
-        Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange", "sent"}, over=over)
+        Case(f"{vector.id}@{over.transport}", vector, "socket", frozenset(vector.needs) - {"exchange", *CONNECTED}, over=over)
         for vector in vectors
         if vector.layer == "exchange" and over.transport in vector.body.get("transports", ())
     ]

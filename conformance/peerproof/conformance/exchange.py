@@ -171,7 +171,7 @@ class Script:
         about = {name: value for name, value in stream.items() if name != "node"}
         what = " ".join([f"connection {stream['conn']}: {stream['event']}", *([stream["bytes"]] if "bytes" in stream else [])])
         self.trial.story.append(Happening(stage.now, actor.name, what))
-        yield from stage.act(actor, "stream", **about)
+        yield from stage.stream(actor, about)
 
     def part(self, groups: Sequence[Sequence[str]], what: str) -> None:
         """From now on nothing arrives between these groups."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from typing import Any, Final
@@ -25,7 +26,7 @@ from peerproof.conformance.exchange import Script
 from peerproof.conformance.matching import Bound, Difference
 from peerproof.conformance.places import Places, Unmovable, addresses, host
 from peerproof.conformance.protocol import Reply
-from peerproof.conformance.sockets import Datagrams, endpoint
+from peerproof.conformance.sockets import Datagrams, Endpoint, endpoint
 from peerproof.conformance.stage import Actor, Message, Stage
 from peerproof.conformance.streams import Streams
 from peerproof.conformance.trial import Arrow, Asking, Dialogue, Happening, Late, Miss, Over, Trial, read, specification
@@ -150,9 +151,24 @@ class SocketStage(Stage):
             data = self._places.outward_bytes(digits)
         except Unmovable as error:
             raise Miss("error", Difference("send", "bytes that can be sent over a socket", str(error))) from None
-        self._peers.send(str(sender), endpoint(self._places.real[str(actor.addr)]), data)
+        self._peers.send(str(sender), self._own(), data)
+        yield from self._said()
+
+    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:  # noqa: ARG002  # there is one
+        """Something happens to a connection of the runner's. Bytes that are not just a message keep their addresses."""
+        assert isinstance(self._peers, Streams), "there are connections over TCP only"
+        data = bytes.fromhex(about.get("bytes", ""))
+        with suppress(Unmovable):
+            data = self._places.outward_bytes(data.hex())
+        self._peers.stream(about["conn"], about["event"], self._own(), data)
+        yield from self._said()
+
+    def _said(self) -> Asking:
         self.is_quiet = False
         yield from self.patiently(lambda: not self._peers.is_busy)
+
+    def _own(self) -> Endpoint:
+        return endpoint(self._places.real[str(self.node.addr)])
 
     def settle(self, message: Message, took: int | None) -> Asking:
         """The peer acknowledges the message, or breaks off. How long it took is as it is."""
@@ -217,12 +233,23 @@ class SocketStage(Stage):
                 if datagram.is_open:
                     self.open_ended.append(message)
                     self.acknowledge()
+        if isinstance(self._peers, Streams):
+            for stream in self._peers.heard():
+                self.heard(self.node, stream)
         self._looked = time.monotonic()
 
     def sent(self, message: Message) -> None:
         """A message has come."""
         self.trial.story.append(Arrow(message.at, message.sender, self.named(message.to), message.bytes))
         self.messages.append(message)
+
+    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+        """In how many pieces something was said is no matter."""
+        last = self.streams[-1] if self.streams else {}
+        if "bytes" in stream and "bytes" in last and last["conn"] == stream["conn"]:
+            self.streams[-1] = {**last, "bytes": f"{last['bytes']}{stream['bytes']}"}
+        else:
+            super().heard(actor, stream)
 
     def acknowledge(self) -> None:
         """The peers do, of what is open, what nothing will be said of."""

@@ -61,7 +61,7 @@ class Stage:
         self.transport = specification(trial.vector.protocol).TRANSPORT
         self.messages: list[Message] = []  #: that nobody has judged
         self.events: list[Plain] = []  #: that nobody has judged
-        self.streams: list[Plain] = []  #: what nodes did with connections, that nobody has judged
+        self.streams: list[Mapping[str, Plain]] = []  #: what nodes did with connections, that nobody has judged
         self.open_ended: list[Message] = []  #: whose outcome the sender has not been told; over datagrams it never is
         self.now = 0
         self._happened = 0
@@ -126,6 +126,10 @@ class Stage:
         self.trial.story.append(Happening(self.now, actor.name, what))
         yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
 
+    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:
+        """Something happens to a connection that somebody has opened to a node."""
+        yield from self.act(actor, "stream", **about)
+
     def is_meant(self, message: Message, sent: Mapping[str, Any]) -> bool:
         """Whether a step that says what became of a message may speak of this one."""
         if message.sender != sent["node"] or "to" not in sent:
@@ -187,8 +191,7 @@ class Stage:
             if send := effect.get("send"):
                 self.sent(Message(self.now, actor.name, send["to"], send["bytes"]))
             elif stream := effect.get("stream"):
-                self.streams.append(stream)
-                self.trial.story.append(Happening(self.now, actor.name, _on_connection(stream)))
+                self.heard(actor, stream)
             else:
                 self.events.append(effect["event"])
                 actor.told.append(effect["event"])
@@ -196,6 +199,11 @@ class Stage:
         actor.next_timer = reply["next_timer_ms"]
         if actor.next_timer is not None and actor.next_timer < actor.now:
             raise Miss("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
+
+    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+        """A node did something with a connection."""
+        self.streams.append(stream)
+        self.trial.story.append(Happening(self.now, actor.name, _on_connection(stream)))
 
     def sent(self, message: Message) -> None:
         """A node put out a message."""

@@ -1,6 +1,8 @@
 """
 Connections of the runner's own: each node that it plays listens, and each message has a connection. [WA-64]
 
+What a vector says of a connection itself (`stream`) is done to one of the runner's, and what the node does with it is heard.
+
 A message of the node under test is there as soon as its object is; the line feed behind it belongs to the connection, and nobody
 waits for it. Its connection stays open until the runner says what becomes of the message. What is no message is handed on as it
 is, and its connection is over.
@@ -9,6 +11,7 @@ is, and its connection is over.
 from __future__ import annotations
 
 import socket
+import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +34,9 @@ _WAITING: Final = 128
 
 #: So many ports are tried that all hosts must have free.
 _TRIES: Final = 20
+
+#: That a connection is reset when it is closed.
+_RESET: Final = struct.pack("ii", 1, 0)
 
 
 @dataclass(eq=False)
@@ -56,11 +62,18 @@ class _Incoming:
 
 @dataclass(eq=False)
 class _Outgoing:
-    """A connection of ours, until its message is answered."""
+    """A connection of ours, until its message is answered, or one that a vector speaks of."""
 
     socket: socket.socket
-    confirmation: Any
-    rest: bytes  #: of the message
+    rest: bytes  #: of what is to be said
+    confirmation: Any = None  #: of a message
+    name: str = ""  #: in a vector
+    is_there: bool = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it waits for something."""
+        return bool(self.rest) or not self.is_there or self.confirmation is not None
 
 
 class Streams:
@@ -71,11 +84,13 @@ class Streams:
         self._selector: Final = DefaultSelector()
         self._unsettled: Final[dict[str, list[_Incoming]]] = defaultdict(list)  #: whose message is there, by address
         self._outgoing: Final[set[_Outgoing]] = set()
+        self._named: Final[dict[str, _Outgoing]] = {}  #: those that a vector speaks of, also when they are over
+        self._heard: list[dict[str, str]] = []  #: what the node has done with them
 
     @property
     def is_busy(self) -> bool:
-        """Whether a message has not been answered yet."""
-        return bool(self._outgoing)
+        """Whether something has not been said yet, or a message not been answered."""
+        return any(outgoing.is_busy for outgoing in self._outgoing)
 
     def open(self, addresses: Sequence[str], hosts: Sequence[str]) -> Mapping[str, str]:
         """The real addresses of new sockets at these hosts, in the order of the vector's. Raises NoSocket."""
@@ -87,24 +102,40 @@ class Streams:
 
     def send(self, _: str, to: Endpoint, data: bytes) -> None:
         """A message goes out, and says itself who sends it [WA-52]; who is not there misses it."""
-        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        opened.setblocking(False)
-        opened.connect_ex(to)  # what goes wrong with it is seen when it is written to
-        outgoing = _Outgoing(opened, self._framing.Confirmation(), data)
-        self._outgoing.add(outgoing)
-        self._selector.register(opened, EVENT_WRITE, outgoing)
+        self._connect(to, _Outgoing(_stream(), data, self._framing.Confirmation()))
+
+    def stream(self, name: str, event: str, to: Endpoint, data: bytes) -> None:
+        """Something happens to a connection that the vector speaks of. When it is over nothing does."""
+        if event == "open":
+            self._named[name] = _Outgoing(_stream(), b"", name=name)
+            self._connect(to, self._named[name])
+        elif (outgoing := self._named[name]) in self._outgoing:
+            match event:
+                case "data":
+                    outgoing.rest += data
+                    self._selector.modify(outgoing.socket, EVENT_READ | EVENT_WRITE, outgoing)
+                case "eof":
+                    outgoing.socket.shutdown(socket.SHUT_WR)
+                case "reset":
+                    outgoing.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    self._over(outgoing)
+
+    def heard(self) -> list[dict[str, str]]:
+        """What the node has done with these connections, since the last time that was asked."""
+        heard, self._heard = self._heard, []
+        return heard
 
     def receive(self, seconds: float) -> Iterator[Datagram]:
         """All that is there, or that comes first within this time."""
         arrived: list[Datagram] = []  # all is read before anybody looks at it, and has connections closed
-        for key, _ in self._selector.select(seconds):
+        for key, events in self._selector.select(seconds):
             match key.data:
                 case _Listener() as listener:
                     self._accept(listener)
                 case _Incoming() as incoming:
                     arrived += self._read(incoming)
                 case _Outgoing() as outgoing:
-                    self._write(outgoing) if outgoing.rest else self._await(outgoing)
+                    self._write(outgoing) if events & EVENT_WRITE else self._listen(outgoing)
         return iter(arrived)
 
     def settle(self, address: str, place: int, *, is_confirmed: bool) -> None:
@@ -163,24 +194,36 @@ class Streams:
         else:
             self._selector.unregister(incoming.socket)
 
+    def _connect(self, to: Endpoint, outgoing: _Outgoing) -> None:
+        outgoing.socket.connect_ex(to)  # what goes wrong with it is seen when it is written to
+        self._outgoing.add(outgoing)
+        self._selector.register(outgoing.socket, EVENT_WRITE, outgoing)
+
     def _write(self, outgoing: _Outgoing) -> None:
         try:
             outgoing.rest = outgoing.rest[outgoing.socket.send(outgoing.rest) :]
         except BlockingIOError:
             return
         except OSError:
-            self._answered(outgoing)
+            self._hear(outgoing, b"")
             return
+        outgoing.is_there = True
         if not outgoing.rest:
             self._selector.modify(outgoing.socket, EVENT_READ, outgoing)
 
-    def _await(self, outgoing: _Outgoing) -> None:
-        """The acknowledgement, which a vector judges by itself or not at all: the connection is over, with it or without."""
-        piece = _piece(outgoing.socket)
-        if piece is not None and (not piece or outgoing.confirmation.feed(piece) is not None):
-            self._answered(outgoing)
+    def _listen(self, outgoing: _Outgoing) -> None:
+        """What the node says on a connection of ours, until it closes it, or has answered the message."""
+        if (piece := _piece(outgoing.socket)) is not None:
+            self._hear(outgoing, piece)
 
-    def _answered(self, outgoing: _Outgoing) -> None:
+    def _hear(self, outgoing: _Outgoing, piece: bytes) -> None:
+        if outgoing.name:
+            what = {"event": "data", "bytes": piece.hex()} if piece else {"event": "close"}
+            self._heard.append({"conn": outgoing.name, **what})
+        if not piece or (outgoing.confirmation and outgoing.confirmation.feed(piece) is not None):
+            self._over(outgoing)
+
+    def _over(self, outgoing: _Outgoing) -> None:
         self._outgoing.discard(outgoing)
         self._end(outgoing)
 
@@ -188,6 +231,13 @@ class Streams:
         with suppress(KeyError):  # if nobody watches it any more
             self._selector.unregister(connection.socket)
         connection.socket.close()
+
+
+def _stream() -> socket.socket:
+    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    opened.setblocking(False)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # each piece by itself
+    return opened
 
 
 def _piece(opened: socket.socket) -> bytes | None:

@@ -13,11 +13,11 @@ from peerproof.conformance.vectors import Vector
 LONGEST: Final = 20_000
 
 #: Capabilities by which a vector reaches into time, chance or state.
-VIRTUAL: Final = ("choices.oracle", "state.load", "restart", "stream", "observe.state")
+VIRTUAL: Final = ("choices.oracle", "state.load", "restart", "observe.state")
 
 #: Steps that do the same, and those that go over connections only.
-_STEPS: Final = ("picks", "crash", "restart", "stream")
-_CONNECTED: Final = ("sent",)
+_STEPS: Final = ("picks", "crash", "restart")
+CONNECTED: Final = ("sent", "stream")
 
 #: Limits of configurations that count the bytes of addresses.
 SIZES: Final = ("max_payload", "max_datagram")
@@ -35,7 +35,7 @@ def unfit(vector: Vector, transport: str) -> str | None:
 def unsuited(vector: Vector) -> str | None:
     """Why an exchange vector cannot be tried over the socket of its protocol."""
     body = vector.body
-    unknown = () if specification(vector.protocol).TRANSPORT == "tcp" else _CONNECTED
+    unknown = () if specification(vector.protocol).TRANSPORT == "tcp" else CONNECTED
     if needs := sorted(set(vector.needs) & {*VIRTUAL, *unknown}):
         return f"no real socket gives {', '.join(needs)}"
     steps = [*body.get("setup", ()), *body["steps"]]
