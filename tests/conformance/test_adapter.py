@@ -308,6 +308,12 @@ class Speechless(Harness):
         return super().handle(request, choose) if request["op"] == "hello" else None
 
 
+class Unwritten(Harness):
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        return {**reply, "message": object()} if request["op"] == "decode" else reply
+
+
 class Unmade:
     def __init__(self):
         raise OSError("no licence")
@@ -337,6 +343,7 @@ def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> Non
         ("Exiting", "crashed", "SystemExit: good bye"),
         ("Hanging", "hung", "within 0.5 s"),
         ("Speechless", "garbled", "returned no dict for decode"),
+        ("Unwritten", "garbled", "returned what JSON cannot hold for decode"),
     ],
 )
 def test_nothing_that_a_class_does_stops_the_runner(in_process: str, name: str, kind: str, said: str) -> None:

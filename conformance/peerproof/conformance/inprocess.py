@@ -24,6 +24,8 @@ from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, hel
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
 
+_json = json.JSONEncoder().encode
+
 Handle = Callable[[Request, Choose], Any]
 
 
@@ -167,4 +169,8 @@ def _reply(request: Request, reply: Any) -> Reply:
         raise _NoReply(f"handle() returned no dict for {request['op']}: {reply!r}")
     if reply.get("id", request["id"]) != request["id"]:
         raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
+    try:
+        _json(reply)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _NoReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
     return reply
