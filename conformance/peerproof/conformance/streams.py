@@ -115,7 +115,8 @@ class Streams:
                     outgoing.rest += data
                     self._selector.modify(outgoing.socket, EVENT_READ | EVENT_WRITE, outgoing)
                 case "eof":
-                    outgoing.socket.shutdown(socket.SHUT_WR)
+                    with suppress(OSError):  # it is over already, and nobody has looked
+                        outgoing.socket.shutdown(socket.SHUT_WR)
                 case "reset":
                     outgoing.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     self._over(outgoing)
