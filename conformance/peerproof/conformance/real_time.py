@@ -74,7 +74,7 @@ class SocketStage(Stage):
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
         self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
-        steps = (*trial.body.get("setup", ()), *trial.body["steps"])
+        steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # malformed bytes come without
         self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
         self._begin = self._looked = self._free = time.monotonic()
         self.node: Actor = next(iter(self.actors.values()))
