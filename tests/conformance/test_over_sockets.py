@@ -186,13 +186,12 @@ def test_a_report_says_where_a_socket_comes_out_otherwise() -> None:
     assert list(lines(results[2:3])) == []
 
 
-@pytest.fixture
-def node(tmp_path: Path) -> Iterator[tuple[str, int]]:
-    """The address of a node of Scuttlebutt that runs, and its process."""
-    out = tmp_path / "node.out"
-    with out.open("w") as stdout, (tmp_path / "node.err").open("w") as stderr:
-        arguments = ["node", "scuttlebutt", "--bind", "127.0.0.1:0", "--json", "--set", "colour=red"]
-        process = subprocess.Popen([sys.executable, "-m", "peerproof.cli.main", *arguments], stdout=stdout, stderr=stderr)
+def running(folder: Path, *arguments: str) -> Iterator[tuple[str, int]]:
+    """The address of a node that runs, and its process."""
+    out = folder / "node.out"
+    with out.open("w") as stdout, (folder / "node.err").open("w") as stderr:
+        command = [sys.executable, "-m", "peerproof.cli.main", "node", *arguments, "--bind", "127.0.0.1:0", "--json"]
+        process = subprocess.Popen(command, stdout=stdout, stderr=stderr)
         try:
             end = time.monotonic() + PATIENCE
             while not (text := out.read_text()).endswith("\n"):
@@ -203,6 +202,18 @@ def node(tmp_path: Path) -> Iterator[tuple[str, int]]:
         finally:
             process.kill()
             process.wait()
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """One of Scuttlebutt."""
+    yield from running(tmp_path, "scuttlebutt", "--set", "colour=red")
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """One of SWIM."""
+    yield from running(tmp_path, "swim")
 
 
 @pytest.mark.slow
@@ -279,8 +290,21 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], said:
     assert said in capsys.readouterr().err
 
 
-def test_swim_has_no_question_that_every_node_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["run", "--connect", "udp://127.0.0.1:1", "--protocol", "swim", "-k", "join-first-answer"])
+@pytest.mark.slow
+def test_a_node_of_swim_is_asked_by_a_probe(member: tuple[str, int], tmp_path: Path) -> None:
+    words = "reject-byte-left-over,reject-nested,join-first-answer"
+    code, report = ran(tmp_path, "--connect", f"udp://{member[0]}", "--protocol", "swim", "-k", words, *SLACK)
+    exchange = [case for case in report["cases"] if case["id"].startswith("swim/exchange/")]
+    judged = [case for case in report["cases"] if case["id"].endswith(("#survives", "#unchanged", "#serves"))]
+
+    assert code == 0
+    assert judged
+    assert {case["status"] for case in judged} <= {"passed", "undetermined"}
+    assert {case["reason"] for case in exchange} == {"not_applicable: the node is configured already"}
+
+
+def test_in_other_protocols_no_question_is_answered_by_every_node(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["run", "--connect", "udp://127.0.0.1:1", "--protocol", "wendy", "-k", "heartbeat"])
 
     assert code == 4
     assert "not_applicable" in capsys.readouterr().out

@@ -37,7 +37,7 @@ class Rules(NamedTuple):
 
     probe: str  #: a message that every node answers, whatever it knows
     answers: tuple[str, ...]  #: types of messages that are only sent as answers
-    about: tuple[str, str]  #: the member with what a message says of nodes, and whom each entry is about
+    about: tuple[str, str] | None  #: the member with what an answer says of nodes, and whom each entry is about, if it says so
 
 
 #: Parts of a case about malformed datagrams.
@@ -51,6 +51,11 @@ _OF_LAYER: Final = {
 
 RULES: Final[Mapping[str, Rules]] = {
     "scuttlebutt": Rules("01", ("delta", "digest_response"), ("entries", "addr")),
+    "swim": Rules(
+        "9194a77e3a70726f626592a37e237592cf1111111111114111d381111111111111110101",  # [probe 1111… 1 1], SA-41
+        ("probe_ack", "ack"),
+        None,
+    ),
 }
 
 
@@ -89,12 +94,15 @@ def _why_not(case: Case) -> str | None:
     if not wanted or any("bytes" not in message for message in wanted):
         return "it has no answers as bytes"
     rules = RULES[vector.protocol]
+    if rules.about is None:
+        return "its answers go only to who knows the node by name"
     said = [read(vector.protocol, message["bytes"]) for message in wanted]
     if any(not isinstance(plain, dict) or plain["type"] not in rules.answers for plain in said):
         return "it waits for messages that are no answers"
     told = [read(vector.protocol, step["send"]["bytes"]) for step in steps if "bytes" in step.get("send", {})]
-    entries = [entry for plain in (*said, *told) if isinstance(plain, dict) for entry in plain[rules.about[0]]]
-    if not all(isinstance(name := entry[rules.about[1]], str) and is_address(name) for entry in entries):
+    member, whom = rules.about
+    entries = [entry for plain in (*said, *told) if isinstance(plain, dict) for entry in plain[member]]
+    if not all(isinstance(name := entry[whom], str) and is_address(name) for entry in entries):
         return "it names nodes that are no addresses, so that the node may know them from before"
     return None
 
@@ -249,7 +257,9 @@ class _Answers(OverSocket):
         return bound
 
     def _of_others(self, plain: Plain) -> Plain:
-        entries, whom = RULES[self.trial.vector.protocol].about
+        about = RULES[self.trial.vector.protocol].about
+        assert about is not None, "otherwise no exchange vector applies"
+        entries, whom = about
         own = self.stage.node.addr
         if not isinstance(plain, dict) or not isinstance(said := plain.get(entries), list):
             return plain
