@@ -38,13 +38,14 @@ from peerproof.cli.transports import SLACK, add_transports, running, tried
 from peerproof.conformance import known, output
 from peerproof.conformance.adapter import Adapter, Unusable
 from peerproof.conformance.cases import cases, cases_over
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.lane import INTERRUPTED
 from peerproof.conformance.protocol import Hello
 from peerproof.conformance.report import Report, case_line
 from peerproof.conformance.result import STATUSES, Result
 from peerproof.conformance.runner import End, Settings
 from peerproof.conformance.runner import run as judge
-from peerproof.conformance.trial import Case, Over, specification
+from peerproof.conformance.trial import Case, Over
 from peerproof.conformance.vectors import Suite
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")

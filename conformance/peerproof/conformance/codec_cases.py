@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.families import Variant, malformed
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Request
-from peerproof.conformance.trial import Arrow, Dialogue, Miss, Trial, Verdict, read, specification
+from peerproof.conformance.trial import Arrow, Dialogue, Miss, Trial, Verdict, read
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wire import Plain
 

@@ -14,10 +14,11 @@ from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.codec_cases import bytes_difference
 from peerproof.conformance.matching import Bound, Difference, bindings, first_difference, is_literally
 from peerproof.conformance.stage import Message, Stage
-from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read, specification
+from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 

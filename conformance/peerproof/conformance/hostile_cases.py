@@ -13,12 +13,13 @@ from inspect import signature
 from typing import Any, Final
 
 from peerproof.conformance.choices import Choices
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.families import Variant
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Request
 from peerproof.conformance.stage import Message, Stage
-from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read, specification
+from peerproof.conformance.trial import Asking, Dialogue, Miss, Trial, Verdict, read
 
 _PEER: Final = "peer:1"
 _LATER: Final = 60_000  #: milliseconds in which timers of any protocol run

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from peerproof.conformance.trial import specification
+from peerproof.conformance.clauses import specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wire import Plain
 

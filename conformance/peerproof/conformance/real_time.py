@@ -22,6 +22,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.exchange import Script
 from peerproof.conformance.matching import Bound, Difference
 from peerproof.conformance.places import Places, Unmovable, addresses, host
@@ -29,7 +30,7 @@ from peerproof.conformance.protocol import Reply
 from peerproof.conformance.sockets import Datagrams, Endpoint, endpoint
 from peerproof.conformance.stage import Actor, Message, Stage
 from peerproof.conformance.streams import Streams
-from peerproof.conformance.trial import Arrow, Asking, Dialogue, Happening, Late, Miss, Over, Trial, read, specification
+from peerproof.conformance.trial import Arrow, Asking, Dialogue, Happening, Late, Miss, Over, Trial, read
 from peerproof.spec.wire import Plain
 
 #: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.

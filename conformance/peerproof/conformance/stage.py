@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.numbered import written_out
 from peerproof.conformance.protocol import Reply, Request
-from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read, specification
+from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.places import MOST, addresses, is_address
-from peerproof.conformance.trial import specification
 from peerproof.conformance.vectors import Vector
 
 #: Milliseconds that a vector may take over a socket.

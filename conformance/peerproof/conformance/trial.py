@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.choices import Choices, case_seed
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.matching import Bound, Difference
 from peerproof.conformance.protocol import Hello, Offered, Reply, Request
 from peerproof.conformance.vectors import Vector
-from peerproof.spec.core import Specification
 from peerproof.spec.errors import MalformedMessage
 
 #: How a case can fail; the words of reports and of lists of known failures.
@@ -161,12 +160,6 @@ class Trial:
     def offered(self) -> Offered:
         """What the implementation can do in this protocol."""
         return self.hello.protocols[self.vector.protocol]
-
-
-@cache
-def specification(protocol: str) -> Specification:
-    """The specification of a protocol, by its name."""
-    return cast("Specification", import_module(f"peerproof.spec.{protocol}"))
 
 
 def read(protocol: str, digits: str) -> Any:
