@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.conformance.programs import found
 from tests.conformance.test_adapter_js import PORT
-from tests.reference.conftest import PATIENCE, Pipe
+from tests.reference.conftest import PATIENCE, Pipe, adapter, pipe_to
 
 pytestmark = pytest.mark.slow
 
@@ -30,18 +30,13 @@ Peer = Callable[[], socket.socket]
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
     """The adapter."""
-    command = [found("node"), str(PORT / "adapter.mjs")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        yield process
-        process.kill()
+    yield from adapter([found("node"), str(PORT / "adapter.mjs")])
 
 
 @pytest.fixture
 def pipe(process: subprocess.Popen[bytes]) -> Pipe:
     """Its runner."""
-    assert process.stdin
-    assert process.stdout
-    return Pipe(process.stdout, process.stdin)
+    return pipe_to(process)
 
 
 @pytest.fixture

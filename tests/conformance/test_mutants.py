@@ -193,6 +193,21 @@ def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_noticed(bench: B
     assert (verdict.killed, verdict.how) == (True, HUNG)
 
 
+@pytest.mark.slow
+def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mutant() -> None:
+    """One that knows no host of 255 bytes is asked about one by vectors that give it in plain form."""
+    suite = load()
+    chosen = [vector for vector in suite.vectors if vector.protocol == "swim" and "h" * 255 in str(vector.body.get("steps"))]
+    assert chosen
+    judge = Bench("swim", cases(suite, chosen), "peerproof.reference.harness:Harness", ("peerproof.reference",), suite.version)
+    (state,) = (each for each in modules("swim") if each.name.endswith(".state"))
+    mutant = next(one for one in mutants(state) if one.change == "255 -> 254")
+
+    ((_, verdict),) = judge.trials([mutant], judge.reach([state]), jobs=1)
+
+    assert verdict.killer in {case.id for case in judge.cases}
+
+
 def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> Verdict:
         raise LookupError("no such case")

@@ -179,18 +179,28 @@ class Pipe:
         return dict(reply)
 
 
-@pytest.fixture
-def process() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(HARNESS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+def adapter(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """An adapter that is started by this command, until it is not needed any more."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         yield process
         process.kill()
 
 
-@pytest.fixture
-def pipe(process: subprocess.Popen[bytes]) -> Pipe:
+def pipe_to(process: subprocess.Popen[bytes]) -> Pipe:
+    """Its runner."""
     assert process.stdin
     assert process.stdout
     return Pipe(process.stdout, process.stdin)
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    yield from adapter(HARNESS)
+
+
+@pytest.fixture
+def pipe(process: subprocess.Popen[bytes]) -> Pipe:
+    return pipe_to(process)
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
+from peerproof.conformance.clauses import specification
 from peerproof.conformance.plain_steps import order
 from peerproof.spec.core import EVERYBODY, Specification
 
@@ -81,7 +81,7 @@ class Table:
     @cached_property
     def spec(self) -> Specification:
         """The specification of the protocol."""
-        return cast("Specification", import_module(f"peerproof.spec.{self.protocol}"))
+        return cast("Specification", specification(self.protocol))
 
     def steps_of(self, walk: int) -> list[int]:
         """What happens to the node under test of a walk."""

@@ -133,9 +133,9 @@ class Stage:
 
     def is_meant(self, message: Message, sent: Mapping[str, Any]) -> bool:
         """Whether a step that says what became of a message may speak of this one."""
-        if message.sender != sent["node"] or "to" not in sent:
-            return bool(message.sender == sent["node"])
-        return bool(message.to == self.address(sent["to"])) and sent.get("type") in (None, self.kind(message))
+        if message.sender != sent["node"]:
+            return False
+        return "to" not in sent or (message.to == self.address(sent["to"]) and sent.get("type") in (None, self.kind(message)))
 
     def kind(self, message: Message) -> str:
         """The type of a message."""
