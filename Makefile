@@ -20,6 +20,10 @@ JOBS ?= 2
 # Tests start hundreds of programs on a machine that may be busy: each may take so many times as long as usual.
 export PEERPROOF_PATIENCE ?= 10
 
+# Mermaid's own program draws what we write for it, in tests; nothing of ours needs it.
+MERMAID = 11.17.2
+DRAWING = $(VENV)/.mermaid-$(MERMAID)
+
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 
@@ -59,7 +63,7 @@ check: $(VENV)/.developing
 	$(BIN)/lint-imports
 
 ## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
-long: $(VENV)/.developing $(VENV)/.documenting
+long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
 	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
 	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
 	@mkdir -p build
@@ -171,6 +175,14 @@ $(VENV)/.documenting: $(VENV)/.installed
 	$(PIP) install --editable ".[docs,prove,pipeline]"
 	@touch $@
 
+$(DRAWING): $(VENV)/.created
+	@command -v npm >/dev/null 2>&1 || { $(NO_NPM); exit 2; }
+	rm -rf $(VENV)/mermaid
+	mkdir -p $(VENV)/mermaid
+	npm pack --silent --pack-destination $(VENV)/mermaid mermaid@$(MERMAID)
+	tar -xzf $(VENV)/mermaid/mermaid-$(MERMAID).tgz -C $(VENV)/mermaid package/dist/mermaid.min.js
+	@touch $@
+
 INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
 	echo "  macOS:           brew install python@3.12" >&2; \
 	echo "  or name one:     make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2
@@ -185,6 +197,9 @@ NO_SERF = echo "DistKV's nodes are tested over agents of Serf, and there is no s
 	echo "  elsewhere:       https://github.com/hashicorp/serf, and the program in the PATH" >&2
 NO_NODE = echo "An implementation in JavaScript is judged, and there is no node here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install nodejs" >&2; \
+	echo "  macOS:           brew install node" >&2
+NO_NPM = echo "Pictures are drawn by Mermaid, which npm brings, and there is no npm here. To install it:" >&2; \
+	echo "  Debian, Ubuntu:  sudo apt install npm" >&2; \
 	echo "  macOS:           brew install node" >&2
 NO_GO = echo "The skeleton of an adapter in Go is built and judged, and there is no go here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install golang-go" >&2; \
