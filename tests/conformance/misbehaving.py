@@ -18,6 +18,7 @@ from typing import Any
 from peerproof.reference.harness import Harness
 
 FOR_EVER = 600  #: seconds; every test kills it long before
+DEEP = 100_000
 
 
 def say(text: str) -> None:
@@ -105,6 +106,7 @@ SPOILED: dict[str, Callable[[str], None]] = {
     "hang": hang,
     "half-a-line": half_a_line,
     "endless-line": endless_line,
+    "deep-line": lambda _: say('{"id":1,"ok":true,"message":' + "[" * DEEP + "]" * DEEP + "}"),
     "debug-print": lambda _: say("got a request"),
 }
 

@@ -146,6 +146,7 @@ def test_no_answer_in_time_is_a_hang() -> None:
         ("debug-print", "no JSON, at column 1: got a request"),
         ("wrong-id", "expected the reply to request 1, found id 99999"),
         ("endless-line", "more than 16 MiB"),
+        ("deep-line", "nests more than 300 deep"),
     ],
 )
 def test_a_line_that_is_no_reply_is_garbled(habit: str, said: str) -> None:
@@ -314,6 +315,15 @@ class Unwritten(Harness):
         return {**reply, "message": object()} if request["op"] == "decode" else reply
 
 
+class Deep(Harness):
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        deep = "text"
+        for _ in range(400):
+            deep = [deep]
+        return {**reply, "value": deep} if request["op"] == "decode" else reply
+
+
 class Unmade:
     def __init__(self):
         raise OSError("no licence")
@@ -344,6 +354,7 @@ def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> Non
         ("Hanging", "hung", "within 0.5 s"),
         ("Speechless", "garbled", "returned no dict for decode"),
         ("Unwritten", "garbled", "returned what JSON cannot hold for decode"),
+        ("Deep", "garbled", "returned what nests more than 300 deep for decode"),
     ],
 )
 def test_nothing_that_a_class_does_stops_the_runner(in_process: str, name: str, kind: str, said: str) -> None:

@@ -13,7 +13,7 @@ from tests.conformance import wrong
 from tests.conformance.mistakes import packing, rounds, wire
 from tests.spec.scuttlebutt import test_machine as mistaken
 
-from peerproof.conformance.fuzz import judge
+from peerproof.conformance.fuzz import judge, restarts
 from peerproof.conformance.fuzz.findings import Finding, Over
 from peerproof.conformance.fuzz.inputs import NoInputs, inputs_of
 from peerproof.conformance.fuzz.judge import Implementation
@@ -245,7 +245,7 @@ def test_what_does_not_happen_again_is_told_all_the_same(campaign: Any) -> None:
 def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(
     campaign: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge, "MOST_RESTARTS", 30)
+    monkeypatch.setattr(restarts, "MOST", 30)
     searching = campaign(Hangs, Patience(op=0.2))
 
     with pytest.raises(Over, match="started again too often"):

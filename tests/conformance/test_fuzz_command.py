@@ -13,7 +13,7 @@ from tests.conformance import wrong
 
 from peerproof.cli import fuzz
 from peerproof.cli.main import main
-from peerproof.conformance.fuzz import judge
+from peerproof.conformance.fuzz import restarts
 
 pytestmark = pytest.mark.slow
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_a_vector_is_told_and_not_written(tmp_path: Path, own_cac
 @pytest.mark.slow
 def test_a_program_that_dies_is_found_with_its_last_words(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """It dies of every datagram that is an empty digest response."""
-    monkeypatch.setattr(judge, "MOST_RESTARTS", 40)
+    monkeypatch.setattr(restarts, "MOST", 40)
     impl = f'{MISBEHAVING} die \'"bytes":"02"\''
 
     assert ended("fuzz", "scuttlebutt", "--impl", impl, "--profile", "ci") == 1

@@ -35,6 +35,7 @@ FITTING = [
     ([{"multiset": [{"bind": "x"}, 1]}, {"ref": "x"}], [[1, 2], 2]),
     ({"hex": "ff"}, {"hex": "ff"}),  # no matcher: bytes that are no UTF-8
     ({"multiset": [{"any": True}] * 60}, list(range(60))),
+    ([{"bind": "x"}, *range(5_000), {"ref": "x"}], [7, *range(5_000), 7]),
 ]
 
 UNFITTING = [
@@ -62,6 +63,7 @@ UNFITTING = [
     ({"ref": "never_bound"}, 1),
     ({"multiset": [{"any": True}] * 60}, list(range(59))),
     ({"multiset": [*range(59), -1]}, list(range(60))),
+    ([{"bind": "x"}, *range(5_000), {"ref": "x"}], [7, *range(5_000), 8]),
 ]
 
 

@@ -17,7 +17,17 @@ from typing import Any, Final, Protocol
 from peerproof.conformance.channel import MAX_LINE, Channel, Connection, Ended, LineTooLong, Program, Silence
 from peerproof.conformance.choices import WrongQuestion
 from peerproof.conformance.patience import Patience
-from peerproof.conformance.protocol import VERSION, WITHOUT_CHOICES, Hello, Misshapen, Reply, Request, hello_of
+from peerproof.conformance.protocol import (
+    DEEPEST,
+    VERSION,
+    WITHOUT_CHOICES,
+    Hello,
+    Misshapen,
+    Reply,
+    Request,
+    hello_of,
+    nests_too_deep,
+)
 
 #: Answers a question: the inner object of a `choice` line to the indices of the options to take.
 Choose = Callable[[dict[str, Any]], list[int]]
@@ -325,8 +335,11 @@ class LineAdapter:
         if self._watch:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
         try:
-            reply = json.loads(line.decode("utf-8"))
-        except (ValueError, RecursionError) as error:
+            text = line.decode("utf-8")
+            if nests_too_deep(text):
+                raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_shown(line)}")
+            reply = json.loads(text)
+        except ValueError as error:
             raise self._trouble(
                 "garbled", f"wrote a line that is no JSON{_place(error)}: {_shown(line)}\n{_cause(line)}"
             ) from None

@@ -20,7 +20,7 @@ from peerproof.conformance.codec_cases import variants
 from peerproof.conformance.matching import Bound, Difference, first_difference
 from peerproof.conformance.places import is_address
 from peerproof.conformance.protocol import Hello, Offered, Reply, Request
-from peerproof.conformance.real_time import OverSocket, SocketStage
+from peerproof.conformance.real_time import OverSocket, SocketStage, played
 from peerproof.conformance.sockets import Endpoint, own_host
 from peerproof.conformance.suited import unsuited
 from peerproof.conformance.trial import Asking, Case, Dialogue, Late, Miss, Over, Trial, Verdict, read
@@ -225,15 +225,7 @@ def malformed(trial: Trial) -> Dialogue:
 def answers(trial: Trial) -> Dialogue:
     """A vector's messages, and the answers to them; of the node itself nothing is judged."""
     assert trial.case.over is not None, "a case over a socket says over which"
-    stage = RunningStage(trial, trial.body["nodes"], trial.case.over)
-    try:
-        return (yield from _Answers(trial, stage).play())
-    except Miss as miss:
-        if stage.late:
-            raise Late(miss, stage.late) from None
-        raise
-    finally:
-        stage.end()
+    return (yield from played(_Answers(trial, RunningStage(trial, trial.body["nodes"], trial.case.over))))
 
 
 class _Answers(OverSocket):

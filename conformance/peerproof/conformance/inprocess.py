@@ -20,7 +20,7 @@ from typing import Any, Final
 from peerproof.conformance.adapter import Choose, Trouble, Unusable, Watch, introduction, nothing_to_choose
 from peerproof.conformance.choices import WrongQuestion
 from peerproof.conformance.patience import Patience
-from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, hello_of
+from peerproof.conformance.protocol import DEEPEST, Hello, Misshapen, Reply, Request, hello_of, nests_too_deep
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
 
@@ -170,7 +170,9 @@ def _reply(request: Request, reply: Any) -> Reply:
     if reply.get("id", request["id"]) != request["id"]:
         raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
     try:
-        _json(reply)
+        text = _json(reply)
     except (TypeError, ValueError, RecursionError) as error:
         raise _NoReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
+    if nests_too_deep(text):
+        raise _NoReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
     return reply

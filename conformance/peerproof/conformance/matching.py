@@ -149,11 +149,16 @@ def _equal(expected: Any, actual: Any) -> bool:
 
 
 def _in_order(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Iterator[Bound]:
-    if not expected:
-        yield bound
-        return
-    for first in bindings(expected[0], actual[0], bound):
-        yield from _in_order(expected[1:], actual[1:], first)
+    """Depth first, without recursion: a list may have more items than Python's stack has room."""
+    ways = [iter((bound,))]  # in which the first 0, 1, 2 … items fit
+    while ways:
+        found = next(ways[-1], None)
+        if found is None:
+            ways.pop()
+        elif (index := len(ways) - 1) == len(expected):
+            yield found
+        else:
+            ways.append(bindings(expected[index], actual[index], found))
 
 
 def _members(expected: Mapping[str, Any], actual: Mapping[str, Any], bound: Bound) -> Iterator[Bound]:

@@ -25,7 +25,25 @@ ERROR_CODES: Final = ("version", "unknown_op", "unsupported", "bad_request", "no
 #: Requests in which an implementation has nothing to choose; they may be sent before earlier ones are answered.
 WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close", "hello", "bye", "batch"})
 
+#: Arrays and objects of a reply nest at most so deep; those of a message nest 64 deep, and several stand for each of them.
+DEEPEST: Final = 300
+
 _HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
+
+
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL).finditer
+
+
+def nests_too_deep(text: str) -> bool:
+    """Whether a line of JSON, legal or not, nests so deep that whoever reads or compares it could come to grief."""
+    if text.count("[") + text.count("{") <= DEEPEST:  # nearly always
+        return False
+    depth = 0
+    for found in _BRACKETS(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 @dataclass(frozen=True)

@@ -50,15 +50,19 @@ def exchange(trial: Trial) -> Dialogue:
     """One node under test on its socket; its peers are sockets of the runner's."""
     assert trial.case.over is not None, "a case over a socket says over which"
     trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
-    stage = SocketStage(trial, trial.body["nodes"], trial.case.over)
+    return (yield from played(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
+
+
+def played(script: OverSocket) -> Dialogue:
+    """A script from its beginning to its end. Raises Late in place of Miss if the runner was late."""
     try:
-        return (yield from OverSocket(trial, stage).play())
+        return (yield from script.play())
     except Miss as miss:
-        if stage.late:
-            raise Late(miss, stage.late) from None
+        if script.stage.late:
+            raise Late(miss, script.stage.late) from None
         raise
     finally:
-        stage.end()
+        script.stage.end()
 
 
 class SocketStage(Stage):

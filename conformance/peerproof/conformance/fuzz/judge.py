@@ -15,9 +15,9 @@ from functools import partial
 from inspect import signature
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance.adapter import Adapter, Trouble, Unusable
+from peerproof.conformance.adapter import Adapter, Trouble
 from peerproof.conformance.choices import Choices
-from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged, Over
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged
 from peerproof.conformance.fuzz.inputs import Inputs
 from peerproof.conformance.fuzz.players import Place, Seen
 from peerproof.conformance.fuzz.reaction import (
@@ -35,6 +35,7 @@ from peerproof.conformance.fuzz.reaction import (
     react,
     reactions,
 )
+from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.matching import Difference, first_difference
 from peerproof.conformance.protocol import Hello, Misshapen, Reply, Request, check
 from peerproof.spec.core import Instant, NodeId, Notify, Send
@@ -46,10 +47,6 @@ ADDRESS: Final = Text(most=2**16)
 #: So many outcomes of a step are tried, and so many possible states of a node are carried.
 MOST_OUTCOMES: Final = 3_000
 MOST_STATES: Final = 64
-
-#: An implementation that dies is started again so often; one that hangs costs ten times as much.
-MOST_RESTARTS: Final = 200
-_COST: Final[Mapping[str, int]] = {"hung": 10}
 
 _FINDING_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
@@ -79,7 +76,7 @@ class Implementation:
         self._queries = [name for name in whole if f"observe.{name}" in offered.capabilities]
         self._tells = "events" in offered.capabilities
         self._broken = False
-        self._left = MOST_RESTARTS
+        self._restarts = Restarts(adapter)
         self._seed = ""
 
     def begin(self, seed: str) -> None:
@@ -87,14 +84,7 @@ class Implementation:
         self._seed = seed
         if not self._broken:
             return
-        if self._left <= 0:
-            raise Over(
-                f"the implementation had to be started again too often (for {MOST_RESTARTS} crashes, or hangs that take as long)"
-            )
-        try:
-            self._adapter.start()
-        except Unusable as error:
-            raise Over(f"the implementation cannot be started again: {error}", unusable=error) from None
+        self._restarts.start()
         self._broken = False
 
     def fitted(self, config: Any) -> Any:
@@ -182,7 +172,7 @@ class Implementation:
 
     def _trouble(self, trouble: Trouble) -> None:
         self._broken = True
-        self._left -= _COST.get(trouble.kind, 1)
+        self._restarts.count(trouble)
 
     def _effects(self, reply: Reply) -> Effects:
         sends, events = [], []

@@ -17,23 +17,19 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from peerproof.conformance.adapter import Adapter, Trouble, Unusable, nothing_to_choose
+from peerproof.conformance.adapter import Adapter, Trouble, nothing_to_choose
 from peerproof.conformance.codec_cases import same
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
-from peerproof.conformance.fuzz.findings import Over
 from peerproof.conformance.fuzz.octets.flaws import Flaw
 from peerproof.conformance.fuzz.octets.mutation import mutated
 from peerproof.conformance.fuzz.octets.seeds import LONGEST, Seeds
 from peerproof.conformance.fuzz.octets.shrinking import Shrinking
+from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.protocol import Misshapen, Reply, Request, check
 from peerproof.spec.errors import MalformedMessage
 
 #: So many inputs are asked about at once, and drawn from one seed: who is killed begins with these again.
 AT_ONCE: Final = 256
-
-#: An implementation that dies is started again so often; one that hangs costs ten times as much.
-MOST_RESTARTS: Final = 300
-_COST: Final = {"hung": 10}
 
 _NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -48,7 +44,7 @@ class Decoder:
         self._adapter = adapter
         self._seeds = seeds
         self._codec = seeds.codec
-        self._left = MOST_RESTARTS
+        self._restarts = Restarts(adapter)
 
     def judge(self, data: bytes) -> Flaw | None:
         """What is wrong by these bytes alone. Raises Over."""
@@ -99,15 +95,8 @@ class Decoder:
             return trouble
 
     def _start_again(self, trouble: Trouble) -> None:
-        self._left -= _COST.get(trouble.kind, 1)
-        if self._left <= 0:
-            raise Over(
-                f"the implementation had to be started again too often (for {MOST_RESTARTS} crashes, or hangs that take as long)"
-            )
-        try:
-            self._adapter.start()
-        except Unusable as error:
-            raise Over(f"the implementation cannot be started again: {error}", unusable=error) from None
+        self._restarts.count(trouble)
+        self._restarts.start()
 
     def _decoded(self, data: bytes, request: Request, reply: Reply | Trouble) -> tuple[Flaw | None, str]:
         if (unlike := _no_reply(data, request, reply)) or isinstance(reply, Trouble):
