@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -206,6 +207,19 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
     ((_, verdict),) = judge.trials([mutant], judge.reach([state]), jobs=1)
 
     assert verdict.killer in {case.id for case in judge.cases}
+
+
+def test_a_mutant_that_takes_all_memory_counts_as_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy(*_: object) -> NoReturn:
+        raise MemoryError
+
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    mutant, *_ = mutants(codec)
+    monkeypatch.setattr(bench, "_results", greedy)
+
+    ((_, verdict),) = bench.trials([mutant], Reach({}, frozenset(mutant.places), [0.0] * len(bench.cases)), jobs=1)
+
+    assert verdict == Verdict(None, HUNG, len(bench.cases))
 
 
 def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from math import ceil
 from types import FrameType, MappingProxyType
 from typing import IO, Any, Final
 
@@ -140,29 +141,30 @@ class Bench:
         return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
 
     def _started(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
-        limit = int(TIMES * sum(reach.seconds[number] for number in chosen) + MORE)
-
         def work() -> Verdict:
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
             if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)
-            return self._tried([self.cases[number] for number in chosen])
+            return self._tried(chosen, reach.seconds)
 
         return _Running(mutant, len(chosen), *_forked(work))
 
-    def _tried(self, cases: Sequence[Case]) -> Verdict:
+    def _tried(self, numbers: Sequence[int], seconds: Sequence[float]) -> Verdict:
         begin, few = 0, FEW
         try:
-            while begin < len(cases):
-                for result in self._results(cases[begin : begin + few]):
+            while begin < len(numbers):
+                some = numbers[begin : begin + few]
+                _may_compute(TIMES * sum(seconds[number] for number in some) + MORE)
+                for result in self._results([self.cases[number] for number in some]):
                     if STATUSES[result.status]:
-                        return Verdict(result.id, result.failure or result.status, len(cases))
+                        return Verdict(result.id, result.failure or result.status, len(numbers))
                 begin, few = begin + few, few * 4
         except Unusable:
-            return Verdict(None, BROKEN, len(cases))
-        return Verdict(None, SURVIVED, len(cases))
+            return Verdict(None, BROKEN, len(numbers))
+        except MemoryError:
+            return Verdict(None, HUNG, len(numbers))
+        return Verdict(None, SURVIVED, len(numbers))
 
     def _results(self, cases: Sequence[Case]) -> list[Result]:
         results: list[Result] = []
@@ -226,6 +228,13 @@ class _Running:
         """End it."""
         os.kill(self._pid, signal.SIGKILL)
         _answer(self._pid, self.answer)
+
+
+def _may_compute(seconds: float) -> None:
+    """This process ends if it computes for so long from now on."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(used.ru_utime + used.ru_stime + seconds), hard))
 
 
 def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
