@@ -17,6 +17,7 @@ h: |
   lines
 addr: b:1
 hex: 03613a31 00ff
+fractions: [1.5, -0.25, 1234.0625]
 """
 
     document = parse(source, "file")
@@ -27,6 +28,7 @@ hex: 03613a31 00ff
         "h": "two\nlines\n",
         "addr": "b:1",
         "hex": "03613a31 00ff",
+        "fractions": [1.5, -0.25, 1234.0625],
     }
     assert document.data == yaml.safe_load(source)
 
@@ -62,7 +64,10 @@ def test_each_part_knows_its_place() -> None:
         ("a: 0o17\n", (1, 4), "an octal number"),
         ("a: 0x1f\n", (1, 4), "a number"),
         ("a: 1_000\n", (1, 4), "a number"),
-        ("a: 1.5\n", (1, 4), "a number"),
+        ("a: 1.0\n", (1, 4), "a number to some readers; write a whole number, a fraction in its shortest form"),
+        ("a: 1.50\n", (1, 4), "a number"),
+        ("a: .5\n", (1, 4), "a number"),
+        ("a: 0.1000000000000000055511151231257827\n", (1, 4), "a number"),
         ("a: 6e31\n", (1, 4), "a number"),
         ("a: .nan\n", (1, 4), "a number"),
         ("a: 12:30\n", (1, 4), "a number to the base 60"),

@@ -3,7 +3,8 @@ The part of YAML that every reader reads alike.
 
 No anchors, aliases, tags, directives, merge keys or duplicate keys, one document a file, and no plain scalar that some
 readers take for something else than text: `no`, `017`, `1:30`, `1e3`, `2024-01-01`. Such a scalar is quoted or it is an
-error. What is left is JSON data, and with it where each part of it stands, so that an error can say so.
+error. Numbers are integers, and fractions as short as they can be: some readers take 1.0 for an integer. What is left is JSON
+data, and with it where each part of it stands, so that an error can say so.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 #: From the root of a document: member names and list indices.
 Path: TypeAlias = tuple[str | int, ...]
 
-MAX_DEPTH: Final = 64
+MAX_DEPTH: Final = 128
 MAX_INTEGER: Final = 2**53
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]*")
+_FRACTION: Final = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 #: What some readers take plain text for, and what to write instead; the first row that fits counts.
@@ -31,7 +33,11 @@ _AMBIGUOUS: Final = tuple(
         (r"[-+]?0[0-9_]+|0o[0-7_]+", "an octal number", "quote it"),
         (r"[-+]?0[xb][0-9a-fA-F_]+", "a number", "quote it"),
         (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", "a number to the base 60", "quote it"),
-        (r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*\.?[0-9_]*)([eE][-+]?[0-9]+)?", "a number", "write a whole number, or quote it"),
+        (
+            r"[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*\.?[0-9_]*)([eE][-+]?[0-9]+)?",
+            "a number",
+            "write a whole number, a fraction in its shortest form, as 0.5, or quote it",
+        ),
         (r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", "a number", "quote it"),
         (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?", "a date", "quote it"),
         (r"=|<<", "a key of its own kind", "quote it"),
@@ -149,6 +155,8 @@ class _Builder:
             if len(text) > 17 or abs(int(text)) > MAX_INTEGER:  # noqa: PLR2004  # no more digits in 2^53 and a sign
                 raise VectorError(self.file, place, f'{text} is above 2^53, where readers round; write {{u64: "{text}"}}')
             return int(text)
+        if _FRACTION.fullmatch(text) and repr(number := float(text)) == text:
+            return number
         for pattern, taken_for, instead in _AMBIGUOUS:
             if pattern.fullmatch(text):
                 raise VectorError(self.file, place, f"{text or 'nothing'} is {taken_for} to some readers; {instead}")

@@ -1,5 +1,5 @@
 """
-The verbose JSON form of Transit: how a payload looks as text. [S-23]
+The verbose JSON form of Transit: how a payload looks as text. [S-23, SA-66]
 
 Of each map there is one text: the one that a node has of it who was sent it. So texts can be compared.
 """
@@ -17,7 +17,7 @@ from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, UUID_TAG, Pairs, Re
 #: The map of a payload is inside a vector, which is inside the message. [SA-65]
 PAYLOAD_DEPTH: Final = 2
 
-#: Beyond this, readers of JSON round integers.
+#: From here on, readers of JSON round integers. [SA-66]
 EXACT: Final = 2**53
 
 CMAP_TAG: Final = "~#cmap"
