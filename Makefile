@@ -27,7 +27,7 @@ DRAWING = $(VENV)/.mermaid-$(MERMAID)
 # Those whose parts take longest come first, so that all cores have something to do until the end.
 PROTOCOLS = swim distkv wendy peter scuttlebutt
 
-.PHONY: run test quick check long search bench demo-pipeline docs help clean
+.PHONY: run foreign test quick check long search bench demo-pipeline docs help clean
 .DEFAULT_GOAL := help
 
 ## run: judge the reference by every vector, write the report to build/, and show what a failure looks like
@@ -41,6 +41,21 @@ run: $(VENV)/.installed
 	@echo
 	@echo "== an implementation with a mistake of the original library (BD-09), judged by the vector made for it: it must fail"
 	@$(BIN)/peerproof run --impl py:tests.conformance.wrong:BD09 -k flag:bd-09; test $$? -eq 1
+
+## foreign: judge the implementations in conformance/adapters beside the reference; the page is build/foreign.html
+foreign: $(VENV)/.installed
+	@command -v node >/dev/null 2>&1 || { $(NO_NODE); exit 2; }
+	@mkdir -p build
+	@conformance/adapters/distkv-pypi/setup.sh
+	@rm -f build/foreign-*.jsonl
+	@$(BIN)/peerproof run --record build/foreign-reference.jsonl >/dev/null
+	@$(BIN)/peerproof run --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs' \
+		--record build/foreign-scuttlebutt-js.jsonl >/dev/null
+	@$(BIN)/peerproof run --protocol distkv --impl conformance/adapters/distkv-pypi/adapter \
+		--known-failing conformance/expected/distkv-pypi.txt --record build/foreign-distkv-pypi.jsonl >/dev/null
+	@$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html
+	@$(BIN)/peerproof report matrix build/foreign-*.jsonl
+	@echo "the page: build/foreign.html; what each fails, and why: conformance/expected"
 
 ## test: the tests (some minutes); kills, clusters and a browser are in `make long`
 test: $(VENV)/.developing

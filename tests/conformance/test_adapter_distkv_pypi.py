@@ -105,8 +105,11 @@ def test_without_its_python_setting_up_says_what_to_install(bare: Path, tmp_path
 
 
 def test_a_reader_sees_what_the_page_shows(tmp_path: Path) -> None:
-    for name in ("conformance/adapters/distkv-pypi", "conformance/expected"):
+    for name in ("conformance/adapters", "conformance/expected"):
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     here = str(Path(sys.executable).parent)
     reader = Reader(tmp_path, {**os.environ, "PATH": f"{here}:{os.environ['PATH']}"})
     todo = list(steps(with_free_ports((ROOT / "docs/how-to/foreign-implementations.md").read_text("utf-8"))))

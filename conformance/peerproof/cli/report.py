@@ -2,6 +2,7 @@
 Makes something of the reports of record, which `peerproof run --record FILE` writes.
 
   peerproof report html mine.jsonl theirs.jsonl --output page.html     one page, implementations side by side
+  peerproof report matrix mine.jsonl theirs.jsonl                      clauses by implementation, for a terminal or a README
   peerproof report merge 1.jsonl 2.jsonl --output all.jsonl            shards of one run, or several implementations
   peerproof report diff old.jsonl new.jsonl                            what fails newly, or passes; if worse: exit 1
   peerproof report badge mine.jsonl --output badge.svg                 for a README; --format json is for shields.io
@@ -43,6 +44,10 @@ def configure(parser: ArgumentParser) -> None:
     html.add_argument("--mutants", metavar="FILE", type=Path, help="what peerproof mutants --format json has printed")
     html.add_argument("--edges", metavar="FILE", type=Path, help="what peerproof report edges has written")
     options.add_vectors(html)
+    matrix = kind("matrix", "How many clauses each implementation holds, and which some do not.")
+    _add_records(matrix)
+    matrix.add_argument("--every", action="store_true", help="all clauses, also those that everybody holds")
+    matrix.add_argument("--format", choices=("text", "md", "json"), default="text")
     merge = kind("merge", "One record of several: shards of one run, or several implementations. What conflicts is an error.")
     _add_records(merge)
     diff = kind("diff", "What is different from one record to another. Anything worse: exit 1.")
@@ -91,6 +96,13 @@ def _html(args: Namespace) -> tuple[str, int]:
     return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside), FINE
 
 
+def _matrix(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report_matrix import FORMATS, matrices
+
+    reports = [report for path in args.records for report in _loaded(path)]
+    return FORMATS[args.format](matrices(reports), every=args.every), FINE
+
+
 def _merge(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report_merge import Conflict, Source, merged
 
@@ -134,6 +146,7 @@ def _edges(args: Namespace) -> tuple[str, int]:
 
 _KINDS: Final[Mapping[str, Callable[[Namespace], tuple[str, int]]]] = {
     "html": _html,
+    "matrix": _matrix,
     "merge": _merge,
     "diff": _diff,
     "badge": _badge,
