@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text, visible
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, on_connection, shortened, value_text, visible
 from peerproof.spec.distkv.world import Model as DistKVModel
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.peter.world import Model as PeterModel
@@ -233,3 +233,12 @@ def test_model_may_say_in_its_own_way_what_messages_hold_and_what_is_new() -> No
         "n1  .     still under way to n2, sent in 3: update: /1 = Null [n1@2] tock 2",
     ]
     assert of_path(system, path, without=("tock", "todo", "net")).text().splitlines() == shown[:-1]
+
+
+def test_of_many_bytes_on_a_connection_the_first_are_shown() -> None:
+    assert on_connection({"conn": "c1", "event": "open"}) == "connection c1: open"
+    assert on_connection({"conn": "c1", "event": "data", "bytes": "7b7d"}) == "connection c1: data 7b7d"
+    shown = on_connection({"conn": "c1", "event": "data", "bytes": "7b" + "20" * 2**20})
+    assert shown.startswith("connection c1: data 7b2020")
+    assert shown.endswith("20… (1048577 bytes)")
+    assert len(shown) < 500

@@ -47,6 +47,14 @@ def test_bytes_become_digits_without_blanks_and_protocols_own_data_stays(written
     assert body["setup"][0]["call"]["args"] == {"key": {"hex": "fffe"}, "value": "v", "bytes": "A b"}
 
 
+def test_bytes_that_repeat_are_written_out(written: Written, exchange: str) -> None:
+    text = exchange.replace('"01 03613a31', '"(0A b1)x3 (20)x2 1f 03613a31')
+
+    sent = load(written(exchange=text)).vectors[0].body["steps"][0]["send"]["bytes"]
+
+    assert sent.startswith("0ab10ab10ab120201f03613a31")
+
+
 def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange: str) -> None:
     text = exchange.replace(
         "  - expect: {quiet_until: 500}\n",
@@ -84,6 +92,9 @@ def test_restart_and_events_of_a_branch_are_needs_too(written: Written, exchange
         ("  - at: 10\n    send", "  - send", "17:5", "'send' needs 'at' beside it"),
         ("  - expect:\n", "  - at: 10\n    expect:\n", "20:5", "'expect' cannot stand together with at"),
         ('"01 03613a31', '"1 03613a31', "18:41", "expected hexadecimal digits in pairs"),
+        ('"01 03613a31', '"(01)x3 (2)x5 03613a31', "18:41", "expected hexadecimal digits in pairs"),
+        ('"01 03613a31', '"(01)x303613a31', "18:41", "expected hexadecimal digits in pairs"),
+        ('"01 03613a31', '"(01)x99999999 03613a31', "18:41", "expected hexadecimal digits in pairs"),
         ('bytes: "01', 'byte: "01', "18:34", "unknown field 'byte' (did you mean 'bytes'?)"),
         ('bytes: "01', 'message: {type: delta}, bytes: "01', "18:11", "expected exactly one of bytes, message; found bytes and"),
         ("{multiset: [", "{multiset: {", "26:66", "nothing is null"),

@@ -17,6 +17,7 @@ from typing import Any, Final
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.codec_cases import bytes_difference
 from peerproof.conformance.matching import Bound, Difference, bindings, first_difference, is_literally
+from peerproof.conformance.message_graph import on_connection
 from peerproof.conformance.stage import Message, Stage
 from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read
 from peerproof.spec.core import EVERYBODY
@@ -170,8 +171,7 @@ class Script:
         """Something happens to a connection that somebody has opened to a node."""
         stage, actor = self.stage, self.stage.actors[stream["node"]]
         about = {name: value for name, value in stream.items() if name != "node"}
-        what = " ".join([f"connection {stream['conn']}: {stream['event']}", *([stream["bytes"]] if "bytes" in stream else [])])
-        self.trial.story.append(Happening(stage.now, actor.name, what))
+        self.trial.story.append(Happening(stage.now, actor.name, on_connection(stream)))
         yield from stage.stream(actor, about)
 
     def part(self, groups: Sequence[Sequence[str]], what: str) -> None:

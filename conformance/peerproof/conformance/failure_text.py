@@ -18,6 +18,9 @@ WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
 MOST_CLAUSES: Final = 10  #: with their texts
 MOST_SHOWN: Final = 400  #: characters of a value
+
+#: A line with more characters is no line to paste: shells and terminals have limits of their own.
+MOST_PASTED: Final = 100_000
 MOST_ERRORS: Final = 20  #: lines of standard error
 _NO_BYTES: Final = "(no bytes)"
 
@@ -123,13 +126,18 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     replay = f"peerproof replay {shlex.quote(result.id)}{options}"
     yield "again", replay
     command = _command(implementation)
-    if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
-        lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
-        yield "by hand", f"printf '%s\\n' {lines}{f' | {command}' if command else ''}"
-    else:
-        for request in result.essence:
-            yield "message", request["bytes"] or _NO_BYTES
-        yield "by hand", f"{replay} --emit stdin{f' | {command}' if command else ''}"
+    shell = f" | {command}" if command else ""
+    is_codec = bool(result.essence) and all(request["op"] in ("encode", "decode") for request in result.essence)
+    lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
+    if is_codec and len(lines) <= MOST_PASTED:
+        yield "by hand", f"printf '%s\\n' {lines}{shell}"
+        return
+    for request in () if is_codec else result.essence:
+        yield (
+            "message",
+            shortened_text(request["bytes"]) if len(request["bytes"]) > MOST_PASTED else request["bytes"] or _NO_BYTES,
+        )
+    yield "by hand", f"{replay} --emit stdin{shell}"
 
 
 def _way(result: Result, arguments: Mapping[str, Any]) -> str:

@@ -37,7 +37,8 @@ RULES: Final = (
 #: Fields that say what a vector is called and about, not what it does.
 LABELS: Final = frozenset({"id", "rev", "title", "about", "level", "clauses", "flags", "needs"})
 
-_CANONICAL_HEX: Final = re.compile(r"([0-9a-f]{2})*( ([0-9a-f]{2})+)*")
+_GROUP: Final = r"(([0-9a-f]{2})+|\(([0-9a-f]{2})+\)x[0-9]+)"
+_CANONICAL_HEX: Final = re.compile(rf"({_GROUP}( {_GROUP})*)?")
 
 
 class Finding(NamedTuple):

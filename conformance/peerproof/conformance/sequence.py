@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from peerproof.conformance.clauses import specification
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, plain_text, shortened
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, on_connection, plain_text, shortened
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
@@ -70,8 +70,7 @@ class _Graph:
                 to = f"{kind} to {self.name(how['to'])}" if "to" in how else "all that it has sent"
                 yield Note(how["node"], f"{at}{to} {outcome}")
             case "stream":
-                data = f" {how['bytes']}" if "bytes" in how else ""
-                yield Note(how["node"], f"{at}connection {how['conn']}: {how['event']}{data}")
+                yield Note(how["node"], at + on_connection(how))
             case "call":
                 refused = f", refused: {step['refused']}".replace(": True", "") if "refused" in step else ""
                 arguments = ", ".join(f"{name}={plain_text(value)}" for name, value in how.get("args", {}).items())
@@ -107,7 +106,7 @@ class _Graph:
             if not messages:
                 yield Note("", "nothing is sent")
         for stream in expect.get("streams", ()):
-            yield Note("", f"connection {stream['conn']}: {stream['event']}{' ' + stream['bytes'] if 'bytes' in stream else ''}")
+            yield Note("", on_connection(stream))
         if "events" in expect:
             yield Note("", f"events: {plain_text(expect['events'])}")
         if "quiet_until" in expect:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.matching import Difference
+from peerproof.conformance.message_graph import on_connection
 from peerproof.conformance.numbered import written_out
 from peerproof.conformance.protocol import Reply, Request
 from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read
@@ -204,7 +205,7 @@ class Stage:
     def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
         """A node did something with a connection."""
         self.streams.append(stream)
-        self.trial.story.append(Happening(self.now, actor.name, _on_connection(stream)))
+        self.trial.story.append(Happening(self.now, actor.name, on_connection(stream)))
 
     def sent(self, message: Message) -> None:
         """A node put out a message."""
@@ -232,10 +233,6 @@ def _loading(actor: Actor) -> dict[str, Plain]:
 
 def _shown(event: Mapping[str, Plain]) -> str:
     return " ".join([f"event {event['name']}", *_members({name: value for name, value in event.items() if name != "name"})])
-
-
-def _on_connection(stream: Mapping[str, Plain]) -> str:
-    return " ".join([f"connection {stream['conn']}: {stream['event']}", *([str(stream["bytes"])] if "bytes" in stream else [])])
 
 
 def _members(shown: Mapping[str, Plain]) -> list[str]:

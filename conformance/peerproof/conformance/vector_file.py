@@ -6,6 +6,7 @@ The other half, what is merely bad taste or doubtful, is `lint`'s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -16,6 +17,9 @@ from peerproof.conformance.yaml_subset import Path as Where
 
 #: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
 PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks", "state", "timers"})
+
+
+_REPEATED: Final = re.compile(r"\(([0-9a-fA-F ]+)\)x(\d+)")
 
 
 def layer_of(vector_id: str) -> str:
@@ -158,8 +162,10 @@ def _normalised(value: Any, *, protocols_own: bool) -> Any:
     return value
 
 
-def _hex_of(digits: str) -> str:
-    return digits.replace(" ", "").lower()
+def _hex_of(text: str) -> str:
+    """Of `0a (20 20)x3 ff` the digits 0a202020202020ff."""
+    repeated = _REPEATED.sub(lambda found: found[1].replace(" ", "") * int(found[2]), text)
+    return repeated.replace(" ", "").lower()
 
 
 def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
