@@ -46,16 +46,16 @@ run: $(VENV)/.installed
 foreign: $(VENV)/.installed
 	@command -v node >/dev/null 2>&1 || { $(NO_NODE); exit 2; }
 	@mkdir -p build
+	@rm -f build/foreign*
 	@conformance/adapters/distkv-pypi/setup.sh
-	@rm -f build/foreign-*.jsonl
-	@$(BIN)/peerproof run --record build/foreign-reference.jsonl >/dev/null
-	@$(BIN)/peerproof run --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs' \
-		--record build/foreign-scuttlebutt-js.jsonl >/dev/null
-	@$(BIN)/peerproof run --protocol distkv --impl conformance/adapters/distkv-pypi/adapter \
-		--known-failing conformance/expected/distkv-pypi.txt --record build/foreign-distkv-pypi.jsonl >/dev/null
-	@$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html
-	@$(BIN)/peerproof report matrix build/foreign-*.jsonl
-	@echo "the page: build/foreign.html; what each fails, and why: conformance/expected"
+	@code=0; judged() { name=$$1; shift; $(BIN)/peerproof run "$$@" --record build/foreign-$$name.jsonl >build/foreign-$$name.txt || code=$$?; }; \
+	judged reference; \
+	judged scuttlebutt-js --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'; \
+	judged distkv-pypi --protocol distkv --impl conformance/adapters/distkv-pypi/adapter \
+		--known-failing conformance/expected/distkv-pypi.txt; \
+	$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html; \
+	$(BIN)/peerproof report matrix build/foreign-*.jsonl; \
+	echo "the page: build/foreign.html; what each fails, and why: conformance/expected"; exit $$code
 
 ## test: the tests (some minutes); kills, clusters and a browser are in `make long`
 test: $(VENV)/.developing

@@ -31,7 +31,7 @@ DEEPEST: Final = 300
 _HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
 
 
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL).finditer
+_BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL).finditer
 
 
 def nests_too_deep(text: str) -> bool:

@@ -233,8 +233,9 @@ class _Running:
 def _may_compute(seconds: float) -> None:
     """This process ends if it computes for so long from now on."""
     used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = ceil(used.ru_utime + used.ru_stime + seconds)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (ceil(used.ru_utime + used.ru_stime + seconds), hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
