@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -17,7 +16,6 @@ import pytest
 from tests.conformance.numbered import COUNT, command, digits, vector_id, write_suite
 
 from peerproof.cli.main import main
-from peerproof.conformance.failure_text import MOST_PASTED
 from peerproof.conformance.matching import Difference
 from peerproof.conformance.output import CannotWrite, Deferred, write_whole
 from peerproof.conformance.renderings import FORMATS, as_junit, as_markdown, as_text
@@ -124,18 +122,6 @@ def test_a_failing_case_prints_clause_story_difference_and_two_lines_to_paste(re
     assert "by hand: peerproof replay scuttlebutt/exchange/one --impl './mine --flag' --emit stdin | ./mine --flag" in text
     assert 'by hand: printf \'%s\\n\' \'{"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"01"}\' | ./mine --flag' in text
     assert text.endswith("mine 2, vectors 1.0.0\n3 cases, 3 vectors: 1 passed, 1 failed, 1 crashed\n")
-
-
-def test_what_is_too_long_to_paste_is_put_in_by_a_command(report: Report) -> None:
-    def lines_of(digits: str, op: str) -> list[str]:
-        failed = replace(MISSED, essence=({"op": op, "protocol": "scuttlebutt", "bytes": digits},))
-        return as_text(replace(report, results=[failed]), {}).splitlines()
-
-    for op in ("decode", "recv"):
-        long = lines_of("20" * MOST_PASTED, op)
-        assert any(line.endswith("--emit stdin | ./mine --flag") for line in long)
-        assert max(map(len, long)) < 1000
-        assert any("0102" in line and "…" not in line for line in lines_of("0102", op))
 
 
 def test_junit_is_xml_whatever_an_implementation_has_written(report: Report) -> None:
