@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, on_connection, shortened, value_text, visible
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text, visible
+from peerproof.conformance.trial import on_connection
 from peerproof.spec.distkv.world import Model as DistKVModel
 from peerproof.spec.explore import Edge, explore
 from peerproof.spec.peter.world import Model as PeterModel

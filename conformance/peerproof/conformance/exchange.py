@@ -17,9 +17,8 @@ from typing import Any, Final
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.codec_cases import bytes_difference
 from peerproof.conformance.matching import Bound, Difference, bindings, first_difference, is_literally
-from peerproof.conformance.message_graph import on_connection
 from peerproof.conformance.stage import Message, Stage
-from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, read
+from peerproof.conformance.trial import Asking, Dialogue, Happening, Miss, Trial, Verdict, on_connection, read
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 

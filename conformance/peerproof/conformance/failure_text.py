@@ -18,10 +18,8 @@ WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
 MOST_CLAUSES: Final = 10  #: with their texts
 MOST_SHOWN: Final = 400  #: characters of a value
-
-#: A line with more characters is no line to paste: shells and terminals have limits of their own.
-MOST_PASTED: Final = 100_000
 MOST_ERRORS: Final = 20  #: lines of standard error
+MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits of their own
 _NO_BYTES: Final = "(no bytes)"
 
 
@@ -127,16 +125,15 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     yield "again", replay
     command = _command(implementation)
     shell = f" | {command}" if command else ""
-    is_codec = bool(result.essence) and all(request["op"] in ("encode", "decode") for request in result.essence)
-    lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
-    if is_codec and len(lines) <= MOST_PASTED:
-        yield "by hand", f"printf '%s\\n' {lines}{shell}"
-        return
-    for request in () if is_codec else result.essence:
-        yield (
-            "message",
-            shortened_text(request["bytes"]) if len(request["bytes"]) > MOST_PASTED else request["bytes"] or _NO_BYTES,
-        )
+    if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
+        lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
+        if len(lines) <= MOST_PASTED:
+            yield "by hand", f"printf '%s\\n' {lines}{shell}"
+            return
+    else:
+        for request in result.essence:
+            digits = request["bytes"] or _NO_BYTES
+            yield "message", digits if len(digits) <= MOST_PASTED else shortened_text(digits)
     yield "by hand", f"{replay} --emit stdin{shell}"
 
 

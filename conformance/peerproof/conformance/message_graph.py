@@ -128,19 +128,6 @@ def _field(value: Any) -> str:
     return plain_text(value)
 
 
-#: So many hexadecimal digits of what comes over a connection are shown.
-_DIGITS: Final = 400
-
-
-def on_connection(stream: Mapping[str, Any]) -> str:
-    """What happens to a connection; of many bytes the first."""
-    what = f"connection {stream['conn']}: {stream['event']}"
-    digits = stream.get("bytes")
-    if digits is None:
-        return what
-    return f"{what} {digits}" if len(digits) <= _DIGITS else f"{what} {digits[:_DIGITS]}… ({len(digits) // 2} bytes)"
-
-
 def plain_text(value: Any) -> str:
     """A plain value on one line, a text without its quotes."""
     match value:

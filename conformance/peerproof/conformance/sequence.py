@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from peerproof.conformance.clauses import specification
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, on_connection, plain_text, shortened
+from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, plain_text, shortened
+from peerproof.conformance.trial import on_connection
 from peerproof.conformance.vectors import Vector
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage

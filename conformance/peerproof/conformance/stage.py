@@ -13,10 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.clauses import specification
 from peerproof.conformance.matching import Difference
-from peerproof.conformance.message_graph import on_connection
 from peerproof.conformance.numbered import written_out
 from peerproof.conformance.protocol import Reply, Request
-from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, read
+from peerproof.conformance.trial import Arrow, Asking, Happening, Miss, Trial, on_connection, read
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.wire import Plain
 

@@ -44,6 +44,10 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 
 
+#: So many hexadecimal digits of what comes over a connection are shown.
+_DIGITS: Final = 400
+
+
 class Verdict(NamedTuple):
     """The case is as it should be, or as it may be."""
 
@@ -81,6 +85,15 @@ class Happening(NamedTuple):
     at: int | None
     node: str
     what: str
+
+
+def on_connection(stream: Mapping[str, Any]) -> str:
+    """What happens to a connection; of many bytes the first."""
+    what = f"connection {stream['conn']}: {stream['event']}"
+    digits = stream.get("bytes")
+    if digits is None:
+        return what
+    return f"{what} {digits}" if len(digits) <= _DIGITS else f"{what} {digits[:_DIGITS]}… ({len(digits) // 2} bytes)"
 
 
 class Late(Miss):

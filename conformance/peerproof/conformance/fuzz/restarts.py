@@ -20,7 +20,6 @@ class Restarts:
 
     def __init__(self, adapter: Adapter) -> None:
         self._adapter: Final = adapter
-        self._most: Final = MOST
         self._left = MOST
 
     def count(self, trouble: Trouble) -> None:
@@ -30,8 +29,7 @@ class Restarts:
     def start(self) -> None:
         """Raises Over if it has been started too often, or cannot be."""
         if self._left <= 0:
-            what = f"{self._most} crashes, or hangs that take as long"
-            raise Over(f"the implementation had to be started again too often (for {what})")
+            raise Over(f"the implementation had to be started again too often (for {MOST} crashes, or hangs that take as long)")
         try:
             self._adapter.start()
         except Unusable as error:
