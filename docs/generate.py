@@ -17,13 +17,15 @@ from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
+from importlib import import_module
+from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
 from peerproof.cli.main import COMMANDS, usage
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.errors import REASONS
-from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
 
 HELP_WIDTH = "100"
 
@@ -51,6 +53,7 @@ def main() -> int:
         ("decisions", decisions()),
         ("vectors", vectors()),
         ("adapter", adapter()),
+        ("library", library()),
     ):
         (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
@@ -63,7 +66,7 @@ def commands() -> Iterator[str]:
     for name, _, about in COMMANDS:
         yield from (f"## peerproof {name}", "", about[0].upper() + about[1:] + ".", "")
         yield from fenced(output(name, "--help"))
-        for protocol in PROTOCOLS if name in OF_PROTOCOLS else ():
+        for protocol in RUNTIMES if name in OF_PROTOCOLS else ():
             yield from (f"### peerproof {name} {protocol}", "")
             yield from fenced(output(name, protocol, "--help"))
         for stage in STAGES if name == "pipeline" else ():
@@ -75,7 +78,7 @@ def messages() -> Iterator[str]:
     """Each protocol's messages, commands, notices and configuration, from the declarations that the codecs are made of."""
     yield from ("# Messages", "", "From the declarations that encode and decode them. The plain form is what vectors, traces")
     yield from ("and adapters show: a 64-bit integer is a decimal string, a text that is not UTF-8 is `{hex: …}`.", "")
-    for protocol in PROTOCOLS.values():
+    for protocol in RUNTIMES.values():
         spec = protocol.specification()
         yield from (f"## {protocol.name}", "")
         for title, form, tags in (
@@ -110,7 +113,7 @@ def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
 
 def tables() -> Iterator[str]:
     """What the stages of the pipeline read and write."""
-    from peerproof.conformance.pipeline.tables import documentation
+    from peerproof.pipeline.storage.tables import documentation
 
     yield from ("# Tables of the pipeline", "")
     yield documentation()
@@ -126,8 +129,8 @@ def clauses() -> Iterator[str]:
 
 def decisions() -> Iterator[str]:
     """What each document leaves open, and how it was settled; and where a known implementation does something else."""
-    from peerproof.conformance import clauses
-    from peerproof.conformance.coverage import in_order
+    from peerproof.conformance.clauses import catalogue as clauses
+    from peerproof.conformance.clauses.catalogue import in_order
 
     yield from ("# What the documents leave open", "", "A document has gaps, and two people fill them differently. Each gap")
     yield from ("that was found is a decision here, with its reason. What known implementations do otherwise follows.", "")
@@ -141,9 +144,9 @@ def decisions() -> Iterator[str]:
 
 def vectors() -> Iterator[str]:
     """Each object of a vector file and its fields, from the schema that files are held to."""
-    from peerproof.conformance import sources
+    from peerproof.conformance.suite import locations
 
-    schema = json.loads(sources.schema("vector").read_bytes())
+    schema = json.loads(locations.schema("vector").read_bytes())
     yield from (
         "# Fields of vectors",
         "",
@@ -164,9 +167,9 @@ def vectors() -> Iterator[str]:
 
 def adapter() -> Iterator[str]:
     """What a reply must hold, and what can be claimed in each protocol, from what the runner checks and the suite asks for."""
-    from peerproof.conformance.cases import cases
-    from peerproof.conformance.protocol import ERROR_CODES, MEMBERS, VERSION
-    from peerproof.conformance.vectors import load
+    from peerproof.conformance.adapter.messages import ERROR_CODES, MEMBERS, VERSION
+    from peerproof.conformance.runner.cases import cases
+    from peerproof.conformance.vectors.suite import load
 
     yield from ("# Adapter protocol", "", f"Version {VERSION}, as the runner checks it.")
     yield from (
@@ -182,7 +185,7 @@ def adapter() -> Iterator[str]:
     yield from ("", "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + ".")
     yield from ("", "`rejected` has a `message` and one of these as its `class`: " + words(REASONS) + ".")
     suite = load()
-    for protocol in PROTOCOLS.values():
+    for protocol in RUNTIMES.values():
         own = [vector for vector in suite.vectors if vector.protocol == protocol.name]
         tried = cases(suite, own)
         asked_for = Counter(need for case in tried for need in case.needs)
@@ -194,6 +197,46 @@ def adapter() -> Iterator[str]:
         sites = sorted({str(pick["site"]) for vector in own for pick in picks(vector.body)})
         if sites:
             yield from ("", "Vectors fix what is drawn at: " + words(sites) + ".")
+
+
+def library() -> Iterator[str]:
+    """The public names of each package, from its `__all__`, with signatures, docstrings and examples."""
+    yield from ("---", "hide: [navigation]", "---", "", "# Library", "", "What each package offers to programs.")
+    yield from ("[Use it as a library](../how-to/use-as-a-library.md) shows how things go together.", "")
+    for name in packages():
+        package = import_module(name)
+        about = (package.__doc__ or "").strip().splitlines()[0]
+        yield from (f"## {name}", "", about, "")
+        for public in package.__all__:
+            found = getattr(package, public)
+            if isclass(found) or isfunction(found):
+                alone = isfunction(found) or issubclass(found, BaseException)
+                members = "      members: false" if alone else "      members: null"
+                yield from (f"::: {found.__module__}.{found.__qualname__}", *OPTIONS, members, "")
+            else:
+                shown = words(map(str, found)) if isinstance(found, Collection) else repr(found)
+                yield from (f"### {public}", "", f"A constant: {shown}.", "")
+
+
+#: How the site shows an object of the library: its signature and its docstring, not its source.
+OPTIONS = (
+    "    options:",
+    "      heading_level: 3",
+    "      show_source: false",
+    "      show_signature: true",
+    "      show_signature_annotations: true",
+    "      separate_signature: true",
+    "      show_docstring_description: true",
+    "      show_docstring_attributes: true",
+    "      filters: ['!^_']",
+)
+
+
+def packages() -> list[str]:
+    """The packages that list their public names: in a stub, `__init__.pyi`, or, as `peerproof.tla`, in `__init__.py` itself."""
+    roots = (Path(__file__).parents[1] / part for part in ("reference", "conformance"))
+    stubs = (".".join(stub.relative_to(root).parts[:-1]) for root in roots for stub in (root / "peerproof").rglob("__init__.pyi"))
+    return sorted([*stubs, "peerproof.tla"])
 
 
 def picks(part: Any) -> Iterator[Mapping[str, Any]]:
@@ -251,7 +294,7 @@ def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
     """Each member's path and what it may be."""
     for name, form in record.forms.items():
         yield within + name, sentence(form)
-        inner = form.form if isinstance(form, ListOf | Maybe) else form
+        inner = form.form if isinstance(form, ListOf | Optional) else form
         if isinstance(inner, Record):
             yield from described(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
 
@@ -261,13 +304,13 @@ def sentence(form: Form) -> str:
     match form:
         case U64(most):
             return "unsigned 64-bit integer" if most == U64_MAX else f"integer, 0 to {most}"
-        case Whole(least, most):
+        case Integer(least, most):
             return f"integer, {least} to {most}" if most < JSON_EXACT else f"integer, at least {least}"
         case Text(most):
             return f"text, at most {most} bytes"
         case OneOf(enumeration):
             return "one of " + ", ".join(f"`{member.value}`" for member in enumeration)
-        case Maybe(inner):
+        case Optional(inner):
             return sentence(inner) + ", or null"
         case ListOf(inner):
             return "list of " + ("records" if isinstance(inner, Record | Tagged) else sentence(inner))

@@ -16,17 +16,17 @@ import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from peerproof.conformance.counterexamples import drawn
-from peerproof.conformance.message_graph import Happened, happened
-from peerproof.conformance.model_picture import failing
-from peerproof.conformance.sequence import of_vector
-from peerproof.conformance.vectors import load
-from peerproof.spec.explore import Edge
-from peerproof.spec.world import FAIL, LOSE, System
+from peerproof.conformance.models.counterexamples import drawn, questions_of
+from peerproof.conformance.models.model_diagram import failing
+from peerproof.conformance.models.run_diagram import Happened, happened
+from peerproof.conformance.runner.vector_diagram import of_vector
+from peerproof.conformance.vectors.suite import load
+from peerproof.spec.model.bounded import FAIL, LOSE, System
+from peerproof.spec.model.exploration import Edge
+from peerproof.spec.protocols import PROTOCOLS
 from peerproof.tla.manifest import Configuration, Model, configurations, models
 
 _ROOT = Path(__file__).parents[1]
@@ -109,7 +109,7 @@ def holding(protocol: str, module: str, beginning: str) -> str:
 
 def endings(protocol: str, asked: Iterable[Model]) -> list[str]:
     """What has been asked of the end of every fair run of a graph, and whether it is so."""
-    known = import_module(f"peerproof.spec.{protocol}.questions").ENDINGS
+    known = questions_of(protocol).ENDINGS
     said = {
         f"`{name}` {'holds' if model.verdict == 'success' else 'fails'}"
         for model in asked
@@ -136,7 +136,7 @@ def vector(name: str) -> str:
 
 def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable[str], without: Collection[str]) -> str:
     """A run of the specification in the world of a configuration, of which some constants may be others."""
-    model = import_module(f"peerproof.spec.{configuration.protocol}.world").Model
+    model = PROTOCOLS[configuration.protocol].bounded.load().Model
     system = System(model({**configuration.constants, **others}))
     path = tuple(walked(system, (step.strip() for step in steps)))
     return "\n".join(fenced(drawn(system, path, without).mermaid(), 0))

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.test_library import PACKAGES, public
 
 from peerproof.cli.main import COMMANDS
-from peerproof.conformance.result import STATUSES
-from peerproof.conformance.trial import FAILURES
-from peerproof.conformance.vectors import load
-from peerproof.reference.harness import Harness
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.conformance.runner.result import STATUSES
+from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.tla.manifest import models
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,7 @@ _DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
 _MENTION = re.compile(r"(?<![\w-])([A-Z]{1,2}-\d{2,3})(?!\d)")
 _PICTURE = re.compile(r"<!-- model ([\w-]+) -->")
 _MADE = re.compile(r"<!-- (?:model|run|vector) [^>]*-->\n.*?<!-- end -->", re.DOTALL)
+_MAP = re.compile(r"<!-- map: [a-z.]+ -->.*?<!-- end -->", re.DOTALL)
 _CONSOLE = re.compile(r"```console\n.*?```", re.DOTALL)
 _INCLUDED = re.compile(r"^::: (\S+)$", re.MULTILINE)
 
@@ -43,8 +45,10 @@ def test_reference_pages_are_generated(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     commands, messages, clauses = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("commands", "messages", "clauses"))
     assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
-    assert all(f"`{case}`" in messages for p in PROTOCOLS.values() for case in p.specification().MESSAGE.form.cases)
+    assert all(f"`{case}`" in messages for p in RUNTIMES.values() for case in p.specification().MESSAGE.form.cases)
     assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
+    library = (tmp_path / "library.md").read_text("utf-8")
+    assert all(re.search(rf"(^### |\.){name}$", library, re.MULTILINE) for package in PACKAGES for name, _ in public(package))
 
 
 @pytest.mark.slow
@@ -58,13 +62,13 @@ def test_pages_show_what_the_models_make() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_message_graph_is_made_from_a_vector_or_a_model(page: Path) -> None:
     """What stands between marks is checked above; nobody draws by hand."""
-    by_hand = _MADE.sub("", page.read_text(encoding="utf-8"))
+    by_hand = _MAP.sub("", _MADE.sub("", page.read_text(encoding="utf-8")))
 
     assert "```mermaid" not in by_hand
     assert "sequenceDiagram" not in _CONSOLE.sub("", by_hand)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", RUNTIMES)
 def test_page_shows_every_counterexample(protocol: str) -> None:
     """But those of what is only claimed so that it fails: that something interesting never happens."""
     page = (ROOT / f"docs/explanation/counterexamples-{protocol}.md").read_text(encoding="utf-8")
@@ -80,7 +84,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert [page for page in pages if f": {page}\n" not in navigation] == []
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", RUNTIMES)
 def test_included_objects_exist(protocol: str) -> None:
     """Prose includes code by object name; a name that is gone fails here, and in `make docs`."""
     included = _INCLUDED.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))
@@ -94,7 +98,7 @@ def test_included_objects_exist(protocol: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_mentioned_clauses_exist(page: Path) -> None:
     """A clause that prose mentions is defined in some protocol's specification."""
-    known = {clause for protocol in PROTOCOLS for clause in clauses_of(protocol)}
+    known = {clause for protocol in RUNTIMES for clause in clauses_of(protocol)}
     prefixes = {clause.split("-")[0] for clause in known}
     mentioned = {clause for clause in _MENTION.findall(page.read_text(encoding="utf-8")) if clause.split("-")[0] in prefixes}
 
@@ -189,3 +193,10 @@ def objects(text: str) -> Iterator[Any]:
 def clauses_of(protocol: str) -> list[str]:
     """The ids that a specification defines."""
     return _DEFINITION.findall((ROOT / f"spec/{protocol}.md").read_text(encoding="utf-8"))
+
+
+def test_map_of_the_code_is_that_of_its_imports() -> None:
+    """The diagrams of the architecture page, and the table of folders in CONTRIBUTING.md."""
+    done = subprocess.run([sys.executable, ROOT / "docs/architecture.py", "--check"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -11,8 +10,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MOST_LINES_OF_A_MODULE = 400
-MOST_LINES_OF_A_FUNCTION = 40
 
 #: Places that exist on one machine only, and the hosts of package registries: neither belongs into what others get.
 OF_ONE_MACHINE = re.compile(
@@ -50,23 +47,6 @@ def test_imports_point_down() -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
-
-
-def test_modules_and_functions_keep_to_their_size() -> None:
-    """The first to go over is split by a noun of the field."""
-    sources = tracked("*.py")
-    lines = {path: path.read_text(encoding="utf-8") for path in sources}
-    modules = {str(path.relative_to(ROOT)): text.count("\n") for path, text in lines.items()}
-    functions = {
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}": node.end_lineno - node.lineno + 1
-        for path, text in lines.items()
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
-    }
-
-    assert len(modules) > 20
-    assert {name: size for name, size in modules.items() if size > MOST_LINES_OF_A_MODULE} == {}
-    assert {name: size for name, size in functions.items() if size > MOST_LINES_OF_A_FUNCTION} == {}
 
 
 def test_files_name_no_machine_and_no_registry() -> None:

@@ -10,6 +10,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.pipeline.recorded import Packet, write_capture
+from tests.support.light_install import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 BUILD = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
@@ -65,8 +67,8 @@ def test_wheel_holds_all_roots_and_all_vectors(wheel: Path) -> None:
     vectors = {path.relative_to(ROOT / "conformance").as_posix() for path in (ROOT / "conformance/vectors").rglob("*.yaml")}
 
     assert vectors
-    assert {f"peerproof/conformance/{name}" for name in vectors} <= names
-    assert {"peerproof/spec/core.py", "peerproof/cli/main.py", "peerproof/reference/harness.py"} <= names
+    assert {f"peerproof/conformance/data/{name}" for name in vectors} <= names
+    assert {"peerproof/spec/core.py", "peerproof/cli/main.py", "peerproof/reference/harness/harness.py"} <= names
     assert "peerproof/__init__.py" not in names
 
 
@@ -78,12 +80,27 @@ def test_wheel_holds_the_clauses_and_the_models_of_all_protocols(wheel: Path) ->
     models = {
         path.relative_to(ROOT / "tla").as_posix()
         for path in (ROOT / "tla").rglob("*")
-        if path.suffix in (".tla", ".cfg", ".json")
+        if path.suffix in (".tla", ".json") or path.name.endswith("Trace.cfg")
     }
 
     assert len(clauses) >= 5
-    assert {f"peerproof/conformance/clauses/{name}" for name in clauses} <= names
-    assert {f"peerproof/tla/models/{name}" for name in models} <= names
+    assert {f"peerproof/conformance/data/clauses/{name}" for name in clauses} <= names
+    assert {name for name in names if name.startswith("peerproof/tla/models/") and not name.endswith((".class", ".java"))} == {
+        f"peerproof/tla/models/{name}" for name in models
+    }
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_templates_of_the_pages(wheel: Path) -> None:
+    """With their stylesheets and scripts."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    root = ROOT / "conformance"
+    templates = {
+        path.relative_to(root).as_posix() for path in (root / "peerproof").rglob("*") if path.suffix in (".j2", ".css", ".js")
+    }
+
+    assert "peerproof/conformance/report/html/base.html.j2" in templates
+    assert templates <= names
 
 
 @pytest.mark.slow
@@ -98,9 +115,23 @@ def test_wheel_in_a_fresh_environment_judges_the_reference(wheel: Path, tmp_path
     assert _run(peerproof, "list", cwd=tmp_path).count("scuttlebutt/") >= 150
     assert "B-14" in _run(peerproof, "explain", "B-14", cwd=tmp_path)
     _run(peerproof, "run", "-k", "clause:B-14", cwd=tmp_path)
+    _check_recordings(peerproof, python, tmp_path)
 
 
-def _run(*command: str, cwd: Path = ROOT) -> str:
+def _check_recordings(peerproof: str, python: str, folder: Path) -> None:
+    """With the base dependencies only, traces are checked, and captures are judged and drawn."""
+    absent = f"import importlib.util as u; print([name for name in {EXTRAS} if u.find_spec(name)])"
+    capture = folder / "cluster.pcap"
+    write_capture(capture, [Packet(1000.0, 8119, 8120, bytes.fromhex("01 03613a31 0000000000000002"))])
+
+    assert _run(python, "-c", absent, cwd=folder) == "[]\n"
+    for trace in sorted((ROOT / "conformance/examples").glob("*.jsonl")):
+        _run(peerproof, "check-trace", str(trace), cwd=folder, code=int(trace.stem.endswith("newest-first")))
+    assert "2 nodes: 2 accepted" in _run(peerproof, "run", "--pcap", str(capture), "--protocol", "scuttlebutt", cwd=folder)
+    assert "digest_request [a:1 2]" in _run(peerproof, "draw", str(capture), "--protocol", "scuttlebutt", cwd=folder)
+
+
+def _run(*command: str, cwd: Path = ROOT, code: int = 0) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=900)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == code, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -13,15 +13,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-from peerproof.reference.campaign import Campaign, run, run_id
-from peerproof.reference.protocols import PROTOCOLS, Protocol
-from peerproof.reference.recorder import Recorder
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation.campaign import run
+from peerproof.reference.simulation.plan import Campaign, run_id
 from peerproof.spec.core import Specification
-from peerproof.spec.scuttlebutt.variants import Changed, answering_with, newest_first
-from peerproof.spec.trace import Line
+from peerproof.spec.scuttlebutt.model.variants import Changed, answering_with, newest_first
+from peerproof.spec.traces.trace import Line
 
 
-class NewestFirst(Protocol):
+class NewestFirst(Runtime):
     """Scuttlebutt, but for the order of pairs in a delta."""
 
     def specification(self) -> Specification:
@@ -37,14 +39,14 @@ class Named(Recorder):
         super().keep(replace(line, impl="newest-first"))
 
 
-_SCUTTLEBUTT: Final = PROTOCOLS["scuttlebutt"]
+_SCUTTLEBUTT: Final = RUNTIMES["scuttlebutt"]
 _WRONG: Final = NewestFirst(**{name: getattr(_SCUTTLEBUTT, name) for name in _SCUTTLEBUTT.__slots__})
 
 #: File -> the campaign that it is the trace of.
 CAMPAIGNS: Final = {
     "scuttlebutt.jsonl": Campaign(_SCUTTLEBUTT, {}, nodes=3, rounds=12, seed="scuttlebutt", updates=3),
     "swim-crash.jsonl": Campaign(
-        PROTOCOLS["swim"],
+        RUNTIMES["swim"],
         {"cluster_events": ["suspicious", "dead"]},
         nodes=3,
         rounds=14,
@@ -53,7 +55,7 @@ CAMPAIGNS: Final = {
         crashes=((2, 6),),
     ),
     "wendy-crash.jsonl": Campaign(
-        PROTOCOLS["wendy"], {"heartbeat": 30_000}, nodes=4, rounds=18, seed="wendy", updates=4, apart=2, crashes=((2, 12),)
+        RUNTIMES["wendy"], {"heartbeat": 30_000}, nodes=4, rounds=18, seed="wendy", updates=4, apart=2, crashes=((2, 12),)
     ),
     "scuttlebutt-newest-first.jsonl": Campaign(_WRONG, {"max_payload": 48}, nodes=3, rounds=8, seed="newest-first"),
 }

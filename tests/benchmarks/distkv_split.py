@@ -21,8 +21,8 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from peerproof.reference.distkv import Store
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.protocols.distkv.simulation import Store
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import distkv
 from peerproof.spec.core import Duration, Instant, NodeId, Send
 from peerproof.spec.distkv import Config, SetValue, State, Update

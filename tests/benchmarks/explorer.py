@@ -17,8 +17,8 @@ import sys
 from typing import NamedTuple
 
 from peerproof.tla.manifest import Model, models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
 
 TARGET = 1.0  #: of TLC's speed, at least
 BYTES_TARGET = 500  #: a state, at most, all processes together
@@ -28,8 +28,8 @@ TURNS = 3
 #: Prints states, edges, seconds on the wall, and by how many KiB the exploration has made the processes larger.
 EXPLORE = """\
 import resource, sys, time
-from peerproof.spec.explore import explore
-from peerproof.spec.scuttlebutt.world import Model
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.scuttlebutt.model.bounded import Model
 from peerproof.tla.manifest import configurations
 model, processes = Model(configurations("scuttlebutt")[sys.argv[1]].constants), int(sys.argv[2])
 before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()

@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 from peerproof.tla.manifest import models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
 
 TARGETS = {"small": 30.0, "medium": 200.0}  #: CPU seconds, at most
 MEGABYTES_TARGET = 2000  #: of any process, at most

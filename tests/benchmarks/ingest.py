@@ -23,16 +23,16 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from peerproof.conformance.pipeline.capture import frames
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.ingest import Reading, execute
-from peerproof.conformance.pipeline.inputs import Format, inputs
-from peerproof.conformance.pipeline.quarantine import Refusal
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.source import Source
-from peerproof.conformance.pipeline.traffic import Traffic
-from peerproof.reference.campaign import run as simulated
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.conformance.captures.byte_source import Source
+from peerproof.conformance.captures.pcap import frames
+from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.traffic import Traffic
+from peerproof.pipeline.ingest.inputs import Format, inputs
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages.ingest import Reading, execute
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation.campaign import run as simulated
 from peerproof.spec.scuttlebutt import MESSAGE
 
 ROUNDS = 3
@@ -67,10 +67,10 @@ _HEADERS = struct.Struct(">12xHBxHxxHxBxx4s4sHHHxx").unpack_from
 
 def simulated_lines() -> list[dict[str, Any]]:
     """What five nodes do in some hundred rounds."""
-    from peerproof.reference.campaign import Campaign
+    from peerproof.reference.simulation.plan import Campaign
 
     plan = Campaign(
-        protocol=PROTOCOLS["scuttlebutt"],
+        protocol=RUNTIMES["scuttlebutt"],
         config={"interval": 1000, "max_payload": 1400, "detector": None},
         nodes=5,
         rounds=300,
@@ -156,7 +156,7 @@ def ingested(files: list[str], form: Format, mapping: str | None) -> int:
 
 def decoded(path: Path) -> int:
     """How many messages of a capture the codec has decoded."""
-    specification = PROTOCOLS["scuttlebutt"].specification()
+    specification = RUNTIMES["scuttlebutt"].specification()
     refused: list[Refusal] = []
     with Source(path) as source:
         count = sum(1 for _ in Traffic(specification, (), refused.append).messages(frames(source, refused.append)))

@@ -26,8 +26,8 @@ from typing import Any, ClassVar
 
 from wendy_ring import NEVER, TIMEOUT, Ring, megabytes
 
-from peerproof.reference.peter import Figures
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.peter.overlay import Figures
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.core import Duration, Instant, NodeId
 from peerproof.spec.peter import Publish, Subscribe
 from peerproof.spec.wendy import Id, Join
@@ -52,7 +52,7 @@ class Measured(Figures):
 class Trees(Ring):
     """A ring whose nodes subscribe and publish."""
 
-    protocol: ClassVar = PROTOCOLS["peter"]
+    protocol: ClassVar = RUNTIMES["peter"]
 
     def __init__(self, size: int, seed: str, topics: int, heartbeat: Duration) -> None:
         super().__init__(size, seed, heartbeat)

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.conformance.pipeline import measure
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.events import events
-from peerproof.conformance.pipeline.execution import Engine, execute
-from peerproof.conformance.pipeline.grid import read
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.simulate import simulation
-from peerproof.conformance.pipeline.tables import TRACES
-from peerproof.conformance.pipeline.work import peak_mib
+from peerproof.pipeline.spark.execution import Engine, execute
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.spark.work import peak_mib
+from peerproof.pipeline.stages import measure
+from peerproof.pipeline.stages.grid import read
+from peerproof.pipeline.stages.simulate import simulation
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import TRACES
 
 TIMES = 3
 GRID = "nodes: [5, 10]\nrounds: 60\nloss: [0, 0.1]\n"

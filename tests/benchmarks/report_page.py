@@ -37,7 +37,7 @@ def main() -> int:
     from tests.conformance import chromium
     from tests.conformance.reports import many
 
-    from peerproof.conformance.report_page import page
+    from peerproof.conformance.report.html.page import page
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.opened(Path(folder)) as tab:
 

@@ -26,15 +26,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from peerproof.conformance.adapter import Adapter, program, reach
-from peerproof.conformance.cases import cases
-from peerproof.conformance.lane import Control, Lane
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.protocol import Hello
-from peerproof.conformance.result import Result
-from peerproof.conformance.runner import PACK
-from peerproof.conformance.trial import Case
-from peerproof.conformance.vectors import Suite, Vector, load
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.runner import PACK
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.runner.worker import Control, Worker
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Suite, Vector, load
 
 ROUNDS = 7
 OPERATIONS = 8 * PACK
@@ -117,8 +118,8 @@ class Through:
 
     def runner(self, watch: Callable[[str, str], None] | None = None) -> float:
         """Operations per second of the runner."""
-        adapter: Adapter = program(self.command, Patience(), "1", watch)
-        lane = Lane(adapter, adapter.start(), "0", Control(1))
+        adapter: Adapter = program(self.command, Timeouts(), "1", watch)
+        lane = Worker(adapter, adapter.start(), "0", Control(1))
         results: list[Result] = []
         begin = time.perf_counter()
         for start in range(0, len(self.tried), PACK):
@@ -155,9 +156,9 @@ def in_process() -> float:
     suite = load()
     tried = [case for case in cases(suite, suite.vectors) if case.part in ("decode", "encode")]
     tried = (tried * (5000 // len(tried) + 1))[:5000]
-    adapter = reach("py:peerproof.reference.harness:Harness", Patience(), "1")
+    adapter = reach("py:peerproof.reference.harness.harness:Harness", Timeouts(), "1")
     hello: Hello = adapter.start()
-    lane = Lane(adapter, hello, "0", Control(1))
+    lane = Worker(adapter, hello, "0", Control(1))
     results: list[Result] = []
     begin = time.perf_counter()
     for start in range(0, len(tried), PACK):

@@ -17,8 +17,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from peerproof.reference.network import Faults
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Instant, NodeId, Pick, Specification, Step
 

@@ -38,8 +38,8 @@ from uuid import UUID
 
 from matplotlib import pyplot
 
-from peerproof.reference.network import Faults
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import swim
 from peerproof.spec.core import Expired, Instant, NodeId, Send, Table
 from peerproof.spec.properties import Taken

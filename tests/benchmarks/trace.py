@@ -17,21 +17,21 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from time import process_time
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.spec.replay import Replay
-from peerproof.spec.trace import parse
-from peerproof.tla.tools import Tools, ToolsUnusable, find
-from peerproof.tla.trace_check import Opinion, judge
-from peerproof.tla.trace_data import TraceData
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import parse
+from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
+from peerproof.tla.traces.trace_check import Opinion, judge
+from peerproof.tla.traces.trace_data import TraceData
 
 ROUNDS = 3
 NODES = (3, 5, 20)
 TARGET, TLC_TARGET = 100_000, 4_000
 
-PROTOCOL = PROTOCOLS["scuttlebutt"]
+PROTOCOL = RUNTIMES["scuttlebutt"]
 SPEC = PROTOCOL.specification()
 
 

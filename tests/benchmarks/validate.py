@@ -30,19 +30,20 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from peerproof.conformance.pipeline.batches import Batch, Output, Plan, Unit, committed
-from peerproof.conformance.pipeline.events import event_of, events, line_of
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import TRACES
-from peerproof.conformance.pipeline.validate import Validated, Validation, execute
-from peerproof.conformance.pipeline.work import work
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.conformance.traces.events import event_of, line_of
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.spark.work import work
+from peerproof.pipeline.stages.validate import Validated, Validation, execute
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.batches import Batch, Output, Plan, Unit, committed
+from peerproof.pipeline.storage.tables import TRACES
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import scuttlebutt
-from peerproof.spec.replay import Replay
-from peerproof.spec.trace import parse
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import parse
 
 TARGET, MEMORY_TARGET, SPREAD_TARGET, CLUSTER_TARGET = 0.85, 200, 0.15, 1.4
 CORES, FILES, NODES, ROUNDS, LOT = 2, 8, 3, 400, 8192
@@ -62,7 +63,7 @@ class Log(NamedTuple):
 def logs() -> list[Log]:
     """One for each node."""
     lines: list[str] = []
-    plan = Campaign(PROTOCOLS["scuttlebutt"], {"detector": None}, NODES, ROUNDS, "benchmark", 20)
+    plan = Campaign(RUNTIMES["scuttlebutt"], {"detector": None}, NODES, ROUNDS, "benchmark", 20)
     campaign.run(plan, lines.append)
     rows = [event_of(parse(line)) for line in lines]
     return [cut([row for row in rows if row.node == f"n{node}:1"]) for node in range(NODES)]

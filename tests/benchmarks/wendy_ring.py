@@ -35,11 +35,11 @@ from statistics import median
 from time import process_time
 from typing import Any, ClassVar, NamedTuple, cast
 
-from peerproof.reference.connected import Connected
-from peerproof.reference.network import Faults, Network
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.simulator import Connections, Simulation
-from peerproof.reference.wendy import digest, is_member
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.protocols.wendy.overlay import digest, is_member
+from peerproof.reference.runtime.connected import Connected
+from peerproof.reference.simulation.faulty_network import Faults, Network
+from peerproof.reference.simulation.simulator import Connections, Simulation
 from peerproof.spec.core import Duration, Instant, NodeId, Table
 from peerproof.spec.wendy import Config, Delivered, Id, Join, Route, Stage, State, id_of_text
 from peerproof.spec.wendy.ids import REAL
@@ -83,11 +83,11 @@ class Found(NamedTuple):
 class Ring:
     """Nodes in a simulation, and what is delivered to them."""
 
-    protocol: ClassVar = PROTOCOLS["wendy"]
+    protocol: ClassVar = RUNTIMES["wendy"]
 
     def __init__(self, size: int, seed: str, heartbeat: Duration = NEVER) -> None:
         self.heartbeat = heartbeat
-        specification, connected = self.protocol.specification(), cast("Connected", self.protocol.connected())
+        specification, connected = self.protocol.specification(), cast("Connected", self.protocol.connected)
         self.simulation = Simulation(specification, seed, FAULTS, connections=Connections(TIMEOUT, connected.has_left))
         self.simulation.notified = self.told
         self.map = Network(FAULTS, f"{seed}/network")  #: the same as the simulation's, which counts what is sent

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from tests.conformance.variant import Variant
 
-from peerproof.conformance.cases import cases
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import Settings, run
-from peerproof.conformance.vectors import Suite, Vector, load
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Suite, Vector, load
 
 #: A variant that dies of each datagram is started again each time; one that should answer must.
 SETTINGS: Final = Settings(most_restarts=10_000, strict=True)
@@ -83,7 +83,7 @@ def failed(implementation: str, vectors: Iterable[Vector]) -> set[str]:
         results.append(result)
         return False
 
-    adapter = InProcess(implementation, Patience(), suite().version)
+    adapter = InProcess(implementation, Timeouts(), suite().version)
     hello = adapter.start()
     end = run(lambda: adapter, adapter, hello, cases(suite(), vectors), SETTINGS, report)
     assert end.because is None

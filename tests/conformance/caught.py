@@ -14,7 +14,7 @@ from tests.conformance.catching import KNOWN, Mistakes, failed, path_of
 from tests.conformance.test_model_vectors import judged, score
 from tests.conformance.test_wrong import PROTOCOLS
 
-from peerproof.conformance.result import STATUSES
+from peerproof.conformance.runner.result import STATUSES
 
 
 def found_out(protocol: str) -> dict[str, str]:

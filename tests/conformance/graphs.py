@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from peerproof.conformance.graph import Comparison, compare
-from peerproof.spec.explore import Exploration, explore
+from peerproof.conformance.models.graph_comparison import Comparison, compare
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
 from peerproof.tla.manifest import Model, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
 
 
 def dumped(folder: Path, model: Model) -> Path:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from peerproof.reference.harness import Harness
+from peerproof.reference.harness.harness import Harness
 
 FOR_EVER = 600  #: seconds; every test kills it long before
 DEEP = 100_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from peerproof.spec import scuttlebutt
-from peerproof.spec.packing import Codec
+from peerproof.spec.forms.packing import Codec
 
 RIGHT: Final = scuttlebutt.MESSAGE
 

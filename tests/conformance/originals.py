@@ -15,7 +15,7 @@ import msgpack
 from tests.reference.agents import AgentProcess
 from tests.reference.conftest import PATIENCE
 
-from peerproof.reference.serf import Agent
+from peerproof.reference.serf.client import Agent
 
 ORIGINAL = Path(__file__).parents[2] / "conformance/adapters/distkv-pypi"
 PYTHON = ORIGINAL / ".venv/bin/python"

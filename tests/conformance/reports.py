@@ -7,10 +7,10 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from peerproof.conformance.matching import Difference
-from peerproof.conformance.report import Report
-from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Arrow, Happening
+from peerproof.conformance.report.record import Report
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.vectors.matching import Difference
 
 PASSED = Result("scuttlebutt/exchange/two", "passed", "scuttlebutt/exchange/two", 1, "must", ("B-11",), branches=("first",))
 MISSED = Result(
@@ -30,7 +30,7 @@ MISSED = Result(
     story=(
         Arrow(0, "node", "peer", "01"),
         Arrow(10, "peer", "node", "03"),
-        Happening(10, "node", "event join"),
+        TrialEvent(10, "node", "event join"),
         Arrow(10, "node", "peer", "03"),
         Arrow(10, "node", "peer", "01"),
     ),

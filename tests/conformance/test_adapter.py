@@ -14,11 +14,12 @@ import pytest
 from tests.conformance.numbered import argv, digits
 
 from peerproof.cli.main import main
-from peerproof.conformance.adapter import Adapter, Trouble, Unusable, program, reach
-from peerproof.conformance.channel import KEPT_ERRORS
-from peerproof.conformance.patience import SLOWNESS, Patience
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
+from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.line_channel import KEPT_ERRORS
+from peerproof.conformance.suite.timeouts import SLOWNESS, Timeouts
 
-QUICK = Patience(hello=10, op=0.5, bye=1)
+QUICK = Timeouts(hello=10, op=0.5, bye=1)
 
 
 def decode(number: int) -> dict[str, Any]:
@@ -29,21 +30,21 @@ def never(question: dict[str, Any]) -> list[int]:
     raise AssertionError(f"asked {question}")
 
 
-def started(habit: str, *arguments: str, patience: Patience = QUICK) -> Adapter:
+def started(habit: str, *arguments: str, patience: Timeouts = QUICK) -> Adapter:
     adapter = program(argv(habit, *arguments), patience, "1.0.0")
     adapter.start()
     return adapter
 
 
-def refused(implementation: str, patience: Patience = QUICK) -> str:
-    with pytest.raises(Unusable) as unusable:
+def refused(implementation: str, patience: Timeouts = QUICK) -> str:
+    with pytest.raises(AdapterUnavailable) as unusable:
         reach(implementation, patience, "1.0.0").start()
     return str(unusable.value) + "\n" + unusable.value.errors.decode()
 
 
-def trouble(adapter: Adapter, number: int = 17) -> Trouble:
+def trouble(adapter: Adapter, number: int = 17) -> AdapterError:
     try:
-        with pytest.raises(Trouble) as raised:
+        with pytest.raises(AdapterError) as raised:
             adapter.ask([decode(number)], never)
     finally:
         adapter.kill()
@@ -89,7 +90,7 @@ def test_what_names_no_implementation_is_refused_with_the_reason(implementation:
 
 
 def test_a_silent_adapter_is_a_matter_of_starting_up() -> None:
-    said = refused(" ".join(argv("silent")), Patience(hello=0.3, op=2, bye=1))
+    said = refused(" ".join(argv("silent")), Timeouts(hello=0.3, op=2, bye=1))
 
     assert "said nothing within 0.3 s" in said
 
@@ -113,7 +114,7 @@ def test_an_adapter_of_another_version_is_refused() -> None:
 
 
 def test_a_hundred_megabytes_on_standard_error_are_read_and_the_last_of_them_are_kept() -> None:
-    adapter = started("flood", digits(17), patience=Patience(hello=60, op=5, bye=1))
+    adapter = started("flood", digits(17), patience=Timeouts(hello=60, op=5, bye=1))
 
     assert adapter.ask([decode(1)], never)[0]["ok"] is True
     dead = trouble(adapter)
@@ -150,7 +151,7 @@ def test_no_answer_in_time_is_a_hang() -> None:
     ],
 )
 def test_a_line_that_is_no_reply_is_garbled(habit: str, said: str) -> None:
-    garbled = trouble(started(habit, digits(17), patience=Patience(op=5)))
+    garbled = trouble(started(habit, digits(17), patience=Timeouts(op=5)))
 
     assert garbled.kind == "garbled"
     assert said in garbled.detail
@@ -162,7 +163,7 @@ def test_half_a_line_is_shown_when_the_program_ends() -> None:
 
 def test_requests_sent_at_once_are_answered_up_to_the_one_that_kills() -> None:
     adapter = started("die", digits(17))
-    with pytest.raises(Trouble) as raised:
+    with pytest.raises(AdapterError) as raised:
         adapter.ask([decode(number) for number in range(1, 25)], never)
     adapter.kill()
 
@@ -218,7 +219,7 @@ def test_a_choice_for_another_request_is_garbled() -> None:
         "bytes": "0203613a310000000000000000",
     }
     adapter.ask([told], never)
-    with pytest.raises(Trouble, match="the open request") as raised:
+    with pytest.raises(AdapterError, match="the open request") as raised:
         adapter.ask([{"op": "advance", "handle": node["handle"], "now_ms": 1000}], never)
     adapter.kill()
 
@@ -226,7 +227,7 @@ def test_a_choice_for_another_request_is_garbled() -> None:
 
 
 def test_a_program_that_ignores_bye_is_ended_by_force() -> None:
-    adapter = started("deaf", patience=Patience(bye=0.2))
+    adapter = started("deaf", patience=Timeouts(bye=0.2))
 
     assert adapter.stop() is False
 
@@ -276,7 +277,7 @@ def test_nobody_listening_is_said_as_such() -> None:
 
 IN_PROCESS = """\
 import os, sys, time
-from peerproof.reference.harness import Harness
+from peerproof.reference.harness.harness import Harness
 
 
 class Good(Harness):
@@ -378,7 +379,7 @@ def test_the_environment_says_how_slow_the_machine_is(said: str | None, op: floa
     else:
         monkeypatch.setenv(SLOWNESS, said)
 
-    assert Patience() == Patience(hello=5 * op, op=op, bye=op / 2)
+    assert Timeouts() == Timeouts(hello=5 * op, op=op, bye=op / 2)
 
 
 @pytest.mark.parametrize("said", ["much", "", "0", "-1", "nan", "inf"])

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance import trace_check
-from peerproof.spec.trace import parse
-from peerproof.tla.outcome import RunFailed
-from peerproof.tla.tools import Tools, ToolsUnusable, find
-from peerproof.tla.trace_check import Judgement, Opinion
-from peerproof.tla.trace_data import TraceData
+from peerproof.conformance.traces import files
+from peerproof.spec.traces.trace import parse
+from peerproof.tla.output.outcome import RunFailed
+from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
+from peerproof.tla.traces.trace_check import Judgement, Opinion
+from peerproof.tla.traces.trace_data import TraceData
 
 ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = range(6)
 
@@ -133,10 +133,10 @@ def test_a_line_that_cannot_be_read_is_told_with_its_number(
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_check, "LONGEST_LINE", 2000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 2000)
     long = good.read_bytes() + b"[" * 9000 + b"\n" + good.read_bytes().replace(b"seed-3", b"seed-4")
 
-    report = trace_check.check("x", io.BytesIO(long), 0, lambda *_: None)
+    report = files.check("x", io.BytesIO(long), 0, lambda *_: None)
 
     assert [bad.problem for bad in report.unreadable] == ["a line of more than 2,000 bytes"]
     assert len(report.nodes) == 6
@@ -215,7 +215,7 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
 ) -> None:
     trace = str(tmp_path / "swim.jsonl")
     assert main(["simulate", "swim", "--nodes", "3", "--rounds", "5", "--trace", trace]) == 0
-    monkeypatch.setattr("peerproof.tla.trace_check.module", lambda _: None)
+    monkeypatch.setattr("peerproof.tla.traces.trace_check.module", lambda _: None)
     monkeypatch.setattr("peerproof.cli.check_trace._tools", object)  # nothing is asked of it
     capsys.readouterr()
 
@@ -252,8 +252,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             accepted = [Judgement(trace.run, trace.node, Opinion.ACCEPTED, len(trace.events)) for trace in others]
             return [Judgement(first.run, first.node, *said, **more), *accepted]
 
-        monkeypatch.setattr("peerproof.tla.tools.find", lambda: Tools("java", 17, Path("tla2tools.jar")))
-        monkeypatch.setattr("peerproof.tla.trace_check.judge", judge)
+        monkeypatch.setattr("peerproof.tla.tools.installation.find", lambda: Tools("java", 17, Path("tla2tools.jar")))
+        monkeypatch.setattr("peerproof.tla.traces.trace_check.judge", judge)
 
     return say
 

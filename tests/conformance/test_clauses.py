@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.conformance import clauses, coverage, vectors
-from peerproof.conformance.clauses import Citation, Clause, Clauses
-from peerproof.conformance.yaml_subset import VectorError
+from peerproof.conformance.authoring import coverage
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.clauses.catalogue import Citation, Clause, Clauses
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors import suite
 
 PROSE = """\
 # Some protocol
@@ -29,7 +31,7 @@ A paragraph cites [B-01…B-02].
 
 
 def test_an_item_is_an_id_a_level_and_a_text_that_goes_on() -> None:
-    items = clauses.parse(PROSE, "some.md")
+    items = catalogue.parse(PROSE, "some.md")
 
     assert list(items) == ["B-01", "B-02", "BX-01"]
     assert items["B-01"] == Clause("B-01", "must", "The first clause, which goes on in a second line.", "State", 5)
@@ -48,7 +50,7 @@ def test_an_item_is_an_id_a_level_and_a_text_that_goes_on() -> None:
 )
 def test_an_item_that_is_written_otherwise_is_an_error(old: str, new: str, message: str) -> None:
     with pytest.raises(VectorError) as caught:
-        clauses.parse(PROSE.replace(old, new), "some.md")
+        catalogue.parse(PROSE.replace(old, new), "some.md")
 
     assert message in str(caught.value)
 
@@ -64,7 +66,7 @@ def test_an_item_that_is_written_otherwise_is_an_error(old: str, new: str, messa
     ],
 )
 def test_a_citation_stands_in_brackets(text: str, expected: list[str]) -> None:
-    assert clauses.cited(text) == expected
+    assert catalogue.cited(text) == expected
 
 
 def test_code_that_cites_is_named_by_the_innermost_object(tmp_path: Path) -> None:
@@ -88,7 +90,7 @@ class Node:
     file.write_text(source)
     ast.parse(source)
 
-    cited = dict(clauses._cited_by_code(file))
+    cited = dict(catalogue._cited_by_code(file))
 
     assert {clause: citation.within for clause, citation in cited.items()} == {
         "B-01": "parts",
@@ -101,7 +103,7 @@ class Node:
 
 
 def test_scuttlebutts_clauses_are_all_there() -> None:
-    found = clauses.load("scuttlebutt")
+    found = catalogue.load("scuttlebutt")
 
     assert [f"B-{number:02}" for number in range(1, 46)] == [name for name in found.items if name.startswith("B-")]
     assert {f"BA-{number:02}" for number in range(1, 28)} <= set(found.items)
@@ -109,7 +111,7 @@ def test_scuttlebutts_clauses_are_all_there() -> None:
 
 
 def test_a_row_without_code_or_vector_is_a_hole_unless_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Clauses("scuttlebutt", Path("some.md"), clauses.parse(PROSE, "some.md"))
+    found = Clauses("scuttlebutt", Path("some.md"), catalogue.parse(PROSE, "some.md"))
     monkeypatch.setitem(found.__dict__, "code", {"BX-01": []})
 
     first, second = coverage.matrix(found, [])
@@ -125,10 +127,10 @@ def test_a_row_without_code_or_vector_is_a_hole_unless_it_says_why(monkeypatch: 
 
 
 def test_clauses_are_sorted_by_kind_and_number() -> None:
-    assert sorted(["BA-01", "B-10", "B-09", "B-100"], key=coverage.in_order) == ["B-09", "B-10", "B-100", "BA-01"]
+    assert sorted(["BA-01", "B-10", "B-09", "B-100"], key=catalogue.in_order) == ["B-09", "B-10", "B-100", "BA-01"]
 
 
 def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not() -> None:
-    rows = coverage.matrix(clauses.load("scuttlebutt"), vectors.load().vectors)
+    rows = coverage.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
 
     assert [f"{row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes] == []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance import sources
+from peerproof.conformance.suite import locations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,10 +115,11 @@ def test_show_names_what_was_perhaps_meant(written: Written, capsys: Capture, na
 
 @pytest.mark.slow
 def test_every_vector_of_the_suite_can_be_drawn() -> None:
-    from peerproof.conformance import sequence, vectors
+    from peerproof.conformance.runner import vector_diagram
+    from peerproof.conformance.vectors import suite
 
-    for vector in vectors.load().vectors:
-        graph = sequence.of_vector(vector)
+    for vector in suite.load().vectors:
+        graph = vector_diagram.of_vector(vector)
         assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as "), vector.id
         assert graph.text(), vector.id
 
@@ -164,7 +165,7 @@ def test_lint_without_a_specification_to_try_on_ends_with_3(written: Written, ca
 
 
 def test_vectors_of_a_protocol_that_is_not_offered_are_skipped(tmp_path: Path, capsys: Capture) -> None:
-    written = (sources.vectors_root() / "scuttlebutt" / "codec" / "digests.yaml").read_text(encoding="utf-8")
+    written = (locations.vectors_root() / "scuttlebutt" / "codec" / "digests.yaml").read_text(encoding="utf-8")
     file = tmp_path / "demo" / "codec" / "digests.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(written.replace("scuttlebutt", "demo"), encoding="utf-8")

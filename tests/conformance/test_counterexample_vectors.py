@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import pytest
@@ -13,14 +12,16 @@ from tests.conformance.mistakes_distkv.changes import SendsAgainWithANewTock
 from tests.conformance.mistakes_distkv.store import KeepsItsOwn
 from tests.conformance.variant import Variant
 
-from peerproof.conformance.counterexample_vectors import FILE, chosen, text, vectors_of
-from peerproof.conformance.sources import vectors_root
-from peerproof.conformance.vectors import Vector
+from peerproof.conformance.models.counterexample_vectors import FILE, chosen, text, vectors_of
+from peerproof.conformance.suite.locations import vectors_root
+from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import Pick, Step
-from peerproof.spec.peter import variants as peter_variants
-from peerproof.spec.scuttlebutt import variants
-from peerproof.spec.swim import variants as swim_variants
-from peerproof.spec.wendy import variants as wendy_variants
+from peerproof.spec.model.variant import Taking
+from peerproof.spec.overrides import overridden
+from peerproof.spec.peter.model import variants as peter_variants
+from peerproof.spec.scuttlebutt.model import variants
+from peerproof.spec.swim.model import variants as swim_variants
+from peerproof.spec.wendy.model import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
 MODELS: Final = {
@@ -50,43 +51,39 @@ class EndsTheMessage(wrong.Wrong):
 class Changed(wrong_swim.Wrong):
     """Has something done to each step that a model has done to it."""
 
-    changes: ClassVar[Sequence[swim_variants.Change]]
+    model: ClassVar[type[swim_variants.Varied]]
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What the model does where chance falls as it may."""
-        step: swim_variants.Taking = super().step
-        for change in self.changes:
-            step = change(step)
+        """What the model changes of a node; neither how the dice fall nor what the network does."""
+        step: Taking = overridden(super().step, self.model.overrides)
+        for change in self.model.changes:
+            if change not in (swim_variants.first_picks, swim_variants.within_sides):
+                step = change(step)
         return step(state, event, pick)
-
-
-def without_chance(model: type[swim_variants.Varied]) -> tuple[swim_variants.Change, ...]:
-    """What a model changes of a node; neither how the dice fall nor what the network does."""
-    return tuple(change for change in model.changes if change not in (swim_variants.first_picks, swim_variants.within_sides))
 
 
 class Overwritten(Changed):
     """Believes whatever is said last. [SX-10]"""
 
-    changes = without_chance(swim_variants.Overwritten)
+    model = swim_variants.Overwritten
 
 
 class StillAnAnswer(Changed):
     """Takes an ack from the past for an answer. [mends SX-01]"""
 
-    changes = without_chance(swim_variants.StillAnAnswer)
+    model = swim_variants.StillAnAnswer
 
 
 class AllInRounds(Changed):
     """Pings the dead. [mends SX-04]"""
 
-    changes = without_chance(swim_variants.AllInRounds)
+    model = swim_variants.AllInRounds
 
 
 class Remember(Changed):
     """Keeps the rows of those who are removed. [mends SX-06]"""
 
-    changes = without_chance(swim_variants.Remember)
+    model = swim_variants.Remember
 
 
 class NoConflict(wrong_wendy.Wrong):
@@ -173,7 +170,7 @@ def test_vector_is_flagged_where_the_specification_itself_fails(protocol: str) -
 
 @of_each_protocol
 def test_reference_passes(protocol: str) -> None:
-    assert failing("peerproof.reference.harness:Harness", protocol) == set()
+    assert failing("peerproof.reference.harness.harness:Harness", protocol) == set()
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from peerproof.conformance import counterexamples
-from peerproof.conformance.counterexamples import Unlike, answered, is_asked, replayed, stored, surprise
-from peerproof.tla.counterexample import Counterexample
+from peerproof.conformance.models import counterexamples
+from peerproof.conformance.models.counterexamples import Unlike, answered, is_asked, replayed, stored, surprise
 from peerproof.tla.manifest import Model, models
-from peerproof.tla.values import Function
+from peerproof.tla.output.counterexample import Counterexample
+from peerproof.tla.output.values import Function
 
 MODELS = [model for model in models("scuttlebutt") if model.size == "small"]
 STORED = [model for model in MODELS if model.counterexample_path]

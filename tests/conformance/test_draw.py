@@ -11,8 +11,9 @@ import pytest
 from tests.conformance.drawing import Capture, ended, line, story
 
 from peerproof.cli.main import main
-from peerproof.conformance import sources
-from peerproof.conformance.vectors import load
+from peerproof.conformance.diagrams.svg import render_svg
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors.suite import load
 from peerproof.tla.manifest import models, root
 
 ROUND: Final = "scuttlebutt/exchange/a-whole-round-seen-by-its-partner"
@@ -27,7 +28,7 @@ def trace(tmp_path: Path) -> Path:
 
 
 def test_a_vector_is_drawn_by_its_id_or_its_place_in_a_file(capsys: Capture) -> None:
-    path = sources.vectors_root() / "scuttlebutt/exchange/round.yaml"
+    path = locations.vectors_root() / "scuttlebutt/exchange/round.yaml"
 
     assert ended("a-whole-round-seen-by-its-partner") == 0
     by_id = capsys.readouterr().out
@@ -51,13 +52,13 @@ def test_a_file_with_one_vector_needs_no_id_and_one_with_more_names_them(tmp_pat
 
 
 def test_every_vector_can_be_drawn_in_every_format() -> None:
-    from peerproof.conformance.sequence import of_vector
+    from peerproof.conformance.runner.vector_diagram import of_vector
 
     for vector in load().vectors[::211]:
         graph = of_vector(vector)
         assert graph.text().splitlines()
         assert graph.mermaid().startswith("sequenceDiagram\n    participant p0 as ")
-        ElementTree.fromstring(graph.svg(vector.title))
+        ElementTree.fromstring(render_svg(graph, vector.title))
 
 
 def test_show_has_the_same_picture(capsys: Capture) -> None:

@@ -14,9 +14,9 @@ import pytest
 from tests.conformance.drawing import PING, STORY, Capture, ended, line, story
 
 from peerproof.cli.main import main
-from peerproof.conformance.excerpt import Excerpt
-from peerproof.conformance.message_graph import Arrow
-from peerproof.conformance.trace_picture import Reader, drawn
+from peerproof.conformance.diagrams.excerpt import Excerpt
+from peerproof.conformance.diagrams.message_graph import Arrow
+from peerproof.conformance.traces.trace_diagram import Reader, drawn
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 from tests.conformance.test_generate import PROTOCOLS, kept, suite
 
-from peerproof.conformance.edge_coverage import EdgeCoverage, as_text, coverage
-from peerproof.conformance.generate import chosen
-from peerproof.conformance.model_table import table_of
-from peerproof.conformance.vectors import Vector, load
+from peerproof.conformance.models.edge_coverage import EdgeCoverage, as_text, coverage
+from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.vectors.model_table import table_of
+from peerproof.conformance.vectors.suite import Vector, load
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from tests.conformance.reports import MISSED, report
 
-from peerproof.conformance.failure_text import MOST_PASTED
-from peerproof.conformance.renderings import as_text
+from peerproof.conformance.report.failure_text import MOST_PASTED
+from peerproof.conformance.report.renderings import as_text
 
 
 def lines_of(digits: str, op: str) -> list[str]:

@@ -13,20 +13,21 @@ from tests.conformance import wrong
 from tests.conformance.mistakes import packing, rounds, wire
 from tests.spec.scuttlebutt import test_machine as mistaken
 
-from peerproof.conformance.fuzz import judge, restarts
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.fuzz import implementation_players, restarts
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
 from peerproof.conformance.fuzz.findings import Finding, Over
-from peerproof.conformance.fuzz.inputs import NoInputs, inputs_of
-from peerproof.conformance.fuzz.judge import Implementation
+from peerproof.conformance.fuzz.implementation_players import Implementation
+from peerproof.conformance.fuzz.inputs.inputs import NoInputs, inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
-from peerproof.conformance.fuzz.telling import HAPPENINGS, told
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.patience import Patience
-from peerproof.reference.harness import Harness
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.reference.harness.harness import Harness
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId, Pick, Send, Step, outcomes
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.scuttlebutt import Config, Detector, DigestEntry, DigestRequest, reconcile, transitions
 
 pytestmark = pytest.mark.slow
@@ -94,10 +95,10 @@ def campaign() -> Iterator[Callable[..., Campaign]]:
     """A campaign against a class, or against the specification."""
     adapters = []
 
-    def make(implementation: type | None = None, patience: Patience | None = None, **members: Any) -> Campaign:
+    def make(implementation: type | None = None, patience: Timeouts | None = None, **members: Any) -> Campaign:
         if implementation is None:
             return Campaign(INPUTS, Specified(), **members)
-        adapter = InProcess(path(implementation), patience or Patience(), "")
+        adapter = InProcess(path(implementation), patience or Timeouts(), "")
         adapters.append(adapter)
         return Campaign(INPUTS, Implementation("scuttlebutt", INPUTS, adapter, adapter.start()), **members)
 
@@ -195,26 +196,22 @@ def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, i
     ids=["newest pairs first", "peers at the version of the digest", "no limit"],
 )
 def test_a_specification_that_is_wrong_breaks_a_property(
-    campaign: Any, module: Any, name: str, mistake: Any, broken: set[str], monkeypatch: pytest.MonkeyPatch
+    campaign: Any, module: Any, name: str, mistake: Any, broken: set[str]
 ) -> None:
-    monkeypatch.setattr(module, name, mistake)
-
-    finding = found(campaign(), "ci", seeds=3)
+    with overriding(names_in(module, **{name: mistake})):
+        finding = found(campaign(), "ci", seeds=3)
 
     assert finding.kind == "property"
     assert finding.name in broken
     assert finding.name in told(scuttlebutt, finding)
 
 
-def test_what_the_specification_raises_is_found_with_the_run_that_leads_there(
-    campaign: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_specification_raises_is_found_with_the_run_that_leads_there(campaign: Any) -> None:
     def raising(*_: Any) -> Any:
         raise ZeroDivisionError("no mean")
 
-    monkeypatch.setattr(transitions, "with_statuses", raising)
-
-    finding = found(campaign(), "quick")
+    with overriding(names_in(transitions, with_statuses=raising)):
+        finding = found(campaign(), "quick")
 
     assert (finding.kind, finding.detail) == ("raised", "ZeroDivisionError: no mean")
     assert [part.node for part in finding.story] == ["a:1", "a:1"]  # it starts, time passes
@@ -224,8 +221,8 @@ def test_where_too_many_choices_were_possible_nothing_is_said_against_an_impleme
     campaign: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one try for each step, the true explanation is often not among those tried."""
-    monkeypatch.setattr(judge, "MOST_OUTCOMES", 1)
-    monkeypatch.setattr(judge, "_words", lambda _: ())
+    monkeypatch.setattr(implementation_players, "MOST_OUTCOMES", 1)
+    monkeypatch.setattr(implementation_players, "_words", lambda _: ())
     searching = campaign(DrawsByItself)
 
     searching.search(PROFILES["quick"], 0)
@@ -246,7 +243,7 @@ def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_l
     campaign: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restarts, "MOST", 30)
-    searching = campaign(Hangs, Patience(op=0.2))
+    searching = campaign(Hangs, Timeouts(op=0.2))
 
     with pytest.raises(Over, match="started again too often"):
         found(searching, "quick")

@@ -14,19 +14,19 @@ from tests.conformance.mistakes import wire
 
 from peerproof.cli import fuzz_bytes
 from peerproof.cli.main import main
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutated
+from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
+from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
+from peerproof.conformance.fuzz.bytes.coverage_guided import Guided
+from peerproof.conformance.fuzz.bytes.effort import effort
+from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
+from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
+from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
-from peerproof.conformance.fuzz.octets.coverage_guided import Guided
-from peerproof.conformance.fuzz.octets.effort import effort
-from peerproof.conformance.fuzz.octets.flaws import Flaw, flaw_of
-from peerproof.conformance.fuzz.octets.foreign import Decoder, Search
-from peerproof.conformance.fuzz.octets.mutation import mutated
-from peerproof.conformance.fuzz.octets.promotion import vector_of
-from peerproof.conformance.fuzz.octets.seeds import Seeds, read, seeds_of
-from peerproof.conformance.fuzz.octets.shrinking import Shrinking
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.vectors import load
-from peerproof.reference.harness import Harness
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.harness.harness import Harness
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
 
@@ -181,7 +181,7 @@ class Generous(Harness):
 
 def searched(seeds: Seeds, variant: type, corpus: Corpus | None, seed: int = 0, inputs: int = 20_000) -> Search:
     """A search through the decoder of a class."""
-    adapter = InProcess(f"{variant.__module__}:{variant.__name__}", Patience(), "")
+    adapter = InProcess(f"{variant.__module__}:{variant.__name__}", Timeouts(), "")
     adapter.start()
     search = Search(seeds, Decoder(adapter, seeds), corpus, None)
     try:

@@ -45,7 +45,14 @@ def test_nothing_is_found_in_the_specification_and_the_line_says_what_happened(c
 
 def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None:
     assert (
-        ended("fuzz", "scuttlebutt", "--impl", f"{shlex.quote(sys.executable)} -m peerproof.reference.harness", "--seed", "3")
+        ended(
+            "fuzz",
+            "scuttlebutt",
+            "--impl",
+            f"{shlex.quote(sys.executable)} -m peerproof.reference.harness.harness",
+            "--seed",
+            "3",
+        )
         == 0
     )
 

@@ -17,14 +17,14 @@ import yaml
 from tests.conformance import wrong
 
 from peerproof.cli.main import main
-from peerproof.conformance.fuzz.arena import Action, Datagram
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
-from peerproof.conformance.fuzz.inputs import inputs_of
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper, plain_of, run_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.conformance.fuzz.shrinking import Run
+from peerproof.conformance.fuzz.simulation import Action, Datagram
 from peerproof.spec.core import NodeId
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
@@ -190,7 +190,9 @@ def test_the_commands_of_the_workflow_do_what_the_page_says(tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
 
     for command in commands * 2:
-        short = re.sub(r"--minutes \d+", "--seconds 1", command.replace("./adapter", "py:peerproof.reference.harness:Harness"))
+        short = re.sub(
+            r"--minutes \d+", "--seconds 1", command.replace("./adapter", "py:peerproof.reference.harness.harness:Harness")
+        )
         assert main(shlex.split(short)[1:]) == 0
 
     assert len(commands) == 2

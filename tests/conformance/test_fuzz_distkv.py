@@ -10,14 +10,14 @@ import pytest
 from tests.campaigns import against
 from tests.conformance import wrong_distkv
 
-from peerproof.conformance.fuzz.arena import Action, Arena
-from peerproof.conformance.fuzz.inputs import inputs_of
+from peerproof.conformance.fuzz.finding_text import told
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import PROFILES, Profile
-from peerproof.conformance.fuzz.telling import told
-from peerproof.conformance.strategies import values
-from peerproof.reference.harness import Harness
+from peerproof.conformance.fuzz.simulation import Action, Arena
+from peerproof.conformance.fuzz.strategies import values
+from peerproof.reference.harness.harness import Harness
 from peerproof.spec import distkv
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.distkv import Config, NeedsDownload, Phase, Update

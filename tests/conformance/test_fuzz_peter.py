@@ -9,13 +9,13 @@ import pytest
 from tests.campaigns import against
 from tests.conformance import wrong_peter
 
-from peerproof.conformance.fuzz.arena import Action, Arena
-from peerproof.conformance.fuzz.inputs import inputs_of, protocols
+from peerproof.conformance.fuzz.finding_text import told
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of, protocols
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import PROFILES, Profile
-from peerproof.conformance.fuzz.telling import told
-from peerproof.reference.harness import Harness
+from peerproof.conformance.fuzz.simulation import Action, Arena
+from peerproof.reference.harness.harness import Harness
 from peerproof.spec import peter
 from peerproof.spec.core import NodeId
 from peerproof.spec.peter import Subscribe, Unsubscribe

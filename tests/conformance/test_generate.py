@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 from tests.conformance.test_commands import ended
 
-from peerproof.conformance import generate, plain_forms, sources
-from peerproof.conformance.generate import chosen, fingerprint, generated, in_time
-from peerproof.conformance.local_steps import local_steps
-from peerproof.conformance.model_table import OutOfTime, Table, table_of, timed
-from peerproof.conformance.path_cover import LONGEST, covering, state_graph
-from peerproof.conformance.schema import unfit
-from peerproof.conformance.vectors import Suite, Vector, VectorError, load
-from peerproof.spec.scuttlebutt.world import Model
+from peerproof.conformance.models import generation
+from peerproof.conformance.models.generation import chosen, fingerprint, generated, in_time
+from peerproof.conformance.models.local_steps import local_steps
+from peerproof.conformance.models.path_cover import LONGEST, covering, state_graph
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.schema import unfit
+from peerproof.conformance.vectors import plain_forms
+from peerproof.conformance.vectors.model_table import OutOfTime, Table, table_of, timed
+from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
+from peerproof.spec.scuttlebutt.model.bounded import Model
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +36,7 @@ of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
 def kept(name: str, protocol: str = "scuttlebutt") -> Path:
-    return sources.vectors_root() / protocol / "model" / f"{name}.json"
+    return locations.vectors_root() / protocol / "model" / f"{name}.json"
 
 
 def table(name: str, protocol: str = "scuttlebutt") -> Table:
@@ -113,7 +115,7 @@ def test_generate_refuses_what_it_does_not_know(capsys: Capture) -> None:
 
 
 def test_a_table_that_would_be_too_large_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setattr(generate, "MOST_STEPS", 128)
+    monkeypatch.setattr(generation, "MOST_STEPS", 128)
 
     assert ended("generate", "scuttlebutt", "--only", "tiny", "--check") == 2
     assert "the nodes of tiny take 129 different steps, a table holds 128; in constants.json, give" in capsys.readouterr().err

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.conformance.test_generate import of, table
 
-from peerproof.conformance import plain_forms
-from peerproof.conformance.generate import chosen
-from peerproof.conformance.local_steps import CutShort, local_steps
-from peerproof.conformance.path_cover import state_graph
+from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.models.local_steps import CutShort, local_steps
+from peerproof.conformance.models.path_cover import state_graph
+from peerproof.conformance.vectors import plain_forms
 from peerproof.spec import swim
 from peerproof.spec.core import Asked, Instant
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim.messages import Incarnation
-from peerproof.spec.swim.world import Bounded, Model
+from peerproof.spec.swim.model.bounded import Bounded, Model
 
 CONFIGURATIONS = {one.name: one for one in chosen("swim")}
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared
 
-from peerproof.conformance.graph import story
+from peerproof.conformance.models.graph_comparison import story
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Send, Step
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestResponse
-from peerproof.spec.scuttlebutt.world import Model
-from peerproof.tla.dot import BadDump
+from peerproof.spec.scuttlebutt.model.bounded import Model
 from peerproof.tla.manifest import models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.output.dot import BadDump
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 

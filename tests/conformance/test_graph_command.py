@@ -47,7 +47,7 @@ def written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, A
     shutil.copytree(root() / "scuttlebutt", tmp_path / "scuttlebutt")
     for path in (root() / "manifest.json", *root().glob("*.tla")):
         shutil.copy(path, tmp_path)
-    monkeypatch.setattr("peerproof.tla.manifest.root", lambda: tmp_path)
+    monkeypatch.setattr("peerproof.tla.manifest.root", lambda *_: tmp_path)
     constants = tmp_path / "scuttlebutt" / "constants.json"
     data: dict[str, Any] = json.loads(constants.read_bytes())
 

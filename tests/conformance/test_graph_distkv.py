@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared, dumped
 
-from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
-from peerproof.spec.changed import replacing
+from peerproof.conformance.models.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
 from peerproof.spec.core import Step
-from peerproof.spec.distkv import electing, entries
-from peerproof.spec.distkv.variants import VARIANTS, Varied
-from peerproof.spec.distkv.world import Model as World
-from peerproof.spec.explore import explore
+from peerproof.spec.distkv import election, entries
+from peerproof.spec.distkv.model.bounded import Model as World
+from peerproof.spec.distkv.model.variants import VARIANTS, Varied
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.overrides import names_in
 from peerproof.tla.manifest import Model, models
 
 #: Those about the whole node; two other modules have time, and no counterpart in Python.
@@ -114,13 +114,13 @@ def unseen(sets: Any, _: Any) -> Any:
 class Ungreeted(Varied):
     """A world in which nobody answers start-up pings."""
 
-    changes = (replacing(electing, is_startup=loses),)
+    overrides = names_in(election, is_startup=loses)
 
 
 class Unseen(Varied):
     """A world of nodes that overlook what chains say."""
 
-    changes = (replacing(entries, with_elements=unseen),)
+    overrides = names_in(entries, with_elements=unseen)
 
 
 class Doubled(Varied):

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared, dumped
 
-from peerproof.conformance.counterexample_vectors import chosen
-from peerproof.conformance.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
-from peerproof.spec.changed import replacing
+from peerproof.conformance.models.counterexample_vectors import chosen
+from peerproof.conformance.models.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
 from peerproof.spec.core import Step
-from peerproof.spec.explore import explore
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.overrides import names_in
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.variants import VARIANTS, Varied
-from peerproof.spec.peter.world import Model as World
+from peerproof.spec.peter.model.bounded import Model as World
+from peerproof.spec.peter.model.variants import VARIANTS, Varied
 from peerproof.tla.manifest import Model, models
 
 SMALL = [model for model in models("peter") if model.size == "small"]
@@ -116,7 +116,7 @@ class Backwards(Varied):
 class Kept(Varied):
     """A world of nodes that stay children."""
 
-    changes = (replacing(tree, turned=kept),)
+    overrides = names_in(tree, turned=kept)
 
 
 #: The meeting point of two topics leaves, and who is subscribed to both asks the same next hop for both in one step.

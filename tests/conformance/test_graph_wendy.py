@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.wendy.walks import QUESTIONS, Walk, Walks, lacking, literal_next_hop
-from peerproof.tla.counterexample import from_itf
-from peerproof.tla.dot import State, read
+from peerproof.spec.wendy.model.walks import QUESTIONS, Walk, Walks, lacking, literal_next_hop
 from peerproof.tla.manifest import Configuration, Model, configurations, models, root
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import find
+from peerproof.tla.output.counterexample import from_itf
+from peerproof.tla.output.dot import State, read
+from peerproof.tla.tools.installation import find
+from peerproof.tla.tools.tlc import Run, run
 
 ROUTING = [model for model in models("wendy") if model.module == "Routing" and model.init == "Anywhere"]
 

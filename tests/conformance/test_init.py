@@ -16,9 +16,10 @@ import yaml
 from tests.conformance.programs import found
 
 from peerproof.cli.main import main
-from peerproof.conformance import known, sources
-from peerproof.conformance.output import CannotWrite
-from peerproof.conformance.skeletons import LANGUAGES, write
+from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
+from peerproof.conformance.runner import expected_failures
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.output import CannotWrite
 
 Capture = pytest.CaptureFixture[str]
 
@@ -86,7 +87,9 @@ def test_the_next_two_commands_come_out_right(
 def test_with_an_emptied_list_it_fails_as_was_listed(language: str, tmp_path: Path) -> None:
     """The list says of each case how it fails, and there is no other that does."""
     folder = begun(language, "distkv", tmp_path / "mine")
-    listed = {entry.pattern: entry.failure for entry in known.load(folder / "known-failing.txt").entries}
+    listed = {
+        entry.pattern: entry.failure for entry in expected_failures.load_expected_failures(folder / "known-failing.txt").entries
+    }
     (folder / "known-failing.txt").write_text("")
 
     run = f"peerproof run --impl '{LANGUAGES[language].start}' --protocol distkv --known-failing known-failing.txt"
@@ -205,7 +208,7 @@ def test_a_disk_that_fails_leaves_nothing_half_written(fails_at: int, tmp_path: 
     texts = {tmp_path / name: "new" for name in ("a/b/one", "old", "a/two", "three")}
 
     with pytest.raises(CannotWrite, match="No space left on device"):
-        write(texts, force=True)
+        write_files(texts, force=True)
 
     assert {path.name: path.read_text() for path in tmp_path.rglob("*")} == {"old": "old"}
 
@@ -244,12 +247,12 @@ def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monke
     """Without what Python compiles there when it is installed."""
     monkeypatch.chdir(tmp_path)
     assert ended("init", "--lang", "python", "--name", "my-node", "beside") == 0
-    shutil.copytree(sources.skeletons_root(), tmp_path / "package/skeletons")
-    (tmp_path / "package/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
-    (tmp_path / "package/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
+    shutil.copytree(locations.skeletons_root(), tmp_path / "package/data/skeletons")
+    (tmp_path / "package/data/skeletons/python/adapter/__pycache__").mkdir(exist_ok=True)
+    (tmp_path / "package/data/skeletons/python/adapter/__pycache__/codec.pyc").write_bytes(b"\xff")
     for folder in ("vectors", "schemas"):
-        (tmp_path / "package" / folder).symlink_to(sources.vectors_root().parent / folder)
-    monkeypatch.setattr(sources, "_PACKAGE", tmp_path / "package")
+        (tmp_path / "package/data" / folder).symlink_to(locations.vectors_root().parent / folder)
+    monkeypatch.setattr(locations, "_PACKAGE", tmp_path / "package")
 
     assert ended("init", "--lang", "python", "--name", "my-node", "installed") == 0
 
@@ -257,7 +260,7 @@ def test_installed_it_takes_its_skeletons_from_the_package(tmp_path: Path, monke
         {path.relative_to(folder): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
         for folder in (tmp_path / "beside", tmp_path / "installed")
     ]
-    assert sources.skeletons_root() == tmp_path / "package/skeletons"
+    assert locations.skeletons_root() == tmp_path / "package/data/skeletons"
     assert trees[0] == trees[1]
 
 

@@ -9,17 +9,17 @@ import pytest
 from tests.conformance.numbered import COUNT, command, digits, vector_id, write_suite
 
 from peerproof.cli.main import main
-from peerproof.conformance.known import Known, ListError, load
-from peerproof.conformance.result import Result
+from peerproof.conformance.runner.expected_failures import ExpectedFailures, ListError, load_expected_failures
+from peerproof.conformance.runner.result import Result
 
 TODAY = date(2026, 6, 1)
 ID = "scuttlebutt/codec/one#decode"
 
 
-def listed(tmp_path: Path, *lines: str) -> Known:
+def listed(tmp_path: Path, *lines: str) -> ExpectedFailures:
     file = tmp_path / "known.txt"
     file.write_text("\n".join(("# id  failure  expiry  link  reason", "", *lines, "")))
-    return load(file)
+    return load_expected_failures(file)
 
 
 def result(status: str, failure: str | None = None) -> Result:

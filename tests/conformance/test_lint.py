@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from peerproof.conformance import clauses, lint, sources
+from peerproof.conformance.authoring import lint
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.suite import locations
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Written
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 def found_in(root: Path) -> list[str]:
     readable, errors = lint.read(root)
     assert errors == []
-    return [str(finding).removeprefix(sources.shown(root) + "/") for finding in lint.findings(readable)]
+    return [str(finding).removeprefix(locations.shown(root) + "/") for finding in lint.findings(readable)]
 
 
 def test_right_vectors_give_no_finding(written: Written) -> None:
@@ -125,7 +127,7 @@ def test_every_unreadable_file_is_named_not_only_the_first(written: Written, cod
 def test_a_citation_of_a_clause_that_is_not_there_is_found(tmp_path: Path) -> None:
     prose = tmp_path / "scuttlebutt.md"
     prose.write_text("- **B-01** *must* — As [B-02] says.\n")
-    cut = clauses.Clauses("scuttlebutt", prose, clauses.parse(prose.read_text(), str(prose)))
+    cut = catalogue.Clauses("scuttlebutt", prose, catalogue.parse(prose.read_text(), str(prose)))
 
     found = [str(finding) for finding in lint.citations(cut)]
 
@@ -136,7 +138,7 @@ def test_a_citation_of_a_clause_that_is_not_there_is_found(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_the_suites_own_vectors_give_no_finding() -> None:
-    readable, errors = lint.read(sources.vectors_root())
+    readable, errors = lint.read(locations.vectors_root())
 
     assert [str(error) for error in errors] == []
     assert [str(finding) for finding in lint.findings(readable)] == []

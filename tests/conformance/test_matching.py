@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.conformance.matching import MATCHERS, first_difference, fits, is_literally
+from peerproof.conformance.vectors.matching import MATCHERS, first_difference, fits, is_literally
 
 FITTING = [
     (1, 1),

@@ -6,17 +6,20 @@ from typing import Any, Final
 
 import pytest
 
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note, of_path, shortened, value_text, visible
-from peerproof.conformance.trial import on_connection
-from peerproof.spec.distkv.world import Model as DistKVModel
-from peerproof.spec.explore import Edge, explore
-from peerproof.spec.peter.world import Model as PeterModel
-from peerproof.spec.scuttlebutt.world import Model
-from peerproof.spec.swim.world import Model as SwimModel
-from peerproof.spec.wendy.world import Model as WendyModel
-from peerproof.spec.world import FAIL, LOSE, System
+from peerproof.conformance.diagrams.labels import shortened, visible
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.models.run_diagram import of_path, value_text
+from peerproof.conformance.runner.trial import on_connection
+from peerproof.spec.distkv.model.bounded import Model as DistKVModel
+from peerproof.spec.model.bounded import FAIL, LOSE, System
+from peerproof.spec.model.exploration import Edge
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.peter.model.bounded import Model as PeterModel
+from peerproof.spec.scuttlebutt.model.bounded import Model
+from peerproof.spec.swim.model.bounded import Model as SwimModel
+from peerproof.spec.wendy.model.bounded import Model as WendyModel
 from peerproof.tla.manifest import configurations
-from peerproof.tla.values import function
+from peerproof.tla.output.values import function
 
 CONSTANTS = configurations("scuttlebutt")["tiny"].constants
 

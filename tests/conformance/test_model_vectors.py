@@ -14,18 +14,19 @@ from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
 from tests.conformance.test_generate import PROTOCOLS, of, suite
 
-from peerproof.conformance.adapter import Adapter, program, reach
-from peerproof.conformance.cases import cases
-from peerproof.conformance.generate import chosen
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import Settings, run
-from peerproof.conformance.vectors import Vector
-from peerproof.reference.harness import Harness
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Vector
+from peerproof.reference.harness.harness import Harness
 
 Capture = pytest.CaptureFixture[str]
 
-REFERENCE: Final = "py:peerproof.reference.harness:Harness"
+REFERENCE: Final = "py:peerproof.reference.harness.harness:Harness"
 
 
 class Drawing(Harness):
@@ -60,7 +61,7 @@ class ForgetsItsOrder(Harness):
 def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool = False) -> list[Result]:
     """The results of an implementation, in the order in which they came."""
     if isinstance(adapter, str):
-        adapter = reach(adapter, Patience(op=30), suite().version)
+        adapter = reach(adapter, Timeouts(op=30), suite().version)
     started, results = adapter, list[Result]()
 
     def report(result: Result) -> bool:
@@ -141,7 +142,7 @@ def test_who_claims_to_be_told_what_to_draw_must_draw_that(protocol: str, name: 
 
 def test_cases_of_a_model_are_asked_together_and_each_is_answered_its_own_questions() -> None:
     lines: list[tuple[str, str]] = []
-    adapter = program(argv("good"), Patience(op=30), suite().version, lambda *line: lines.append(line))
+    adapter = program(argv("good"), Timeouts(op=30), suite().version, lambda *line: lines.append(line))
 
     results = judged(adapter, [*of("small-c", "step"), *of("small-c", "path")])
 
@@ -153,7 +154,7 @@ def test_cases_of_a_model_are_asked_together_and_each_is_answered_its_own_questi
 
 def test_an_adapter_whose_batch_is_for_the_codec_only_is_asked_one_by_one() -> None:
     lines: list[tuple[str, str]] = []
-    adapter = program(argv("codec-batch"), Patience(op=30), suite().version, lambda *line: lines.append(line))
+    adapter = program(argv("codec-batch"), Timeouts(op=30), suite().version, lambda *line: lines.append(line))
 
     results = judged(adapter, of("small-c", "step")[:40])
 
@@ -163,7 +164,7 @@ def test_an_adapter_whose_batch_is_for_the_codec_only_is_asked_one_by_one() -> N
 
 def test_a_question_in_a_batch_that_is_for_no_item_is_the_adapters_mistake() -> None:
     round_step = next(vector for vector in of("small-c", "step") if "picks" in vector.body["steps"][0])
-    adapter = program(argv("wrong-question"), Patience(op=30), suite().version)
+    adapter = program(argv("wrong-question"), Timeouts(op=30), suite().version)
 
     (result, _) = judged(adapter, [round_step, of("small-c", "step")[0]])
 
@@ -176,7 +177,7 @@ def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
     vectors = of("small-c", "step")[:60]
     fed = Counter(vector.body["steps"][0].get("send", {}).get("bytes") for vector in vectors)
     datagram = next(digits for digits, count in fed.items() if digits and 1 < count < 5)
-    adapter = program(argv("die", f'"bytes":"{datagram}"'), Patience(op=30), suite().version)
+    adapter = program(argv("die", f'"bytes":"{datagram}"'), Timeouts(op=30), suite().version)
 
     results = judged(adapter, vectors)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.conformance.mutants import copies
-from peerproof.conformance.mutants.places import Module, mutants
+from peerproof.conformance.mutation import copies
+from peerproof.conformance.mutation.sites import Module, mutants
 
 SAMPLE = """
 import functools

@@ -1,4 +1,4 @@
-"""Small mistakes in the specifications: which are made, who notices them, and what is said of those that nobody notices."""
+"""Mutants of the specifications: which are made, which cases kill them, and what is said of those that survive."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import NoReturn
 
 import pytest
 
-from peerproof.conformance import sources
-from peerproof.conformance.cases import cases
-from peerproof.conformance.mutants import trials
-from peerproof.conformance.mutants.equivalents import Equivalent, equivalents
-from peerproof.conformance.mutants.noticed import keep, noticed_by
-from peerproof.conformance.mutants.operators import Place
-from peerproof.conformance.mutants.places import Module, Mutant, modules, mutants
-from peerproof.conformance.mutants.record import Record, WrongRecord
-from peerproof.conformance.mutants.score import Score
-from peerproof.conformance.mutants.trials import HUNG, SURVIVED, Bench, Reach, Verdict
-from peerproof.conformance.vectors import load
-from peerproof.conformance.yaml_subset import VectorError
+from peerproof.conformance.mutation import trials
+from peerproof.conformance.mutation.detections import load_detections, store_detections
+from peerproof.conformance.mutation.equivalents import Equivalent, equivalents
+from peerproof.conformance.mutation.operators import Place
+from peerproof.conformance.mutation.score import Score
+from peerproof.conformance.mutation.sites import Module, Mutant, modules, mutants
+from peerproof.conformance.mutation.trials import HUNG, SURVIVED, Bench, Reach, Verdict
+from peerproof.conformance.mutation.verdict_log import Record
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors.suite import load
 
 PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
 
@@ -149,7 +149,7 @@ def test_the_modules_are_those_of_the_node() -> None:
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the vectors of Scuttlebutt's codec alone."""
     root = tmp_path_factory.mktemp("vectors")
-    shutil.copytree(sources.vectors_root() / "scuttlebutt" / "codec", root / "scuttlebutt" / "codec")
+    shutil.copytree(locations.vectors_root() / "scuttlebutt" / "codec", root / "scuttlebutt" / "codec")
     return root
 
 
@@ -159,7 +159,7 @@ def bench(few: Path) -> Bench:
     return Bench(
         "scuttlebutt",
         cases(suite, suite.vectors),
-        "peerproof.reference.harness:Harness",
+        "peerproof.reference.harness.harness:Harness",
         ("peerproof.reference",),
         suite.version,
     )
@@ -180,7 +180,7 @@ def test_vectors_notice_a_mistake_and_the_suite_goes_on_judging_by_what_is_right
 
 
 @pytest.mark.slow
-def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_computes_for_ever_is_ended_and_counts_as_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "MORE", 1)
     (node,) = (each for each in modules("scuttlebutt") if each.name.endswith(".transitions"))
     (initial,) = (each for each in node.tree.body if isinstance(each, ast.FunctionDef) and each.name == "initial")
@@ -200,7 +200,9 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
     suite = load()
     chosen = [vector for vector in suite.vectors if vector.protocol == "swim" and "h" * 255 in str(vector.body.get("steps"))]
     assert chosen
-    judge = Bench("swim", cases(suite, chosen), "peerproof.reference.harness:Harness", ("peerproof.reference",), suite.version)
+    judge = Bench(
+        "swim", cases(suite, chosen), "peerproof.reference.harness.harness:Harness", ("peerproof.reference",), suite.version
+    )
     (state,) = (each for each in modules("swim") if each.name.endswith(".state"))
     mutant = next(one for one in mutants(state) if one.change == "255 -> 254")
 
@@ -209,7 +211,7 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
     assert verdict.killer in {case.id for case in judge.cases}
 
 
-def test_a_mutant_that_takes_all_memory_counts_as_noticed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_that_takes_all_memory_counts_as_killed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def greedy(*_: object) -> NoReturn:
         raise MemoryError
 
@@ -242,6 +244,7 @@ def invoked(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_cache")
 def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_same(few: Path, tmp_path: Path) -> None:
     record, words = tmp_path / "record.jsonl", ("scuttlebutt", "-k", "scuttlebutt.codec", "--vectors", few)
     code, out, err = invoked("mutants", *words, "--record", record, "--format", "json", "--least", "1")
@@ -264,46 +267,72 @@ def test_the_command_goes_on_where_it_was_interrupted_and_tells_programs_the_sam
     assert record.read_bytes() == b'{"some": "other file"}\n'
 
 
-def test_after_a_change_nothing_in_a_record_counts_but_what_noticed_a_mutant_is_known(tmp_path: Path) -> None:
+def test_after_a_change_nothing_in_a_record_counts(tmp_path: Path) -> None:
     path = tmp_path / "record.jsonl"
     record = Record(path, "once")
     record.add("killed", Verdict("c3", "failed", 5))
     record.add("survived", Verdict(None, SURVIVED, 5))
-    record.add("killed twice", Verdict("c3", "failed", 5))
 
     record = Record(path, "then")
-    assert (record.found, record.before) == ({}, {"killed": "c3", "killed twice": "c3"})
+    assert record.found == {}
     record.add("killed twice", Verdict("c1", "failed", 5))
 
-    record = Record(path, "now")
-    assert (record.found, record.before) == ({}, {"killed": "c3", "killed twice": "c1"})
-    assert list(Record(path, "then").before) == ["killed", "killed twice"]
+    assert Record(path, "then").found == {"killed twice": Verdict("c1", "failed", 5)}
+    assert Record(path, "now").found == {}
+    assert Record(path, "once").found == {}
 
 
-def test_what_noticed_a_mutant_is_kept_as_long_as_there_is_that_mutant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "noticed_root", lambda: tmp_path / "noticed")
+def test_the_case_that_killed_a_mutant_is_kept_as_long_as_there_is_that_mutant(tmp_path: Path, own_cache: Path) -> None:
     source = "def f(a):\n    return a < 1\n"
     one, two, *others = mutants(module(tmp_path, source))
-    made = {one.id, two.id}
+    killed, made = Verdict("c1", "failed", 5), {one.id, two.id}
 
-    assert noticed_by("sample") == {}
-    keep(
-        "sample", {one: Verdict("c1", "failed", 5), two: Verdict("c1", "failed", 5), others[0]: Verdict("c1", "failed", 5)}, made
-    )
-    assert noticed_by("sample") == {one.id: "c1", two.id: "c1"}
-    keep("sample", {two: Verdict("c2", "failed", 5)}, made)
-    assert noticed_by("sample") == {one.id: "c1", two.id: "c2"}
-    keep("sample", {two: Verdict(None, SURVIVED, 5)}, made)
-    assert noticed_by("sample") == {one.id: "c1"}
+    assert load_detections("sample") == {}
+    store_detections("sample", {one: killed, two: killed, others[0]: killed}, made)
+    assert load_detections("sample") == {one.id: "c1", two.id: "c1"}
+    store_detections("sample", {two: Verdict("c2", "failed", 5)}, made)
+    assert load_detections("sample") == {one.id: "c1", two.id: "c2"}
+    store_detections("sample", {two: Verdict(None, SURVIVED, 5)}, made)
+    assert load_detections("sample") == {one.id: "c1"}
+    assert [path.relative_to(own_cache) for path in own_cache.rglob("*.*")] == [Path("peerproof/detections/sample.json")]
 
-    (tmp_path / "noticed" / "sample.json").write_text("[]")
-    with pytest.raises(WrongRecord, match=r"sample\.json is no list of cases with their mutants .*: delete it"):
-        noticed_by("sample")
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b"null", b"\xff", b'{"mutant": ["c1"]}'])
+def test_a_damaged_cache_of_detections_is_empty_and_written_anew(tmp_path: Path, own_cache: Path, damage: bytes) -> None:
+    mutant, *_ = mutants(module(tmp_path, "x = 8"))
+    path = own_cache / "peerproof/detections/sample.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(damage)
+
+    assert load_detections("sample") == {}
+    store_detections("sample", {mutant: Verdict("c1", "failed", 5)}, {mutant.id})
+    assert load_detections("sample") == {mutant.id: "c1"}
+
+
+def test_detections_that_cannot_be_kept_are_no_error(tmp_path: Path, own_cache: Path) -> None:
+    mutant, *_ = mutants(module(tmp_path, "x = 8"))
+    own_cache.write_text("a file where the folder should be")
+
+    store_detections("sample", {mutant: Verdict("c1", "failed", 5)}, {mutant.id})
+
+    assert load_detections("sample") == {}
 
 
 @pytest.mark.slow
-def test_a_mutant_is_tried_first_on_what_noticed_it_before(bench: Bench) -> None:
-    """Of cases that notice it just as well."""
+def test_a_stale_detection_changes_no_verdict(bench: Bench) -> None:
+    """Neither a case that does not exist nor one that detects nothing."""
+    (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
+    some, reach = mutants(codec)[:6], bench.reach([codec])
+    plain = {mutant.id: verdict.killed for mutant, verdict in bench.trials(some, reach, 1)}
+
+    for stale in ("no/such#case", bench.cases[-1].id):
+        found = bench.trials(some, reach, 1, dict.fromkeys(plain, stale))
+        assert {mutant.id: verdict.killed for mutant, verdict in found} == plain
+
+
+@pytest.mark.slow
+def test_a_mutant_is_run_first_on_the_case_that_killed_it_before(bench: Bench) -> None:
+    """Of cases that detect it just as well."""
     (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     mutant = next(one for one in mutants(codec) if one.change == "3 -> 4")
     reach = bench.reach([codec])
@@ -360,14 +389,14 @@ def test_every_list_of_equivalents_can_be_read_and_names_mutants_that_are_made()
 def test_a_list_of_equivalents_that_is_none_is_told(
     text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "equivalents_root", lambda: tmp_path)
+    monkeypatch.setattr(locations, "equivalents_file", lambda protocol: tmp_path / f"{protocol}.yaml")
     (tmp_path / "swim.yaml").write_text(text, encoding="utf-8")
 
     with pytest.raises(VectorError, match=said):
         equivalents("swim")
 
 
-def test_a_line_of_the_list_is_stale_if_its_mutant_is_noticed_other_or_gone(tmp_path: Path) -> None:
+def test_a_line_of_the_list_is_stale_if_its_mutant_is_killed_other_or_gone(tmp_path: Path) -> None:
     first, second, *_ = mutants(module(tmp_path, "def f(a):\n    return a < 1\n"))
     listed = {
         first.id: Equivalent(first.change, "a reason", "x:1"),

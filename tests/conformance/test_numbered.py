@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from peerproof.conformance.numbered import WrongNumbers, written_out
-from peerproof.conformance.plain_forms import misfits
+from peerproof.conformance.vectors.generated_state import WrongNumbers, written_out
+from peerproof.conformance.vectors.plain_forms import misfits
 
 
 def test_an_item_stands_for_as_many_as_are_counted_with_their_numbers_in_hexadecimal_digits() -> None:

@@ -18,12 +18,12 @@ import pytest
 from tests.conformance.test_over_sockets import PATIENCE, SLACK, ran, statuses
 from tests.conformance.wrong_wendy import WD12
 
-from peerproof.conformance.places import Places, addresses, host
-from peerproof.conformance.sockets import Datagram, endpoint
-from peerproof.conformance.streams import Streams
-from peerproof.conformance.suited import unfit, waits_behind
-from peerproof.conformance.vectors import load
-from peerproof.reference.harness import Harness
+from peerproof.conformance.runner.address_map import Places, addresses, host
+from peerproof.conformance.runner.eligibility import unfit, waits_behind
+from peerproof.conformance.runner.tcp_peers import Streams
+from peerproof.conformance.runner.udp_peers import Datagram, endpoint
+from peerproof.conformance.vectors.suite import load
+from peerproof.reference.harness.harness import Harness
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
 JOIN = "wendy/exchange/a-join-goes-to-the-contact"

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance.places import Places, Unmovable, addresses, host
-from peerproof.conformance.result import Result
-from peerproof.conformance.suited import unfit
-from peerproof.conformance.transports import compared, lines
-from peerproof.conformance.vectors import load
+from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
+from peerproof.conformance.runner.eligibility import unfit
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.transport_differences import compared, lines
+from peerproof.conformance.vectors.suite import load
 
 #: Seconds that a process has to come up, or to go.
 PATIENCE = 600.0
@@ -66,7 +66,8 @@ def test_an_implementation_that_is_wrong_is_found_over_its_socket(tmp_path: Path
     """BD03 answers with all that it knows."""
     wrong = tmp_path / "wrong.py"
     wrong.write_text(
-        "from tests.conformance.wrong import BD03\nfrom peerproof.reference.channel import serve_stdio\nserve_stdio(BD03())\n"
+        "from tests.conformance.wrong import BD03\n"
+        "from peerproof.reference.harness.request_channel import serve_stdio\nserve_stdio(BD03())\n"
     )
     root = Path(__file__).parents[2]
     implementation = f"env PYTHONPATH={root} {sys.executable} {wrong}"

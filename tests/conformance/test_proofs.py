@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from itertools import groupby
+from types import FunctionType
 from typing import Any
 
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance import clauses as prose
-from peerproof.conformance.proofs import scuttlebutt
+from peerproof.conformance.clauses import catalogue as prose
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import Defined, Evaluated, Proof, Twin, load, prove, proven_protocols
-from peerproof.spec import packing
+from peerproof.conformance.proofs.scuttlebutt import proofs
 from peerproof.spec.core import Table
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms import packing
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.state import Peer, Versioned
 
@@ -66,6 +69,12 @@ def test_every_item_to_be_proved_has_a_proof(protocol: str) -> None:
 # -- a mistake in the code that runs is a proof that fails ----------------------------------------------------------
 
 
+def written_in(module: Any) -> Callable[[Any], Any]:
+    """Gives a function the names of a module, also those that are overridden there."""
+    return lambda function: FunctionType(function.__code__, vars(module), function.__name__)
+
+
+@written_in(reconcile)
 def greater_or_equal(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any, ...]]:
     """`merged` that takes over another value of the same version."""
     known, version, news = dict(peer.pairs), peer.version, []
@@ -77,6 +86,7 @@ def greater_or_equal(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any,
     return (Peer(Table(known), version) if news else peer), tuple(news)
 
 
+@written_in(reconcile)
 def forgetful(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any, ...]]:
     """`merged` that does not raise the record's version."""
     known = dict(peer.pairs)
@@ -104,11 +114,12 @@ def unmeasured(entries: Iterable[Any], size: Callable[[Any], int], limit: int) -
         yield entry
 
 
+@written_in(packing)
 def one_byte_less(data: bytes, at: int) -> tuple[Any, int]:
     """`_unpack_text` that goes on within the string."""
     end = at + 1 + data[at]
     if end > len(data):
-        raise packing.MalformedMessage("truncated", at, "short")  # type: ignore[attr-defined]
+        raise MalformedMessage("truncated", at, "short")
     return str(data[at + 1 : end], "utf-8", "surrogateescape"), end - (data[at] > 7)
 
 
@@ -149,12 +160,11 @@ def same_version(state: Any, key: str, value: str) -> Any:
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_mistake_in_the_running_code_is_refuted(
-    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, broken: Any, words: str, capsys: pytest.CaptureFixture[str]
+    module: Any, name: str, broken: Any, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The proofs are about the functions as they are in their modules; another function, another verdict."""
-    monkeypatch.setattr(module, name, broken)
-
-    code = main(["prove", "scuttlebutt", "-k", words, "--format", "json"])
+    with overriding(names_in(module, **{name: broken})):
+        code = main(["prove", "scuttlebutt", "-k", words, "--format", "json"])
 
     verdicts = [(row["verdict"], row["detail"]) for row in json.loads(capsys.readouterr().out)]
     assert code == 1
@@ -210,7 +220,7 @@ def test_what_proves_nothing_is_no_success(
     twin: str,
 ) -> None:
     """A solver that gives up, an assumption that nothing fits, a twin that holds, code that terms cannot go through: exit 1."""
-    monkeypatch.setattr(scuttlebutt, "PROOFS", lying(statement))
+    monkeypatch.setattr(proofs, "PROOFS", lying(statement))
 
     code = main(["prove", "scuttlebutt", "--format", "json", "--seconds", "0.2"])
 
@@ -219,11 +229,10 @@ def test_what_proves_nothing_is_no_success(
     assert row["detail"].startswith(detail)
 
 
-def test_text_says_why_a_proof_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_says_why_a_proof_fails(capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict in capitals, the counterexample below it, and the sum."""
-    monkeypatch.setattr(reconcile, "merged", greater_or_equal)
-
-    code = main(["prove", "scuttlebutt", "-k", "BZ-01 associative"])
+    with overriding(names_in(reconcile, merged=greater_or_equal)):
+        code = main(["prove", "scuttlebutt", "-k", "BZ-01 associative"])
 
     first, why, total = capsys.readouterr().out.splitlines()
     assert code == 1
@@ -254,7 +263,7 @@ def test_list_says_what_each_proof_is_about(capsys: pytest.CaptureFixture[str]) 
     assert items == sorted(items)
     assert [item for item, _ in groupby(items)] == [f"BZ-0{number}" for number in range(1, 8)]
     assert "    evaluates scuttlebutt.reconcile.merged, with dict, Table on terms\n" in listed
-    assert "    defines packing._u64, compared by tests/conformance/test_proofs_terms.py::" in listed
+    assert "    defines forms.packing._u64, compared by tests/conformance/test_proofs_terms.py::" in listed
     assert "    twin: newest pairs first (BX-05)\n" in listed
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from peerproof.spec import packing
+from peerproof.spec.forms import packing
 from peerproof.spec.scuttlebutt import reconcile
 
 pytest.importorskip("hypothesis_crosshair_provider", reason="pip install hypothesis-crosshair")

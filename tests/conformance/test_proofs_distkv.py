@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.distkv import MOST_ELEMENTS
-from peerproof.conformance.proofs.distkv_terms import (
+from peerproof.conformance.proofs.distkv.counters import INSTEAD, any_event, any_node, any_tock, first
+from peerproof.conformance.proofs.distkv.proofs import MOST_ELEMENTS
+from peerproof.conformance.proofs.distkv.terms import (
     NAMES,
     AnyChain,
-    Number,
     Pieces,
     Run,
     any_ranges,
@@ -23,18 +23,18 @@ from peerproof.conformance.proofs.distkv_terms import (
     normal,
     some_ticks,
 )
-from peerproof.conformance.proofs.distkv_tocks import INSTEAD, any_event, any_node, any_tock, first
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import load, prove
-from peerproof.conformance.proofs.rebinding import rebound
+from peerproof.conformance.proofs.terms import Number
 from peerproof.spec.core import NodeId, Send
-from peerproof.spec.distkv import chains, electing, entries, ranges, schedule, transitions
+from peerproof.spec.distkv import chains, election, entries, ranges, schedule, transitions
 from peerproof.spec.distkv.chains import Chain, Changed, Claim, Element, with_change
 from peerproof.spec.distkv.entries import Applied, Outcome
+from peerproof.spec.distkv.outgoing import originate
 from peerproof.spec.distkv.ranges import Ranges
-from peerproof.spec.distkv.sending import originate
 from peerproof.spec.distkv.state import LENGTH_MAX
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.overrides import names_in, overriding
 
 
 def lower_tick(self: Claim, other: Claim) -> bool:
@@ -86,7 +86,7 @@ ORIGINATE = originate
 MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
     "equal tocks and ticks": (Claim, "beats", lower_tick, "DZ-01"),
     "old elements forgotten": (chains, "with_change", without_own, "DZ-02"),
-    "tocks count afterwards": (electing, "originate", with_old_tock, "DZ-03"),
+    "tocks count afterwards": (election, "originate", with_old_tock, "DZ-03"),
     "ranges that touch": (ranges, "_joined", joined_where_they_touch_not, "DZ-04"),
     "any tick of the node": (chains, "_has_seen", seen_by_node, "DZ-05"),
     "concurrent ones are kept": (entries, "apply", kept_if_concurrent, "DZ-06"),
@@ -98,11 +98,10 @@ MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_in_the_code_fails_its_proof(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_the_code_fails_its_proof(mistake: str) -> None:
     where, name, wrong, item = MISTAKES[mistake]
-    monkeypatch.setattr(where, name, wrong)
-
-    verdicts = [prove(proof, 60).outcome.verdict for proof in load("distkv") if proof.item == item]
+    with overriding(names_in(where, **{name: wrong})):
+        verdicts = [prove(proof, 60).outcome.verdict for proof in load("distkv") if proof.item == item]
 
     assert "refuted" in verdicts
 
@@ -179,7 +178,10 @@ def test_a_chain_of_pieces_is_changed_as_a_chain_is(most: int, place: int | None
     elements, shown = elements[:most], Pieces(pieces)
 
     def statement(path: Path) -> None:
-        kept, gone = rebound(chains, **NAMES).with_change(AnyChain(shown[:most]), new, most)
+        chain: Any = AnyChain(shown[:most])
+        changed: Any = with_change
+        with overriding(names_in(chains, **NAMES)):
+            kept, gone = changed(chain, new, most)
         expected = with_change(Chain(tuple(elements)), new, most)
         path.claim("as long", length(kept.elements) == len(expected.chain.elements))
         path.claim("as many superseded", length(gone) == len(expected.superseded))
@@ -226,7 +228,8 @@ def test_everything_that_a_node_sends_is_sent() -> None:
         event = any_event(path, any_tock(path, "received"))
         path.claim("nothing", z3.BoolVal(val=True))
         try:
-            _, effects = rebound(transitions, **INSTEAD).step(state, event, first)
+            with overriding(INSTEAD):
+                _, effects = transitions.step(state, event, first)
         except NotEnabled:
             sent.add("refused")
             return

@@ -10,22 +10,32 @@ import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, follow
-from peerproof.conformance.proofs.peter import Said, the_latest
-from peerproof.conformance.proofs.peter_terms import CHILD, NAMES, OTHER, PARENT, TOPIC, AnyTopic, Children, any_event, any_node
+from peerproof.conformance.proofs.peter.proofs import Said, the_latest
+from peerproof.conformance.proofs.peter.terms import (
+    CHILD,
+    OTHER,
+    PARENT,
+    TOPIC,
+    AnyTopic,
+    Children,
+    any_event,
+    any_node,
+    id_on_terms,
+)
 from peerproof.conformance.proofs.proof import load, prove
-from peerproof.conformance.proofs.rebinding import rebound
 from peerproof.spec.core import Step, Table
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import Row, id_of_topic, topics, tree
 from peerproof.spec.peter.messages import UNSUBSCRIBE
 from peerproof.spec.peter.topics import State
-from peerproof.spec.wendy import Id, Node
+from peerproof.spec.wendy import Id, Node, ids
 
 TURNED, ASKED_FOR = tree.turned, tree.asked_for
 
 
 def id_of_bytes(octets: Any) -> Any:
     """The first 15 bytes are enough."""
-    return int.from_bytes(octets[:15], "big")
+    return vars(ids)["int"].from_bytes(octets[:15], "big")
 
 
 def turned(state: State, topic: Id, row: Row, seek: Any) -> Any:
@@ -68,12 +78,9 @@ MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("where", "wrong", "item"), MISTAKES, ids=lambda value: getattr(value, "__name__", value))
-def test_a_mistake_in_the_code_fails_its_proof(
-    where: Any, wrong: Callable[..., Any], item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(where, wrong.__name__, wrong)
-
-    verdicts = [prove(proof, 60).outcome.verdict for proof in load("peter") if proof.item == item]
+def test_a_mistake_in_the_code_fails_its_proof(where: Any, wrong: Callable[..., Any], item: str) -> None:
+    with overriding(names_in(where, **{wrong.__name__: wrong})):
+        verdicts = [prove(proof, 60).outcome.verdict for proof in load("peter") if proof.item == item]
 
     assert "refuted" in verdicts
 
@@ -84,7 +91,7 @@ def test_ids_on_terms_are_those_of_texts(topic: str) -> None:
         term = AnyTopic(path, "topic")
         path.know(term.length == len(topic.encode()))
         path.know(*(term.at(index) == octet for index, octet in enumerate(topic.encode())))
-        path.claim("the same", rebound(topics, **NAMES).id_of_topic(term) == id_of_topic(topic))
+        path.claim("the same", id_on_terms(term) == id_of_topic(topic))
 
     assert follow(statement, 30).verdict == "proved"
 

@@ -11,12 +11,10 @@ import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, follow
-from peerproof.conformance.proofs.rebinding import rebound
 from peerproof.conformance.proofs.terms import BigEndian, Octets, Rows, Writable, any_rows, number, octets_of
-from peerproof.spec import packing
 from peerproof.spec.core import Table
-from peerproof.spec.scuttlebutt import reconcile
-from peerproof.spec.wire import U64_MAX, octets, text
+from peerproof.spec.forms import packing
+from peerproof.spec.forms.form import U64_MAX, octets, text
 
 #: Every byte in every place, among zeros and among ones, and the ends.
 NUMBERS = sorted(
@@ -199,28 +197,6 @@ def test_interrupt_of_the_solver_is_an_interrupt(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(KeyboardInterrupt):
         follow(statement, 60.0)
-
-
-# -- rebinding --------------------------------------------------------------------------------------------------------
-
-
-def test_rebound_code_is_the_running_code_with_other_names() -> None:
-    """The same code objects; the module itself is as it was."""
-    found = rebound(reconcile, sorted=lambda *_, **__: ["mine"])
-
-    assert found.newer_pairs.__code__ is reconcile.newer_pairs.__code__
-    assert found.newer_pairs("p", reconcile.Peer(), 0) == ["mine"]  # type: ignore[attr-defined]
-    assert reconcile.newer_pairs("p", reconcile.Peer(), 0) == []  # type: ignore[arg-type, attr-defined]
-
-
-def test_rebinding_reaches_what_is_called_in_other_modules() -> None:
-    """`packing` looks up `octets` through `wire.bounded_octets`; the standard library keeps its own names."""
-    found = rebound(packing, octets=lambda _: b"mine")
-    out = bytearray()
-
-    found._pack(packing.Text(9))("theirs", out)  # type: ignore[attr-defined]
-
-    assert out == b"\x04mine"
 
 
 def test_any_rows_are_any_rows() -> None:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs import wendy_tables
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import load, prove
-from peerproof.conformance.proofs.wendy_terms import BITS, AnyTable, Place, Score, Word, any_ring, choice, either, is_between
+from peerproof.conformance.proofs.terms import Number, choice
+from peerproof.conformance.proofs.wendy import tables as wendy_tables
+from peerproof.conformance.proofs.wendy.terms import BITS, AnyTable, Place, Word, any_ring, either, is_between
 from peerproof.spec.core import Step
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.wendy import Id, Node, State, Versions, joining, routing, tables
 from peerproof.spec.wendy.ids import REAL, Ring
 
@@ -112,20 +114,16 @@ MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("where", "wrong", "item"), MISTAKES, ids=lambda value: getattr(value, "__name__", value))
-def test_a_mistake_in_the_code_fails_its_proof(
-    where: Any, wrong: Callable[..., Any], item: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(where, wrong.__name__, wrong)
-
-    verdicts = [prove(proof, 60).outcome.verdict for proof in load("wendy") if proof.item == item]
+def test_a_mistake_in_the_code_fails_its_proof(where: Any, wrong: Callable[..., Any], item: str) -> None:
+    with overriding(names_in(where, **{wrong.__name__: wrong})):
+        verdicts = [prove(proof, 60).outcome.verdict for proof in load("wendy") if proof.item == item]
 
     assert "refuted" in verdicts
 
 
-def test_versions_that_do_not_count_fail_their_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_next", unchanged)
-
-    assert "refuted" in [prove(proof, 60).outcome.verdict for proof in load("wendy") if proof.item == "WZ-25"]
+def test_versions_that_do_not_count_fail_their_proof() -> None:
+    with overriding(names_in(tables, _next=unchanged)):
+        assert "refuted" in [prove(proof, 60).outcome.verdict for proof in load("wendy") if proof.item == "WZ-25"]
 
 
 NUMBERS = (0, 1, 2, 15, 16, 2**64 - 1, 2**64, 2**127, 2**128 - 1, 0x0123456789ABCDEFFEDCBA9876543210)
@@ -198,14 +196,14 @@ def test_who_is_between_two_ids() -> None:
 
 
 def test_scores_are_like_integers() -> None:
-    seven = Score(z3.IntVal(7))
+    seven = Number(z3.IntVal(7))
 
     def statement(path: Path) -> None:
         assert bool(seven)
-        assert not Score(z3.IntVal(0))
-        known, better, unknown = ((False, seven), (False, Score(z3.IntVal(6))), (True, 0))
+        assert not Number(z3.IntVal(0))
+        known, better, unknown = ((False, seven), (False, Number(z3.IntVal(6))), (True, 0))
         assert sorted([unknown, known, better], key=lambda score: score) == [better, known, unknown]
-        assert 0 < seven <= Score(z3.IntVal(7)) >= 7
+        assert 0 < seven <= Number(z3.IntVal(7)) >= 7
         assert seven == 7
         path.claim("all of it", z3.BoolVal(val=True))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerproof.conformance.recording import Read, Recording
-from peerproof.spec.trace import Kind, Line
+from peerproof.conformance.traces.recording import Read, Recording
+from peerproof.spec.traces.trace import Kind, Line
 
 
 def line(

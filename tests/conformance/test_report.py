@@ -16,12 +16,12 @@ import pytest
 from tests.conformance.numbered import COUNT, command, digits, vector_id, write_suite
 
 from peerproof.cli.main import main
-from peerproof.conformance.matching import Difference
-from peerproof.conformance.output import CannotWrite, Deferred, write_whole
-from peerproof.conformance.renderings import FORMATS, as_junit, as_markdown, as_text
-from peerproof.conformance.report import NoReport, Report, read
-from peerproof.conformance.result import Result, of_plain
-from peerproof.conformance.trial import Arrow, Happening
+from peerproof.conformance.report.record import NoReport, Report, read
+from peerproof.conformance.report.renderings import FORMATS, as_junit, as_markdown, as_text
+from peerproof.conformance.runner.result import Result, of_plain
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.suite.output import CannotWrite, Deferred, write_whole
+from peerproof.conformance.vectors.matching import Difference
 
 DIED = Result(
     "scuttlebutt/codec/number-1#decode",
@@ -48,7 +48,7 @@ MISSED = Result(
     difference=Difference(
         "steps[1].messages[0].bytes, from byte 0", "03", "01", {"type": "delta", "entries": []}, "no | message"
     ),
-    story=(Arrow(10, "peer", "node", "03"), Happening(10, "node", "event join"), Arrow(10, "node", "peer", "01")),
+    story=(Arrow(10, "peer", "node", "03"), TrialEvent(10, "node", "event join"), Arrow(10, "node", "peer", "01")),
 )
 PASSED = Result("scuttlebutt/exchange/two", "passed", "scuttlebutt/exchange/two", 1, "must", ("B-11",), milliseconds=1.25)
 
@@ -272,7 +272,7 @@ def test_an_interruption_while_the_report_is_written_marks_it_partial(
             signal.raise_signal(signal.SIGINT)
         write_whole(path, text)
 
-    monkeypatch.setattr("peerproof.conformance.output.write_whole", interrupted)
+    monkeypatch.setattr("peerproof.conformance.suite.output.write_whole", interrupted)
 
     assert main(["run", "--vectors", str(numbered), "--format", "json", "--output", str(file)]) == 130
     shown = json.loads(file.read_text())
@@ -286,7 +286,7 @@ def test_the_suites_own_fault_is_no_verdict_and_loses_nothing(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("peerproof.conformance.lane.Lane.alone", broken)
+    monkeypatch.setattr("peerproof.conformance.runner.worker.Worker.alone", broken)
 
     assert main(["run", "--vectors", str(_hostile(tmp_path)), "--format", "json"]) == 5
     shown = capfd.readouterr()
@@ -381,7 +381,12 @@ def test_what_replay_emits_can_be_fed_by_hand(tmp_path: Path, capfd: pytest.Capt
     assert main(["replay", vector, "--emit", "stdin"]) == 0
     lines = capfd.readouterr().out
     done = subprocess.run(
-        [sys.executable, "-m", "peerproof.reference.harness"], input=lines, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-m", "peerproof.reference.harness.harness"],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
 
     assert '"choice":{"for"' in lines  # the answers are among them

@@ -13,9 +13,9 @@ from tests.conformance.numbered import command, digits, write_suite
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report import Report, as_json_lines
-from peerproof.conformance.report_annotations import as_annotations
-from peerproof.conformance.report_badge import as_endpoint, as_svg, badge
+from peerproof.conformance.report.badge import as_endpoint, as_svg, badge
+from peerproof.conformance.report.github import as_annotations
+from peerproof.conformance.report.record import Report, as_json_lines
 
 
 @pytest.mark.parametrize(

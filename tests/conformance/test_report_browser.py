@@ -9,8 +9,8 @@ import pytest
 from tests.conformance import chromium
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, many, named, report
 
-from peerproof.conformance.report import Report
-from peerproof.conformance.report_page import page
+from peerproof.conformance.report.html.page import page
+from peerproof.conformance.report.record import Report
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 

@@ -11,9 +11,9 @@ import pytest
 from tests.conformance.reports import MISSED, PASSED, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report import as_json_lines
-from peerproof.conformance.report_diff import KINDS, as_markdown, as_text, compared
-from peerproof.conformance.result import STATUSES, Result
+from peerproof.conformance.report.diff import KINDS, as_markdown, as_text, compared
+from peerproof.conformance.report.record import as_json_lines
+from peerproof.conformance.runner.result import STATUSES, Result
 
 KNOWN = replace(MISSED, status="known")
 TOLERATED = replace(MISSED, status="tolerated")

@@ -10,9 +10,9 @@ import pytest
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.clauses import load
-from peerproof.conformance.report import as_json_lines
-from peerproof.conformance.report_matrix import Cell, as_json, as_markdown, as_text, matrices
+from peerproof.conformance.clauses.catalogue import load
+from peerproof.conformance.report.clause_matrix import Cell, as_json, as_markdown, as_text, matrices
+from peerproof.conformance.report.record import as_json_lines
 
 THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
 KNOWN = replace(named(MISSED, "known"), status="known")

@@ -10,8 +10,8 @@ from tests.conformance.numbered import COUNT, write_suite
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report import Report, as_json_lines, load
-from peerproof.conformance.report_merge import Conflict, Source, merged
+from peerproof.conformance.report.merge import Conflict, Source, merged
+from peerproof.conformance.report.record import Report, as_json_lines, load
 
 THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
+from html import unescape
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import UndefinedError
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, many, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report import Report, as_json_lines
-from peerproof.conformance.report_page import Beside, page
-from peerproof.conformance.result import STATUSES
+from peerproof.conformance.diagrams.labels import visible
+from peerproof.conformance.report.html.environment import make_environment
+from peerproof.conformance.report.html.page import ReportExtras, page
+from peerproof.conformance.report.record import Report, as_json_lines
+from peerproof.conformance.runner.result import STATUSES
 
 TITLES = {PASSED.vector: "the title of two"}
 MUTANTS = {
@@ -94,8 +100,8 @@ class Reader(HTMLParser):
                 yield from json.loads(zlib.decompress(b64decode(packed)))
 
 
-def read(*reports: Report, beside: Beside | None = None) -> Reader:
-    return Reader(page(reports, TITLES, beside))
+def read(*reports: Report, extras: ReportExtras | None = None) -> Reader:
+    return Reader(page(reports, TITLES, extras))
 
 
 def test_implementations_stand_side_by_side() -> None:
@@ -127,7 +133,7 @@ def test_a_failure_has_picture_clauses_difference_and_lines_to_paste() -> None:
     assert "✗ 10 ms: digest_request []" in detail
     assert "expected instead:" in detail
     assert "<code>steps[1].messages[1].bytes, from byte 0</code>" in detail
-    assert "<code>peerproof replay scuttlebutt/exchange/one --impl &#x27;./mine --flag&#x27;</code>" in detail
+    assert "<code>peerproof replay scuttlebutt/exchange/one --impl './mine --flag'</code>" in unescape(detail)
     texts = {clause: text for clause, _, text in reader.data["clauses"]["scuttlebutt"]}
     assert texts["B-31"].startswith("When the datagram is full")
 
@@ -172,7 +178,7 @@ def test_where_a_real_socket_makes_a_difference_is_told() -> None:
 
 
 def test_mutants_and_edges_are_shown_where_they_are_given() -> None:
-    texts = [*read(report(PASSED), beside=Beside(MUTANTS, EDGES)).texts]
+    texts = [*read(report(PASSED), extras=ReportExtras(MUTANTS, EDGES)).texts]
 
     assert "88.9 %" in texts  # never more than it is
     assert any("mutant: m-1\n- a\n+ b" in text for text in texts)
@@ -185,24 +191,41 @@ def test_mutants_and_edges_are_shown_where_they_are_given() -> None:
 def test_edges_of_other_vectors_are_marked() -> None:
     other = {**EDGES, "vectors": {"version": "0.9", "digest": "ff"}}
 
-    assert "These are of other vectors than the reports: 0.9" in read(report(PASSED), beside=Beside(edges=other)).texts
+    assert "These are of other vectors than the reports: 0.9" in read(report(PASSED), extras=ReportExtras(edges=other)).texts
 
 
 @pytest.mark.parametrize(
-    "hostile", ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\u202egnp.\x1b[31m\x00"]
+    "hostile",
+    [
+        "</script><script>alert(1)</script>",
+        "</title><img src=x onerror=alert(1)>",
+        "\" onmouseover=\"alert(1)\" ' onfocus='alert(1)' autofocus='",
+        "\u202egnp.\x1b[31m\x00",
+        "{{ 7 * 7 }}{% include 'style.css' %}",
+    ],
 )
 def test_what_comes_from_outside_stays_text(hostile: str) -> None:
-    failure = replace(MISSED, reason=hostile, errors=hostile, title=hostile)
+    """Names of implementations and protocols, titles, reasons, what a process writes: as text, and as values of attributes."""
+    vector = f"{hostile.translate({ord('/'): '', 0: ''})}/exchange/one"
+    failure = replace(MISSED, id=vector, vector=vector, reason=hostile, errors=hostile, title=hostile)
+    extras = ReportExtras(MUTANTS, EDGES, ["x"])
+    given = json.dumps([MUTANTS, EDGES]).replace('"swim"', json.dumps(hostile)).replace('"m-1"', json.dumps(hostile))
+    mutants, edges = json.loads(given)
     shown = report(failure, implementation={"name": hostile, "version": "1"}, problems=[hostile], because=hostile)
-    plain, spoiled = read(report(MISSED, problems=["x"], because="x")), read(shown)
+    plain = read(report(MISSED, problems=["x"], because="x"), extras=extras)
+    spoiled = read(shown, extras=ReportExtras(mutants, edges, [hostile]))
 
-    assert [tag for tag, _ in spoiled.elements] == [tag for tag, _ in plain.elements]
-    kinds = [
-        [tag for tag, _ in Reader(detail).elements if tag not in ("tspan",)] for detail in (*spoiled.details(), *plain.details())
+    assert [(tag, sorted(attributes)) for tag, attributes in spoiled.elements] == [
+        (tag, sorted(attributes)) for tag, attributes in plain.elements
     ]
-    assert {tag for tags in kinds for tag in tags} & {"script", "img"} == set()
+    details = [Reader(detail) for detail in (*spoiled.details(), *plain.details())]
+    elements = [element for detail in details for element in detail.elements]
+    assert {tag for tag, _ in elements} & {"script", "img"} == set()
+    assert not any(name.startswith("on") for _, attributes in (*spoiled.elements, *elements) for name in attributes)
     assert "\u202e" not in "".join(spoiled.texts) + "".join(spoiled.details())
-    assert not any(name.startswith("on") for _, attributes in spoiled.elements for name in attributes)
+    assert f"Partial: {visible(hostile)} 1: {visible(hostile)}; 0 cases" in "".join(spoiled.texts)
+    assert visible(hostile) in details[0].texts
+    assert [spoiled.data["implementations"], spoiled.data["reasons"]] == [[f"{visible(hostile)} 1"], [visible(hostile)]]
 
 
 def test_the_page_asks_for_nothing_and_runs_no_script_but_its_own() -> None:
@@ -221,6 +244,22 @@ def test_the_page_asks_for_nothing_and_runs_no_script_but_its_own() -> None:
     assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|WebSocket", everything)
 
 
+def test_a_name_that_a_template_misspells_is_an_error() -> None:
+    template = make_environment().from_string("{{ found.misspelt }}")
+
+    with pytest.raises(UndefinedError, match="misspelt"):
+        template.render(found={"spelt": 1})
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "-k", "clause:B-14"]], ids=" ".join)
+def test_jinja2_is_loaded_only_where_a_page_is_written(arguments: list[str]) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "peerproof.cli.main", *arguments]
+    imports = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+    assert "peerproof.cli" in imports
+    assert "jinja2" not in imports
+
+
 def luminance(colour: str) -> float:
     """Of WCAG 2, of a colour as #rrggbb."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -230,7 +269,8 @@ def luminance(colour: str) -> float:
 
 def test_every_colour_of_text_is_legible_on_every_ground_in_light_and_in_dark() -> None:
     """WCAG 2 AA: 4.5 to 1."""
-    css = files("peerproof.conformance").joinpath("report_page.css").read_text(encoding="utf-8")
+    folder = files("peerproof.conformance.report.html")
+    css = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("style.css", "report.css"))
     schemes = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in re.findall(r":root \{([^}]*)\}", css)]
 
     assert len(schemes) == 2

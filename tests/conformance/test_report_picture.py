@@ -10,12 +10,12 @@ from tests.conformance.numbered import command, digits, write_suite
 from tests.conformance.reports import MISSED, PASSED
 
 from peerproof.cli.main import main
-from peerproof.conformance.matching import Difference
-from peerproof.conformance.message_graph import Arrow, Note
-from peerproof.conformance.report import load
-from peerproof.conformance.report_picture import MOST_SHOWN, picture
-from peerproof.conformance.result import Result
-from peerproof.conformance.trial import Happening
+from peerproof.conformance.diagrams.message_graph import Arrow, Note
+from peerproof.conformance.report.failure_diagram import MOST_SHOWN, picture
+from peerproof.conformance.report.record import load
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import TrialEvent
+from peerproof.conformance.vectors.matching import Difference
 
 
 def drawn(result: Result) -> list[str]:
@@ -56,7 +56,7 @@ def test_where_nothing_is_expected_that_is_said() -> None:
 
 
 def test_an_answer_to_a_query_stands_beside_what_it_should_be() -> None:
-    story = (*MISSED.story, Happening(11, "node", "peers = []"))
+    story = (*MISSED.story, TrialEvent(11, "node", "peers = []"))
     asked = replace(MISSED, failure="observed", story=story, difference=Difference("steps[2].observe.peers[0]", "a:1", None))
 
     assert drawn(asked)[-2:] == ["node  .       ✗ 11 ms: peers = []", "node  .       expected: steps[2].observe.peers[0]: a:1"]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, report
 
-from peerproof.conformance.report import NoReport, load, read, read_all
-from peerproof.conformance.result import of_plain
+from peerproof.conformance.report.record import NoReport, load, read, read_all
+from peerproof.conformance.runner.result import of_plain
 
 OTHER = {"implementation": {"name": "theirs", "version": "1"}}
 

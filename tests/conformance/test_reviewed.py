@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from tests.conformance.test_commands import ended
 
-from peerproof.conformance import clauses, sources
-from peerproof.conformance.lint import not_reviewed
-from peerproof.conformance.reviewed import digest, path_of, reviewed
-from peerproof.conformance.yaml_subset import VectorError
+from peerproof.conformance.authoring.lint import not_reviewed
+from peerproof.conformance.authoring.reviewed import digest, path_of, reviewed
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.strict_yaml import VectorError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -19,16 +20,18 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page and a list that can be changed; the page's path."""
-    for name in ("clauses", "reviewed"):
-        monkeypatch.setattr(sources, f"{name}_root", lambda folder=tmp_path / name: folder)
+    for name, ending in (("clauses", "md"), ("reviewed", "txt")):
+        monkeypatch.setattr(
+            locations, f"{name}_file", lambda protocol, folder=tmp_path / name, ending=ending: folder / f"{protocol}.{ending}"
+        )
     shutil.copytree(Path(__file__).parents[2] / "conformance/reviewed", tmp_path / "reviewed")
     (tmp_path / "clauses").mkdir()
     return Path(shutil.copy(Path(__file__).parents[2] / "spec/scuttlebutt.md", tmp_path / "clauses"))
 
 
-@pytest.mark.parametrize("protocol", clauses.protocols())
+@pytest.mark.parametrize("protocol", catalogue.protocols())
 def test_the_vectors_of_every_clause_were_looked_at(protocol: str) -> None:
-    assert list(map(str, not_reviewed(clauses.load(protocol)))) == []
+    assert list(map(str, not_reviewed(catalogue.load(protocol)))) == []
 
 
 def test_a_clause_that_says_something_else_makes_its_vectors_stale_until_they_are_reviewed(copied: Path, capsys: Capture) -> None:
@@ -37,7 +40,7 @@ def test_a_clause_that_says_something_else_makes_its_vectors_stale_until_they_ar
     assert before in " ".join(text.split())
     copied.write_text(text.replace("and only these", "and others", 1), encoding="utf-8")
 
-    (finding,) = not_reviewed(clauses.load("scuttlebutt"))
+    (finding,) = not_reviewed(catalogue.load("scuttlebutt"))
     assert (finding.rule, finding.message.partition(":")[0]) == ("reviewed", "B-14 has changed")
     assert ended("explain", "B-14") == 0
     assert "STALE" in capsys.readouterr().out
@@ -46,15 +49,15 @@ def test_a_clause_that_says_something_else_makes_its_vectors_stale_until_they_ar
 
     assert ended("lint", "--reviewed", "B-14") == 0
     assert capsys.readouterr().out == "reviewed: B-14\n"
-    assert list(not_reviewed(clauses.load("scuttlebutt"))) == []
+    assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
     assert ended("lint", "--reviewed", "B-14") == 0
     assert "already" in capsys.readouterr().out
 
 
 def test_another_level_is_another_clause_and_other_line_breaks_are_not() -> None:
-    (clause, *_) = clauses.parse("- **B-14** *must* — One\n  two.\n", "x").values()
-    (broken, *_) = clauses.parse("- **B-14** *must* — One two.\n", "x").values()
-    (weaker, *_) = clauses.parse("- **B-14** *may* — One two.\n", "x").values()
+    (clause, *_) = catalogue.parse("- **B-14** *must* — One\n  two.\n", "x").values()
+    (broken, *_) = catalogue.parse("- **B-14** *must* — One two.\n", "x").values()
+    (weaker, *_) = catalogue.parse("- **B-14** *may* — One two.\n", "x").values()
 
     assert digest(clause) == digest(broken) != digest(weaker)
 
@@ -65,12 +68,12 @@ def test_new_clauses_and_lines_about_none_are_told(copied: Path) -> None:
     listed = path_of("scuttlebutt")
     listed.write_text(listed.read_text(encoding="utf-8") + "B-98 0123456789ab\n", encoding="utf-8")
 
-    new, gone = not_reviewed(clauses.load("scuttlebutt"))
+    new, gone = not_reviewed(catalogue.load("scuttlebutt"))
 
     assert new.message.startswith("B-99 is new")
     assert gone.message.startswith("B-98 is no clause any more")
     assert ended("lint", "--reviewed", "all") == 0
-    assert list(not_reviewed(clauses.load("scuttlebutt"))) == []
+    assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
     assert "B-99" in reviewed("scuttlebutt")
 
 

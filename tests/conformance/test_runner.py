@@ -10,16 +10,17 @@ import pytest
 from tests.conformance.conftest import Written
 from tests.conformance.numbered import COUNT, argv, digits, vector_id, write_suite
 
-from peerproof.conformance import vectors
-from peerproof.conformance.adapter import Adapter, program
-from peerproof.conformance.cases import cases
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import End, Settings, run
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import program
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors import suite as vectors
 
-REFERENCE = "peerproof.reference.harness:Harness"
-PATIENCE = Patience(hello=20, op=0.5, bye=1)
+REFERENCE = "peerproof.reference.harness.harness:Harness"
+PATIENCE = Timeouts(hello=20, op=0.5, bye=1)
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def numbered(tmp_path: Path, own_cache: Path) -> Path:
     return write_suite(tmp_path / "numbered")
 
 
-def judged(root: Path, *habit: str, patience: Patience = PATIENCE, **settings: Any) -> tuple[dict[str, Result], End]:
+def judged(root: Path, *habit: str, patience: Timeouts = PATIENCE, **settings: Any) -> tuple[dict[str, Result], End]:
     """Results by id, and how the run ended; without a habit, of the reference in this process."""
     suite = vectors.load(root)
     results: dict[str, Result] = {}
@@ -92,7 +93,7 @@ def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numb
     results, _ = judged(numbered, "no-batch")
     assert statuses(results) == {"passed": COUNT}
 
-    results, _ = judged(numbered, "slow", "0.05", patience=Patience(hello=20, op=0.2, bye=1))
+    results, _ = judged(numbered, "slow", "0.05", patience=Timeouts(hello=20, op=0.2, bye=1))
     assert statuses(results) == {"passed": COUNT}
 
 
@@ -142,7 +143,7 @@ def test_several_processes_judge_the_same_as_one(numbered: Path, jobs: int) -> N
 
 
 def test_a_flood_on_standard_error_changes_no_verdict(numbered: Path) -> None:
-    results, _ = judged(numbered, "flood", "nowhere", patience=Patience(hello=60, op=5, bye=1))
+    results, _ = judged(numbered, "flood", "nowhere", patience=Timeouts(hello=60, op=5, bye=1))
 
     assert statuses(results) == {"passed": COUNT}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from peerproof.conformance.selection import SelectionError, select
-from peerproof.conformance.vectors import Vector
+from peerproof.conformance.vectors.selection import SelectionError, select
+from peerproof.conformance.vectors.suite import Vector
 
 
 def a_vector(name: str, *clauses: str, level: str = "must", flags: tuple[str, ...] = ()) -> Vector:

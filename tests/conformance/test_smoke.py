@@ -9,18 +9,18 @@ import pytest
 from tests.conformance.numbered import argv, command
 
 from peerproof.cli.main import main
-from peerproof.conformance import vectors
-from peerproof.conformance.adapter import program
-from peerproof.conformance.clauses import protocols, specification
-from peerproof.conformance.inprocess import InProcess
-from peerproof.conformance.patience import Patience
-from peerproof.conformance.smoke import CHECKS, Finding, findings
+from peerproof.conformance.adapter.implementation import program
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.authoring.adapter_check import CHECKS, Finding, check_adapter
+from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors import suite as vectors
 
 pytestmark = pytest.mark.slow
 
 MISTAKEN = """\
 import sys, time
-from peerproof.reference.harness import Harness
+from peerproof.reference.harness.harness import Harness
 
 
 class Forgetful(Harness):
@@ -143,7 +143,7 @@ def checked(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delitem(sys.modules, "mistaken", raising=False)
     suite = vectors.load()
-    return list(findings(InProcess(f"mistaken:{name}", Patience(op=5), suite.version), suite))
+    return list(check_adapter(InProcess(f"mistaken:{name}", Timeouts(op=5), suite.version), suite))
 
 
 def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[str]) -> None:
@@ -170,7 +170,7 @@ def test_there_is_a_mistake_for_each_check() -> None:
 
 def test_a_program_that_does_not_end_is_found() -> None:
     suite = vectors.load()
-    found = list(findings(program(argv("deaf"), Patience(op=5, bye=0.3), suite.version), suite))
+    found = list(check_adapter(program(argv("deaf"), Timeouts(op=5, bye=0.3), suite.version), suite))
 
     assert [finding.name for finding in found if finding.fine is False] == ["bye"]
 

@@ -7,45 +7,49 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.conformance import clauses, compiled, coverage, sources, vectors
-from peerproof.conformance.vectors import VectorError
+from peerproof.conformance.authoring import coverage
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors import compiled
+from peerproof.conformance.vectors import suite as vectors
+from peerproof.conformance.vectors.suite import VectorError
 
 
 def test_in_the_source_tree_they_stand_beside_the_package() -> None:
-    assert (sources.vectors_root() / "scuttlebutt").is_dir()
-    assert sources.schema("vector").is_file()
-    assert (sources.clauses_root() / "scuttlebutt.md").is_file()
-    assert clauses.protocols() == ["distkv", "peter", "scuttlebutt", "swim", "wendy"]
+    assert (locations.vectors_root() / "scuttlebutt").is_dir()
+    assert locations.schema("vector").is_file()
+    assert locations.clauses_file("scuttlebutt").is_file()
+    assert catalogue.protocols() == ["distkv", "peter", "scuttlebutt", "swim", "wendy"]
 
 
 @pytest.mark.slow
 def test_installed_they_stand_in_the_package(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site-packages" / "peerproof" / "conformance"
-    shutil.copytree(sources.vectors_root(), package / "vectors")
-    shutil.copytree(sources.schema("vector").parent, package / "schemas")
-    (package / "clauses").mkdir()
-    shutil.copy(sources.clauses_root() / "scuttlebutt.md", package / "clauses")
+    shutil.copytree(locations.vectors_root(), package / "data/vectors")
+    shutil.copytree(locations.schema("vector").parent, package / "data/schemas")
+    (package / "data/clauses").mkdir()
+    shutil.copy(locations.clauses_file("scuttlebutt"), package / "data/clauses")
     beside = vectors.load()
-    monkeypatch.setattr(sources, "_PACKAGE", package)
-    monkeypatch.setattr(sources, "_SOURCE_TREE", package.parents[1])
+    monkeypatch.setattr(locations, "_PACKAGE", package)
+    monkeypatch.setattr(locations, "_SOURCE_TREE", package.parents[1])
 
     suite = vectors.load()
 
     assert suite.vectors == beside.vectors
-    assert suite.root == package / "vectors"
-    assert clauses.protocols() == ["scuttlebutt"]
-    assert coverage.matrix(clauses.load("scuttlebutt"), suite.vectors)
+    assert suite.root == package / "data/vectors"
+    assert catalogue.protocols() == ["scuttlebutt"]
+    assert coverage.matrix(catalogue.load("scuttlebutt"), suite.vectors)
 
 
 def test_a_protocol_without_prose_is_an_error() -> None:
     with pytest.raises(VectorError, match="the clauses of nothing cannot be read: No such file"):
-        clauses.load("nothing")
+        catalogue.load("nothing")
 
 
 def test_the_key_of_the_compiled_form_covers_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = compiled.key("digest")
-    shutil.copytree(sources.schema("vector").parent, tmp_path / "schemas")
-    monkeypatch.setattr(sources, "_PACKAGE", tmp_path)
-    (tmp_path / "schemas" / "vector.schema.json").write_text("{}")
+    shutil.copytree(locations.schema("vector").parent, tmp_path / "data/schemas")
+    monkeypatch.setattr(locations, "_PACKAGE", tmp_path)
+    (tmp_path / "data/schemas" / "vector.schema.json").write_text("{}")
 
     assert compiled.key("digest") != before

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.chromium import opened
 
-from peerproof.conformance import svg
-from peerproof.conformance.message_graph import MARK, Arrow, MessageGraph, Note
-from peerproof.conformance.sequence import of_vector
-from peerproof.conformance.vectors import load
+from peerproof.conformance.diagrams import svg
+from peerproof.conformance.diagrams.labels import MARK
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.diagrams.svg import render_svg
+from peerproof.conformance.runner.vector_diagram import of_vector
+from peerproof.conformance.vectors.suite import load
 
 SVG: Final = "{http://www.w3.org/2000/svg}"
 
@@ -50,11 +52,11 @@ def texts(root: ElementTree.Element) -> list[str]:
 def test_every_label_is_text_in_the_order_of_what_happens() -> None:
     graph = MessageGraph(("a", "b"), (Note("a", "one"), Arrow("a", "b", "two"), Note("", "three")))
 
-    assert texts(read(graph.svg())) == ["a", "b", "one", "two", "three"]
+    assert texts(read(render_svg(graph))) == ["a", "b", "one", "two", "three"]
 
 
 def test_title_and_description_say_what_is_seen() -> None:
-    root = read(EVERYTHING.svg("Who says <what>", "first"))
+    root = read(render_svg(EVERYTHING, "Who says <what>", "first"))
 
     title, description = root[0], root[1]
     assert (title.tag, title.text, title.get("id")) == (f"{SVG}title", "Who says <what>", "first-title")
@@ -63,13 +65,13 @@ def test_title_and_description_say_what_is_seen() -> None:
 
 
 def test_a_picture_needs_nothing_else() -> None:
-    picture = EVERYTHING.svg().replace('xmlns="http://www.w3.org/2000/svg"', "")
+    picture = render_svg(EVERYTHING).replace('xmlns="http://www.w3.org/2000/svg"', "")
 
     assert not re.search(r"http|url\(|@import|@font-face|href|<image|<script", picture)
 
 
 def test_two_pictures_of_a_page_share_no_id() -> None:
-    one, other = (set(re.findall(r'\bid="([^"]+)"', EVERYTHING.svg(name=name))) for name in ("one", "other"))
+    one, other = (set(re.findall(r'\bid="([^"]+)"', render_svg(EVERYTHING, name=name))) for name in ("one", "other"))
 
     assert one
     assert one.isdisjoint(other)
@@ -77,7 +79,7 @@ def test_two_pictures_of_a_page_share_no_id() -> None:
 
 def test_what_is_expected_is_dashed_and_what_is_lost_has_a_cross_for_a_head() -> None:
     def drawn(*, judged: bool, lost: bool) -> str:
-        return MessageGraph(("a", "b"), (Arrow("a", "b", "x", judged=judged, lost=lost),)).svg()
+        return render_svg(MessageGraph(("a", "b"), (Arrow("a", "b", "x", judged=judged, lost=lost),)))
 
     for judged in (False, True):
         for lost in (False, True):
@@ -89,7 +91,7 @@ def test_what_is_expected_is_dashed_and_what_is_lost_has_a_cross_for_a_head() ->
 def test_only_what_is_marked_is_wrong() -> None:
     graph = MessageGraph(("a",), (Note("a", f"{MARK}this"), Note("a", "that")))
 
-    wrong = [group for group in read(graph.svg()).iter(f"{SVG}g") if group.get("class") == "wrong"]
+    wrong = [group for group in read(render_svg(graph)).iter(f"{SVG}g") if group.get("class") == "wrong"]
 
     assert ["".join(group.itertext()).strip() for group in wrong] == [f"{MARK}this"]
 
@@ -106,7 +108,7 @@ def test_a_label_that_is_too_long_is_cut_and_its_description_is_not() -> None:
     label = "00" * 4000
     graph = MessageGraph(("a", "b"), (Arrow("a", "b", label),))
 
-    root = read(graph.svg())
+    root = read(render_svg(graph))
 
     (shown,) = (text for text in texts(root) if text.startswith("00"))
     assert (cut := re.search(r" \[(\d+) characters more\]$", shown))
@@ -115,18 +117,18 @@ def test_a_label_that_is_too_long_is_cut_and_its_description_is_not() -> None:
 
 
 def test_names_stand_below_as_well_where_the_picture_is_tall() -> None:
-    names = texts(read(EVERYTHING.svg()))
+    names = texts(read(render_svg(EVERYTHING)))
 
     assert names.count("a") == 2
-    assert texts(read(MessageGraph(("a",), (Note("a", "x"),)).svg())).count("a") == 1
+    assert texts(read(render_svg(MessageGraph(("a",), (Note("a", "x"),))))).count("a") == 1
 
 
 def test_lifelines_end_where_a_note_begins() -> None:
     """So that text can be read on any background, and none has to be painted."""
     graph = MessageGraph(("a",), (Note("a", "x"),))
 
-    pieces = re.findall(r'<path d="M[\d.]+ ([\d.]+)V([\d.]+)"/>', graph.svg())
-    (note,) = (box for box in read(graph.svg()).iter(f"{SVG}rect") if box.get("rx") == "0")
+    pieces = re.findall(r'<path d="M[\d.]+ ([\d.]+)V([\d.]+)"/>', render_svg(graph))
+    (note,) = (box for box in read(render_svg(graph)).iter(f"{SVG}rect") if box.get("rx") == "0")
 
     assert len(pieces) == 2
     assert float(pieces[0][1]) == float(note.get("y") or 0)
@@ -137,14 +139,14 @@ def test_lifelines_end_where_a_note_begins() -> None:
 def test_whatever_a_log_holds_the_picture_is_well_formed(label: str, name: str) -> None:
     graph = MessageGraph((name, "b"), (Arrow(name, "b", label), Note(name, label), Arrow("b", "b", label)))
 
-    root = read(graph.svg(label))
+    root = read(render_svg(graph, label))
 
     assert len(list(root.iter(f"{SVG}text"))) == 5 if name != "b" else root is not None
 
 
 @pytest.mark.parametrize("graph", [MessageGraph((), ()), MessageGraph((), (Note("", "nobody is there"),))])
 def test_a_picture_without_anybody_is_one(graph: MessageGraph) -> None:
-    assert len(texts(read(graph.svg()))) == len(graph.happenings)
+    assert len(texts(read(render_svg(graph)))) == len(graph.happenings)
 
 
 #: What overlaps, and what stands outside of where it belongs, in each picture of a page; half a pixel is rounding.
@@ -175,7 +177,7 @@ OVERFLOWING: Final = """
 def test_in_a_browser_no_label_leaves_its_place_or_covers_another(tmp_path: Path) -> None:
     vectors = [vector for vector in load().vectors if vector.layer in ("codec", "exchange", "cluster")][::97]
     graphs = [EVERYTHING, *map(of_vector, vectors)]
-    pictures = "\n".join(f"<p>{graph.svg(name=f'graph-{number}')}</p>" for number, graph in enumerate(graphs))
+    pictures = "\n".join(f"<p>{render_svg(graph, name=f'graph-{number}')}</p>" for number, graph in enumerate(graphs))
     page = tmp_path / "page.html"
     page.write_text(f"<!doctype html><meta charset=utf-8>{pictures}<script>performance.mark('ready')</script>", encoding="utf-8")
 
@@ -191,7 +193,7 @@ def test_in_a_browser_no_label_leaves_its_place_or_covers_another(tmp_path: Path
 @pytest.mark.browser
 def test_in_a_browser_a_picture_is_dark_on_light_or_light_on_dark(tmp_path: Path) -> None:
     picture = tmp_path / "picture.svg"
-    picture.write_text(EVERYTHING.svg(), encoding="utf-8")
+    picture.write_text(render_svg(EVERYTHING), encoding="utf-8")
     colours = {}
 
     with opened(tmp_path) as browser:

@@ -15,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.conftest import CODEC, EXCHANGE
 
-from peerproof.conformance import compiled, lint, vector_file, vectors
-from peerproof.conformance.vectors import VectorError, load
-from peerproof.conformance.yaml_subset import parse
+from peerproof.conformance.authoring import lint
+from peerproof.conformance.suite.strict_yaml import parse
+from peerproof.conformance.vectors import compiled, vector_file
+from peerproof.conformance.vectors import suite as vectors
+from peerproof.conformance.vectors.suite import VectorError, load
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Written
@@ -300,7 +302,7 @@ def test_with_a_compiled_form_neither_yaml_nor_jsonschema_is_imported(written: W
     root = written()
     load(root)
     program = (
-        "import sys; from pathlib import Path; from peerproof.conformance.vectors import load; "
+        "import sys; from pathlib import Path; from peerproof.conformance.vectors.suite import load; "
         f"assert load(Path({str(root)!r})).vectors; print(sorted({{'yaml', 'jsonschema'}} & set(sys.modules)))"
     )
 

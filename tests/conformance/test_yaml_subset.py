@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from peerproof.conformance.yaml_subset import MAX_DEPTH, Place, VectorError, parse
+from peerproof.conformance.suite.strict_yaml import MAX_DEPTH, Place, VectorError, parse
 
 
 def test_what_is_left_of_yaml_is_json_data() -> None:

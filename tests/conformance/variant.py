@@ -8,18 +8,18 @@ beside it, and `test_wrong.py` holds it to that.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
-from unittest import mock
 
-from peerproof.reference.harness import Harness
-from peerproof.reference.protocols import Protocol
+from peerproof.reference.harness.harness import Harness
+from peerproof.reference.runtime.protocol import Runtime
 from peerproof.spec.core import NodeId, Pick, Received, Step
-from peerproof.spec.packing import Codec
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.forms.packing import Codec
+from peerproof.spec.overrides import Overrides, overriding
 
 
 class Variant(Harness):
@@ -28,8 +28,8 @@ class Variant(Harness):
     #: The name of the protocol.
     protocol: ClassVar[str]
 
-    #: `module.function` or `module.Class.method` of the specification, and what stands there while this variant does something.
-    instead: ClassVar[Mapping[str, Any]] = {}
+    #: Overrides that are in force while this variant does something; their places are given below the protocol's package.
+    instead: ClassVar[Overrides] = {}
 
     #: Queries with other answers.
     queries: ClassVar[Mapping[str, Callable[..., Plain]]] = {}
@@ -67,21 +67,20 @@ class Variant(Harness):
             raise RuntimeError(reply["error"]["message"])
         return reply
 
-    def replaced(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives with this variant's functions in their places."""
-        with ExitStack() as stack:
-            for name, other in self.instead.items():
-                module, *within, attribute = name.split(".")
-                place: Any = import_module(f"peerproof.spec.{self.protocol}.{module}")
-                for part in within:
-                    place = getattr(place, part)
-                stack.enter_context(mock.patch.object(place, attribute, other))
+    @cached_property
+    def overriding(self) -> overriding:
+        """The context in which the overrides of this variant are in force."""
+        return overriding({f"peerproof.spec.{self.protocol}.{name}": other for name, other in self.instead.items()})
+
+    def run_overridden(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of a function that is called with the overrides in force."""
+        with self.overriding:
             return function(*arguments)
 
     def _transitions(self) -> Any:
         return import_module(f"peerproof.spec.{self.protocol}.transitions")
 
-    def _protocol(self, request: dict[str, Any]) -> Protocol:
+    def _protocol(self, request: dict[str, Any]) -> Runtime:
         right = super()._protocol(request)
         if right.name != self.protocol:
             return right
@@ -89,7 +88,7 @@ class Variant(Harness):
 
 
 @dataclass(frozen=True, slots=True)
-class _WrongProtocol(Protocol):
+class _WrongProtocol(Runtime):
     wrong: Variant | None = None
 
     def specification(self) -> Any:
@@ -99,8 +98,8 @@ class _WrongProtocol(Protocol):
         return SimpleNamespace(
             **{
                 **vars(right),
-                "initial": lambda *arguments: wrong.replaced(wrong.initial, *arguments),
-                "step": lambda *arguments: wrong.replaced(wrong.step, *arguments),
+                "initial": lambda *arguments: wrong.run_overridden(wrong.initial, *arguments),
+                "step": lambda *arguments: wrong.run_overridden(wrong.step, *arguments),
                 "MESSAGE": Codec(right.MESSAGE.form, wrong.encode, wrong.decode),
                 "QUERIES": {**right.QUERIES, **wrong.queries},
             }

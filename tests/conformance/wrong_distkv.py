@@ -14,30 +14,30 @@ from typing import Any, ClassVar, Final
 from tests.conformance.variant import Variant
 
 from peerproof.spec.core import Notify, Pick, Step
-from peerproof.spec.distkv import chains, codec, electing, entries, paths, recovering, schedule, snapshot
+from peerproof.spec.distkv import chains, codec, election, entries, paths, recovery, schedule, snapshot
 from peerproof.spec.distkv.chains import Chain, Element, Relation, relation, zero_may_ping
 from peerproof.spec.distkv.forms import SETS, UPDATE
 from peerproof.spec.distkv.messages import Contradiction, Info, InitialPingDue, Message, Ping, PingDue, Update
+from peerproof.spec.distkv.outgoing import cancel_timer, originate, send_again, send_info, set_timer, then
 from peerproof.spec.distkv.pings import Kind, kind_of
 from peerproof.spec.distkv.ranges import of_ticks
-from peerproof.spec.distkv.sending import cancel_timer, originate, send_again, send_info, set_timer, then
 from peerproof.spec.distkv.startup import ready
 from peerproof.spec.distkv.state import Phase, State, is_authoritative_for, updates_of
 from peerproof.spec.distkv.ticks import intersection, with_elements
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import packed, read, string_bytes
+from peerproof.spec.forms.messagepack import packed, read, string_bytes
 
 Next = Step[Any, Any]
 Rule = Callable[..., Next]
 Function = Callable[..., Any]
 
 APPLY: Function = entries.apply
-ASK_FOR: Rule = recovering.ask_for
-BEGIN: Rule = recovering.begin
-DECIDE: Rule = electing.decide
-ON_PING: Rule = electing.on_ping
-ON_MISSING: Rule = recovering._on_missing
+ASK_FOR: Rule = recovery.ask_for
+BEGIN: Rule = recovery.begin
+DECIDE: Rule = election.decide
+ON_PING: Rule = election.on_ping
+ON_MISSING: Rule = recovery._on_missing
 OUTCOME: Function = entries._outcome
 PATH_OF: Function = paths.path_of
 PING_TIME: Function = schedule.ping
@@ -164,14 +164,14 @@ def _in_its_name(state: State, updates: Iterable[Update]) -> Next:
 class DD10(Wrong):
     """Puts its own name on what it sends again."""
 
-    instead: ClassVar = {"recovering.send_again": _in_its_name}
+    instead: ClassVar = {"recovery.send_again": _in_its_name}
 
 
 class DD11(Wrong):
     """Sends two elements of a chain."""
 
     instead: ClassVar = {
-        "recovering.send_again": lambda state, updates: send_again(
+        "recovery.send_again": lambda state, updates: send_again(
             state, [replace(update, chain=update.chain.within(2)) for update in updates]
         )
     }
@@ -189,13 +189,13 @@ class DD12(Wrong):
 
     def decode(self, data: bytes) -> Any:
         """With those names."""
-        return self.replaced(super().decode, data)
+        return self.run_overridden(super().decode, data)
 
 
 def _announces_no_tick(state: State) -> Next:
     chain = Chain((Element(state.self_id, state.shown_tick or None),))
     again = schedule.silence(state.config.clock)
-    return then(electing._ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))
+    return then(election._ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))
 
 
 class DD13(Wrong):
@@ -208,7 +208,7 @@ class DD14(Wrong):
     """Has no chain in an info."""
 
     instead: ClassVar = {
-        "recovering.send_info": lambda state, what, rows, _=None, reason=None: send_info(state, what, rows, None, reason)
+        "recovery.send_info": lambda state, what, rows, _=None, reason=None: send_info(state, what, rows, None, reason)
     }
 
 
@@ -216,7 +216,7 @@ class DD15(Wrong):
     """Gives no reason."""
 
     instead: ClassVar = {
-        "recovering.send_info": lambda state, what, rows, prev=None, _=None: send_info(state, what, rows, prev, None)
+        "recovery.send_info": lambda state, what, rows, prev=None, _=None: send_info(state, what, rows, prev, None)
     }
 
 
@@ -248,19 +248,19 @@ class DD18(Wrong):
 def _only_before(state: State, pick: Pick) -> Next:
     if state.last is None or not state.participates or state.shown_tick or zero_may_ping(state.last.chain):
         return DECIDE(state, pick)
-    return set_timer(state, PingDue(), electing._moment(state, state.last.chain, pick))
+    return set_timer(state, PingDue(), election._moment(state, state.last.chain, pick))
 
 
 class DD19(Wrong):
     """Has the rule for the tick zero for those that are not ready."""
 
-    instead: ClassVar = {"electing.decide": _only_before, "startup.decide": _only_before}
+    instead: ClassVar = {"election.decide": _only_before}
 
 
 class DD20(Wrong):
     """Answers no start-up ping."""
 
-    instead: ClassVar = {"electing.greet": nothing}
+    instead: ClassVar = {"election.greet": nothing}
 
 
 class DD21(Wrong):
@@ -289,7 +289,7 @@ def _everybody_tick_by_tick(state: State, info: Info) -> Next:
 class DD22(Wrong):
     """Answers at once, each tick by itself."""
 
-    instead: ClassVar = {"recovering._on_missing": _everybody_tick_by_tick}
+    instead: ClassVar = {"recovery._on_missing": _everybody_tick_by_tick}
 
 
 def _asks_for_nothing(state: State, missing: Any) -> Next:
@@ -301,7 +301,7 @@ def _asks_for_nothing(state: State, missing: Any) -> Next:
 class DD23(Wrong):
     """Asks for nothing, too."""
 
-    instead: ClassVar = {"recovering.ask_for": _asks_for_nothing}
+    instead: ClassVar = {"recovery.ask_for": _asks_for_nothing, "transitions.ask_for": ASK_FOR}
 
 
 class DD24(Wrong):
@@ -357,7 +357,7 @@ def _the_other_way_round(ping: Ping, last: Ping) -> Ping:
 class DD28(Wrong):
     """Has the lower tick win, and then the higher name."""
 
-    instead: ClassVar = {"electing.winner": _the_other_way_round}
+    instead: ClassVar = {"election.winner": _the_other_way_round}
 
 
 def _with_every_collision(state: State, ping: Ping, pick: Pick) -> Next:
@@ -381,18 +381,18 @@ class DD30(Wrong):
 
     instead: ClassVar = {
         "schedule.ping": lambda clock, place, length: PING_TIME(clock, place, length) if place else schedule.silence(clock),
-        "electing.with_ping": lambda chain, me, most: chain if chain.head == me else WITH_PING(chain, me, most),
+        "election.with_ping": lambda chain, me, most: chain if chain.head == me else WITH_PING(chain, me, most),
     }
 
 
 def _silenced(state: State, info: Info) -> Next:
-    return then(ON_MISSING(state, info), lambda now: cancel_timer(now, recovering.STEP_2))
+    return then(ON_MISSING(state, info), lambda now: cancel_timer(now, recovery.STEP_2))
 
 
 class DD31(Wrong):
     """Is silenced by any question."""
 
-    instead: ClassVar = {"recovering._on_missing": _silenced}
+    instead: ClassVar = {"recovery._on_missing": _silenced}
 
 
 DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {

@@ -43,7 +43,7 @@ MERGED = table.merged
 IS_PAST = transitions.is_past
 ON_ACK = transitions.on_ack
 ON_PING = transitions.on_ping
-ON_VECTOR = transitions.on_vector
+ON_VECTOR = transitions.with_vector
 SETTLED = detector.settled
 CLOSED = detector.closed
 ON_QUANTUM = rounds.on_quantum
@@ -55,15 +55,10 @@ class Wrong(Variant):
     protocol = "swim"
 
 
-def fanout_by(count: Any) -> Mapping[str, Any]:
-    """What is replaced to have another fanout."""
-    return {"rounds.fanout": count, "gossip.fanout": count}
-
-
 class SD01(Wrong):
     """Takes the number of neighbours for that of nodes where there is one: it pings nobody."""
 
-    instead: ClassVar = fanout_by(lambda nodes: FANOUT(nodes) if nodes > 2 else 0)
+    instead: ClassVar = {"gossip.fanout": lambda nodes: FANOUT(nodes) if nodes > 2 else 0}
 
 
 def suspicious_and_relays(state: State) -> list[tuple[Uuid, Row, list[Uuid]]]:
@@ -99,7 +94,7 @@ def _death_above_only(state: State, message: Ping | Ack, vector: Vector) -> Stat
 class SD03(Wrong):
     """Believes in no death at the incarnation that it knows."""
 
-    instead: ClassVar = {"transitions.on_vector": _death_above_only}
+    instead: ClassVar = {"transitions.with_vector": _death_above_only}
 
 
 def _death_for_the_dead(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
@@ -156,15 +151,10 @@ class SD07(Wrong):
     instead: ClassVar = {"gossip.merged": _newer_part_by_part, "transitions.is_past": _past_part_by_part}
 
 
-def queueing(queued: Any) -> Mapping[str, Any]:
-    """What is replaced to have another queue."""
-    return {f"{module}.queued": queued for module in ("gossip", "transitions", "commands")}
-
-
 class SD08(Wrong):
     """Queues each event behind the others, whoever it is about."""
 
-    instead: ClassVar = queueing(lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset()))))
+    instead: ClassVar = {"gossip.queued": lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset())))}
 
 
 def _filled_up(state: State, pick: Pick) -> tuple[State, Sends]:
@@ -237,7 +227,7 @@ def _suspicion_is_kept(state: State, claim: Claim) -> State:
 class SD13(Wrong):
     """Neither takes suspicion over nor passes it on."""
 
-    instead: ClassVar = {"transitions.on_vector": _no_suspicion, "detector.claimed": _suspicion_is_kept}
+    instead: ClassVar = {"transitions.with_vector": _no_suspicion, "detector.claimed": _suspicion_is_kept}
 
 
 def _suspects_first(state: State, node: Uuid, row: Row) -> State:

@@ -40,16 +40,6 @@ class Wrong(Variant):
     protocol = "wendy"
 
 
-def leaving(departed: Any) -> Mapping[str, Any]:
-    """What is replaced to do something else when a node has gone."""
-    return {"repair.departed": departed, "transitions.departed": departed}
-
-
-def routing_by(next_hop: Any) -> Mapping[str, Any]:
-    """What is replaced to send messages and joins to another next hop."""
-    return {"routing.next_hop": next_hop, "transitions.next_hop": next_hop}
-
-
 def _eleven_for_ten(ring: Ring, one: Id, other: Id) -> int:
     row = PREFIX(ring, one, other)
     return row + 1 if row in (10, 26) else row
@@ -84,7 +74,7 @@ def _leaf_thrown_away(state: State, key: Id) -> wendy.Node | None:
 class WD03(Wrong):
     """Finds the next hop among its leaves, and looks into the routing table nevertheless."""
 
-    instead: ClassVar = routing_by(_leaf_thrown_away)
+    instead: ClassVar = {"routing.next_hop": _leaf_thrown_away}
 
 
 def _mirrored(sent: wendy.Tables) -> wendy.Tables:
@@ -128,13 +118,13 @@ def _delivered_without_lower(state: State, key: Id) -> wendy.Node | None:
 class WD06(Wrong):
     """Delivers every lower key as long as it has no lower leaves."""
 
-    instead: ClassVar = routing_by(_delivered_without_lower)
+    instead: ClassVar = {"routing.next_hop": _delivered_without_lower}
 
 
 class WD07(Wrong):
     """Makes both mistakes at once: it throws leaves away, and looks for lower keys at the wrong end."""
 
-    instead: ClassVar = {**routing_by(_leaf_thrown_away), "routing.leaf_span": _span_unmirrored}
+    instead: ClassVar = {"routing.next_hop": _leaf_thrown_away, "routing.leaf_span": _span_unmirrored}
 
 
 def _only_from_cells(state: State, gone: Id) -> Next:
@@ -144,7 +134,7 @@ def _only_from_cells(state: State, gone: Id) -> Next:
 class WD08(Wrong):
     """Removes nobody who is not in the routing table."""
 
-    instead: ClassVar = leaving(_only_from_cells)
+    instead: ClassVar = {"repair.departed": _only_from_cells}
 
 
 def _asks_for_neighbours(message: Any) -> bool:
@@ -163,7 +153,7 @@ def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
 class WD09(Wrong):
     """Stops in the middle of a removal when there is no leaf left to ask."""
 
-    instead: ClassVar = leaving(_ends_with_an_empty_side)
+    instead: ClassVar = {"repair.departed": _ends_with_an_empty_side}
 
 
 def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, ...]:
@@ -253,7 +243,7 @@ def _overwritten(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
 class WD15(Wrong):
     """Writes a new neighbour over the first one that is farther away."""
 
-    instead: ClassVar = {"tables.in_neighborhood_set": _overwritten, "proximity.in_neighborhood_set": _overwritten}
+    instead: ClassVar = {"tables.in_neighborhood_set": _overwritten}
 
 
 def _leaves_keep_theirs(state: State, sender: wendy.Node, versions: wendy.Versions) -> State:
@@ -321,7 +311,7 @@ def _column_passed_over(state: State, key: Id) -> wendy.Node | None:
 class WD22(Wrong):
     """Passes over a column in all the rows below, instead of its own in each."""
 
-    instead: ClassVar = routing_by(_column_passed_over)
+    instead: ClassVar = {"routing.next_hop": _column_passed_over}
 
 
 class WD23(Wrong):

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import io
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from peerproof.conformance.pipeline.batches import Batch, Plan, Unit, committed
-from peerproof.conformance.pipeline.events import Event, event_of
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS
-from peerproof.conformance.pipeline.validate import Validation, execute
-from peerproof.conformance.pipeline.work import work
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.recorder import Recorder
+from peerproof.conformance.traces.events import Event, event_of
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.spark.work import work
+from peerproof.pipeline.stages.validate import Validation, execute
+from peerproof.pipeline.storage.arrow_rows import FEW
+from peerproof.pipeline.storage.batches import Batch, Plan, Unit, committed
+from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Asked, Instant, NodeId, Received
-from peerproof.spec.trace import Line, parse
+from peerproof.spec.traces.trace import Line, parse
 
 Row = dict[str, Any]
 
@@ -33,9 +36,16 @@ def simulated(nodes: int = 3, rounds: int = 20, seed: str = "v", protocol: str =
     """The lines of a cluster, in the order of its time."""
     lines: list[str] = []
     config = plan.pop("config", {})
-    faults = Faults(loss=0 if PROTOCOLS[protocol].is_connected else 0.05)
-    campaign.run(Campaign(PROTOCOLS[protocol], config, nodes, rounds, seed, 3, faults, **plan), lines.append)
+    faults = Faults(loss=0 if RUNTIMES[protocol].is_connected else 0.05)
+    campaign.run(Campaign(RUNTIMES[protocol], config, nodes, rounds, seed, 3, faults, **plan), lines.append)
     return [parse(line) for line in lines]
+
+
+def traces_batch(events: list[Event]) -> Any:
+    """Events as `read_batches` reads them from a file."""
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_batches([TRACES.batch(events)]), file)
+    return next(pq.ParquetFile(file, read_dictionary=FEW).iter_batches())
 
 
 def of_node(lines: list[Line], node: str = "n1:1") -> list[Event]:
@@ -54,7 +64,7 @@ def foreign(lines: list[Line], node: str = "n1:1", sends: bool = True) -> list[E
         if line.node != node:
             continue
         add(event_of(line))
-        codec = PROTOCOLS[line.protocol].specification().MESSAGE
+        codec = RUNTIMES[line.protocol].specification().MESSAGE
         for effect in line.effects:
             if "send" in effect and sends:
                 message = codec.value(effect["send"]["message"])

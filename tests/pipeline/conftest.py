@@ -13,12 +13,12 @@ import pytest
 from tests.pipeline.disturbed import GRID, RUNS_IN_ALL
 from tests.pipeline.victim import steady
 
-from peerproof.conformance.pipeline import simulate as stage
-from peerproof.conformance.pipeline.batches import Output, Plan, Unit
-from peerproof.conformance.pipeline.execution import Engine, execute
-from peerproof.conformance.pipeline.grid import read
-from peerproof.conformance.pipeline.session import Settings, session
-from peerproof.conformance.pipeline.tables import METRICS, RUNS, TRACES
+from peerproof.pipeline.spark.execution import Engine, execute
+from peerproof.pipeline.spark.session import Settings, session
+from peerproof.pipeline.stages import simulate as stage
+from peerproof.pipeline.stages.grid import read
+from peerproof.pipeline.storage.batches import Output, Plan, Unit
+from peerproof.pipeline.storage.tables import METRICS, RUNS, TRACES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.conformance.pipeline.batches import committed, successes
-from peerproof.conformance.pipeline.status import collect
-from peerproof.conformance.pipeline.tables import RUNS, TRACES
+from peerproof.pipeline.storage.batches import committed, successes
+from peerproof.pipeline.storage.status import collect
+from peerproof.pipeline.storage.tables import RUNS, TRACES
 
 GRID = "nodes: 3\nrounds: 10\nloss: 0.1\n"
 RUNS_IN_ALL = 6

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.conformance.pipeline import node_figures as alone
-from peerproof.conformance.pipeline import spreading
-from peerproof.conformance.pipeline.events import Event, canonical_json
-from peerproof.conformance.pipeline.node_figures import SIGHTINGS, node_figures
-from peerproof.conformance.pipeline.tables import METRICS, TRACES
+from peerproof.conformance.traces.events import Event, canonical_json
+from peerproof.pipeline.measures import node_figures as alone
+from peerproof.pipeline.measures import spreading
+from peerproof.pipeline.measures.node_figures import SIGHTINGS, node_figures
+from peerproof.pipeline.storage.tables import METRICS, TRACES
 
 SECOND = 1_000_000
 

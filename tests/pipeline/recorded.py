@@ -20,7 +20,7 @@ from operator import gt
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
 
 Process: TypeAlias = "subprocess.Popen[str]"
 
@@ -54,7 +54,7 @@ class Packet:
 
     @property
     def _codec(self) -> Any:
-        return PROTOCOLS[self.protocol].specification().MESSAGE
+        return RUNTIMES[self.protocol].specification().MESSAGE
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _packets(frames: list[tuple[float, bytes]], ports: tuple[int, ...]) -> Itera
 
 def _received(traces: tuple[tuple[str, ...], ...], protocol: str) -> Iterator[Packet]:
     """The datagrams that the nodes have received, one node after the other, as their clocks are their own."""
-    codec = PROTOCOLS[protocol].specification().MESSAGE
+    codec = RUNTIMES[protocol].specification().MESSAGE
     for lines in traces:
         for line in map(json.loads, lines):
             if line["kind"] == "recv":

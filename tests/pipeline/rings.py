@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, TypeAlias
 from tests.pipeline.clusters import simulated
 from tests.pipeline.recorded import PATIENCE, Process, sniffing, until
 
-from peerproof.spec.packing import Codec
-from peerproof.spec.trace import Line
+from peerproof.spec.forms.packing import Codec
+from peerproof.spec.traces.trace import Line
 from peerproof.spec.wendy import MESSAGE, Message
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 import pytest
 from tests.pipeline.conftest import figures, plan, units
 
-from peerproof.conformance.pipeline.batches import Batch, Output, Refused, Unit, committed, successes, uncommitted, write_whole
-from peerproof.conformance.pipeline.status import collect, standings
-from peerproof.conformance.pipeline.tables import MANIFEST, METRICS, TRACES, WrongSchema
-from peerproof.conformance.pipeline.work import work
+from peerproof.pipeline.spark.work import work
+from peerproof.pipeline.storage.batches import Batch, Output, Refused, Unit, committed, successes, uncommitted, write_whole
+from peerproof.pipeline.storage.status import collect, standings
+from peerproof.pipeline.storage.tables import MANIFEST, METRICS, TRACES, WrongSchema
 
 
 def complete(place: Path, count: int = 3, **arguments: int) -> None:

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scapy.utils import PcapNgWriter, RawPcapNgReader, RawPcapReader, RawPcapWriter
 
-from peerproof.conformance.pipeline.capture import Frame, NoCapture, frames
-from peerproof.conformance.pipeline.quarantine import Refusal
-from peerproof.conformance.pipeline.source import Source
+from peerproof.conformance.captures.byte_source import Source
+from peerproof.conformance.captures.pcap import Frame, NoCapture, frames
+from peerproof.conformance.captures.refusals import Refusal
 
 FRAMES = [b"\x01" * 60, b"", b"\x02" * 61, b"\x03" * 1514]
 

@@ -20,7 +20,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
 
-from peerproof.conformance.pipeline.packets import (
+from peerproof.conformance.captures.packets import (
     COOKED,
     COOKED2,
     ETHERNET,
@@ -32,9 +32,9 @@ from peerproof.conformance.pipeline.packets import (
     flow_of,
     segment_of,
 )
-from peerproof.conformance.pipeline.packets import TCP as TCP_NUMBER
-from peerproof.conformance.pipeline.packets import UDP as UDP_NUMBER
-from peerproof.conformance.pipeline.quarantine import REASONS
+from peerproof.conformance.captures.packets import TCP as TCP_NUMBER
+from peerproof.conformance.captures.packets import UDP as UDP_NUMBER
+from peerproof.conformance.captures.refusals import REASONS
 
 RAW_IP = 101
 

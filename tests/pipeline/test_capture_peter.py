@@ -14,8 +14,8 @@ from tests.pipeline.rings import TIMEOUT, Arrival, RingRecording, arrivals, fram
 from tests.pipeline.test_capture_wendy import ingested, judged
 from tests.pipeline.test_planted import traced
 
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.tables import TRACES
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import TRACES
 from peerproof.spec.peter import MESSAGE, Message, NotifyMessage, PublishMessage, UnsubscribeMessage
 from peerproof.spec.peter.tree import MOST_HOPS
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerproof.conformance.pipeline.capture import Frame
-from peerproof.conformance.pipeline.packets import Segment
-from peerproof.conformance.pipeline.quarantine import Refusal
-from peerproof.conformance.pipeline.streams import MAX_STREAMS, MAX_WAITING, Streams
-from peerproof.conformance.pipeline.traffic import Message, Traffic
+from peerproof.conformance.captures.packets import Segment
+from peerproof.conformance.captures.pcap import Frame
+from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.tcp_streams import MAX_STREAMS, MAX_WAITING, Streams
+from peerproof.conformance.captures.traffic import Message, Traffic
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage

@@ -22,15 +22,15 @@ from tests.pipeline.rings import (
 from tests.pipeline.test_planted import traced
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.connections import connections_of
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.ingest import Ingested, Reading
-from peerproof.conformance.pipeline.ingest import execute as ingest
-from peerproof.conformance.pipeline.inputs import inputs
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS
-from peerproof.conformance.pipeline.validate import Validation, execute
+from peerproof.conformance.captures.connections import connections_of
+from peerproof.pipeline.ingest.inputs import inputs
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages.ingest import Ingested, Reading
+from peerproof.pipeline.stages.ingest import execute as ingest
+from peerproof.pipeline.stages.validate import Validation, execute
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS
 from peerproof.spec import swim, wendy
 from peerproof.spec.wendy import Application, Heartbeat, Message, NodeAnnouncement, NodeRace, StateData, Versions
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT

@@ -12,8 +12,8 @@ import pytest
 from tests.pipeline.cluster import CONF, Cluster, standalone
 from tests.pipeline.disturbed import PATIENCE, assert_as_undisturbed, ended, killed_after, victim
 
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.tables import METRICS
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import METRICS
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
 
@@ -28,13 +28,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 WHERE = """
 import sys
 from pathlib import Path
-from peerproof.conformance.pipeline.batches import Plan, Unit
-from peerproof.conformance.pipeline.execution import Engine, Work, execute
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import METRICS
+from peerproof.pipeline.storage.batches import Plan, Unit
+from peerproof.pipeline.spark.execution import Engine, Work, execute
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.storage.tables import METRICS
 
 def where(unit, output):
-    import os, peerproof.spec.core, peerproof.conformance.pipeline.work as work
+    import os, peerproof.spec.core, peerproof.pipeline.spark.work as work
     files = (peerproof.spec.core.__file__, work.__file__)
     output.write(METRICS, METRICS.batch([("r", "p", file, None, str(os.getppid()), 0.0, "s") for file in files]))
 

@@ -12,7 +12,7 @@ import pytest
 from tests.pipeline.cluster import until_said
 from tests.pipeline.disturbed import assert_as_undisturbed, ended
 
-from peerproof.conformance.pipeline.quick_start import FAST
+from peerproof.pipeline.spark.quick_start import FAST
 
 
 @pytest.mark.slow

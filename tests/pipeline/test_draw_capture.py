@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 from tests.pipeline.recorded import Packet, write_capture
+from tests.support.light_install import run_without_extras
 
 from peerproof.cli.main import main
 
@@ -68,11 +67,7 @@ def test_a_capture_needs_its_protocol(capture: Path, capsys: Capture) -> None:
     assert "--protocol: expected whose messages" in capsys.readouterr().err
 
 
-def test_without_the_extra_it_is_named(capture: Path) -> None:
-    program = "import sys; sys.modules['pyarrow'] = None; from peerproof.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", program, "draw", str(capture), "--protocol", "scuttlebutt"]
+def test_a_capture_is_drawn_without_the_packages_of_any_extra(capture: Path) -> None:
+    done = run_without_extras("draw", str(capture), "--protocol", "scuttlebutt", "--port", "8119", "--from", "4")
 
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 3
-    assert "pip install 'peerproof[pipeline]'" in done.stderr
+    assert (done.returncode, done.stdout) == (0, "127.0.0.1:8120 -> 127.0.0.1:8119  4 ms: delta []\n")

@@ -15,19 +15,23 @@ import pytest
 from tests.pipeline.conftest import ran
 from tests.pipeline.test_capture_streams import EMPTY, REQUEST, udp
 
-from peerproof.conformance.pipeline import chunks, ingest, inputs
-from peerproof.conformance.pipeline.batches import Batch, Success
-from peerproof.conformance.pipeline.events import Event, events, line_of
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.ingest import Ingested, Reading, WrongSum, execute
-from peerproof.conformance.pipeline.reading import read_part
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import QUARANTINE, RUNS, TRACES, Table
-from peerproof.conformance.pipeline.work import work
-from peerproof.reference.campaign import Campaign, run
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.conformance.traces.events import Event, line_of
+from peerproof.pipeline.ingest import inputs
+from peerproof.pipeline.ingest.reading import read_part
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.spark.work import work
+from peerproof.pipeline.stages import ingest
+from peerproof.pipeline.stages.ingest import Ingested, Reading, WrongSum, execute
+from peerproof.pipeline.storage import chunks
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.batches import Batch, Success
+from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, Table
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation.campaign import run
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.scuttlebutt import MESSAGE
-from peerproof.spec.trace import parse, replay
+from peerproof.spec.traces.trace import parse, replay
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +58,7 @@ def simulated(nodes: int = 3, rounds: int = 12, seed: str = "x") -> list[str]:
     """Trace lines of a cluster."""
     config = {"interval": 1000, "max_payload": 1400, "detector": None}
     lines: list[str] = []
-    run(Campaign(PROTOCOLS["scuttlebutt"], config, nodes, rounds, seed), lines.append)
+    run(Campaign(RUNTIMES["scuttlebutt"], config, nodes, rounds, seed), lines.append)
     return lines
 
 
@@ -100,7 +104,7 @@ def test_trace_lines_come_back_as_they_were_written(tmp_path: Path) -> None:
     found = by_node(read_events(result.success))
 
     assert [line_of(event) for event in found] == sorted(map(parse, lines), key=lambda line: (line.node, line.seq))
-    assert list(replay(PROTOCOLS["scuttlebutt"].specification(), map(line_of, found))) == []
+    assert list(replay(RUNTIMES["scuttlebutt"].specification(), map(line_of, found))) == []
     assert result.counts["records"] == result.counts["traces"] == len(lines)
 
 

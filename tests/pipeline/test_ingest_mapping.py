@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerproof.conformance.pipeline import trace_lines
-from peerproof.conformance.pipeline.events import Event, canonical_json, event_of
-from peerproof.conformance.pipeline.foreign_lines import UNNUMBERED, ForeignLines
-from peerproof.conformance.pipeline.mapping import load
-from peerproof.conformance.pipeline.quarantine import REASONS, Unreadable
-from peerproof.conformance.yaml_subset import VectorError
+from peerproof.conformance.captures.refusals import REASONS, Unreadable
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.traces.events import Event, canonical_json, event_of
+from peerproof.pipeline.ingest import trace_lines
+from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines
+from peerproof.pipeline.ingest.mapping import load
 from peerproof.spec import wendy
-from peerproof.spec.trace import Line, parse
+from peerproof.spec.traces.trace import Line, parse
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/ingest-logs.md").read_text(encoding="utf-8")
 
@@ -244,7 +244,7 @@ def test_bytes_are_read_in_every_encoding(encoding: str, data: bytes) -> None:
     """With and without padding."""
     import base64
 
-    from peerproof.conformance.pipeline import fields
+    from peerproof.pipeline.ingest import fields
 
     for text in {
         "hex": [data.hex(), data.hex().upper()],

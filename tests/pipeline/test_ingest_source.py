@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from peerproof.conformance.pipeline import source as sources
-from peerproof.conformance.pipeline.inputs import BadInput, Format, inputs
-from peerproof.conformance.pipeline.quarantine import Refusal
-from peerproof.conformance.pipeline.source import MAX_LINE, InputChanged, Line, Part, Source, lines, survey
+from peerproof.conformance.captures import byte_source as sources
+from peerproof.conformance.captures.byte_source import MAX_LINE, InputChanged, Line, Part, Source, lines, survey
+from peerproof.conformance.captures.refusals import Refusal
+from peerproof.pipeline.ingest.inputs import BadInput, Format, inputs
 
 CONTENT = st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b" ")), max_size=30).map(b"\n".join)
 

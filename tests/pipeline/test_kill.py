@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 from tests.pipeline.disturbed import PATIENCE, RUNS_IN_ALL, assert_as_undisturbed, ended, finished, killed_after, victim
 
-from peerproof.conformance.pipeline.batches import SUCCESS
-from peerproof.conformance.pipeline.failpoints import VARIABLE, Point
+from peerproof.pipeline.storage.batches import SUCCESS
+from peerproof.pipeline.storage.failpoints import VARIABLE, Point
 
 pytestmark = pytest.mark.slow
 

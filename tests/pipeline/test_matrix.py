@@ -10,19 +10,19 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from peerproof.cli.implementation import REFERENCE
 from peerproof.cli.main import main
-from peerproof.conformance.adapter import Choose
-from peerproof.conformance.cases import cases
-from peerproof.conformance.mutants.places import modules, mutants
-from peerproof.conformance.pipeline import matrix as stage
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.matrix import TRIALS, TRIALS_DDL, Matrix, keep, trying
-from peerproof.conformance.pipeline.tables import VECTOR_RESULTS
-from peerproof.conformance.protocol import Reply, Request
-from peerproof.conformance.selection import select
-from peerproof.conformance.vectors import load
-from peerproof.reference.harness import Harness
+from peerproof.conformance.adapter.adapter import Choose
+from peerproof.conformance.adapter.implementation import REFERENCE
+from peerproof.conformance.adapter.messages import Reply, Request
+from peerproof.conformance.mutation.sites import modules, mutants
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.vectors.selection import select
+from peerproof.conformance.vectors.suite import load
+from peerproof.pipeline.stages import matrix as stage
+from peerproof.pipeline.stages.matrix import TRIALS, TRIALS_DDL, Matrix, keep, trying
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import VECTOR_RESULTS
+from peerproof.reference.harness.harness import Harness
 
 WRONG = "py:tests.conformance.wrong:BD02"
 SELECTION = "protocol:scuttlebutt layer:exchange"

@@ -18,10 +18,10 @@ from tests.pipeline.handmade import (
     update,
 )
 
-from peerproof.conformance.pipeline.events import events
-from peerproof.conformance.pipeline.node_figures import LEVELS, node_figures
-from peerproof.conformance.pipeline.summaries import DISTINCT, Distribution
-from peerproof.conformance.pipeline.tables import METRICS, TRACES
+from peerproof.pipeline.measures.node_figures import LEVELS, node_figures
+from peerproof.pipeline.measures.summaries import DISTINCT, Distribution
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.tables import METRICS, TRACES
 from peerproof.spec import scuttlebutt
 
 

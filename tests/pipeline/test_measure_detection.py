@@ -14,10 +14,10 @@ from tests.pipeline.handmade import (
     told,
 )
 
-from peerproof.conformance.pipeline import spreading
-from peerproof.conformance.pipeline.events import events
-from peerproof.conformance.pipeline.node_figures import SIGHTINGS, node_figures
-from peerproof.conformance.pipeline.tables import TRACES
+from peerproof.pipeline.measures import spreading
+from peerproof.pipeline.measures.node_figures import SIGHTINGS, node_figures
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.tables import TRACES
 
 
 def test_a_crash_is_detected_by_the_first_and_by_the_last() -> None:

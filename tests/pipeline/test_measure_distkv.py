@@ -7,7 +7,7 @@ from typing import Any
 from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
 
-from peerproof.conformance.pipeline.events import event_of
+from peerproof.conformance.traces.events import event_of
 
 CONFIG: dict[str, Any] = {
     "clock": 5000, "ping_length": 4, "change_length": 5, "max_payload": 459, "start": None, "root": None, "stored": None,

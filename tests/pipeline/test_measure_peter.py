@@ -9,9 +9,9 @@ from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
 from tests.pipeline.test_measure_wendy import config, header, sends
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.peter import id_of_topic
 from peerproof.spec.wendy import id_text
 
@@ -175,7 +175,7 @@ def test_a_simulated_ring_has_the_figures_of_its_campaign() -> None:
         peer, effects = line.peer, list(line.effects)
         log.add(line.node, line.t_us, line.kind, line.args, effects, peer, refused=line.refused)
     settings = plan.pop("config")
-    figures = campaign.run(Campaign(PROTOCOLS["peter"], settings, 7, 60, "m", 3, **plan)).figures
+    figures = campaign.run(Campaign(RUNTIMES["peter"], settings, 7, 60, "m", 3, **plan)).figures
     assert figures is not None
     expected: dict[str, Any] = dict(figures.plain())
 

@@ -14,14 +14,14 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline import measure as stage
-from peerproof.conformance.pipeline.batches import Refused, committed, successes
-from peerproof.conformance.pipeline.execution import Engine, execute
-from peerproof.conformance.pipeline.grid import read
-from peerproof.conformance.pipeline.node_figures import SIGHTINGS
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.simulate import simulation
-from peerproof.conformance.pipeline.tables import METRICS, SUMMARIES, TRACES
+from peerproof.pipeline.measures.node_figures import SIGHTINGS
+from peerproof.pipeline.spark.execution import Engine, execute
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages import measure as stage
+from peerproof.pipeline.stages.grid import read
+from peerproof.pipeline.stages.simulate import simulation
+from peerproof.pipeline.storage.batches import Refused, committed, successes
+from peerproof.pipeline.storage.tables import METRICS, SUMMARIES, TRACES
 from peerproof.spec import scuttlebutt
 
 ONE_PROCESS = Settings(master="none")

@@ -7,10 +7,10 @@ from typing import Any
 from tests.pipeline.clusters import simulated
 from tests.pipeline.handmade import SECOND, Log, log_of
 
-from peerproof.conformance.pipeline.measures.wendy import closest
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.pipeline.measures.protocols.wendy import closest
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
 
 #: The ids of three nodes, by their names.
 IDS = {"a": "10" + "0" * 30, "b": "50" + "0" * 30, "c": "90" + "0" * 30}
@@ -180,7 +180,7 @@ def test_joining_lasts_until_the_last_announcement_has_arrived() -> None:
 
     values = found(log)
 
-    codec = PROTOCOLS["wendy"].specification().MESSAGE
+    codec = RUNTIMES["wendy"].specification().MESSAGE
     joining = [message("node_join", "b"), state, announcement, race, announcement]
     assert (values["join_time"], values["join_messages"]) == ([2000], [5])
     assert values["join_bytes"] == [sum(len(codec.encode(codec.value(said))) for said in joining)]
@@ -212,7 +212,7 @@ def test_a_simulated_ring_has_the_figures_of_its_campaign() -> None:
         peer, effects = line.peer, list(line.effects)
         log.add(line.node, line.t_us, line.kind, line.args, effects, peer, refused=line.refused)
     settings = plan.pop("config")
-    figures = campaign.run(Campaign(PROTOCOLS["wendy"], settings, 6, 50, "m", 3, **plan)).figures
+    figures = campaign.run(Campaign(RUNTIMES["wendy"], settings, 6, 50, "m", 3, **plan)).figures
     assert figures is not None
     expected: dict[str, Any] = dict(figures.plain())
 

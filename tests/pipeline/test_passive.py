@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.light_install import run_without_extras
 
 from peerproof.cli.main import main
 
@@ -102,7 +102,7 @@ def test_a_capture_without_messages_judges_nobody(tmp_path: Path) -> None:
 
 
 def test_more_messages_than_are_judged_at_once(tmp_path: Path) -> None:
-    from peerproof.conformance.pipeline.passive import LOT
+    from peerproof.conformance.captures.passive import LOT
 
     many = [(A, B, b"\x01" + entry(A, version)) for version in range(1, LOT + 10)]
     code, report = judged(capture(tmp_path / "c.pcapng", *many, BACK), tmp_path)
@@ -139,10 +139,11 @@ def test_what_cannot_be_judged_is_refused(arguments: list[str], said: str, capsy
     assert said in capsys.readouterr().err
 
 
-def test_the_extra_is_named_if_it_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in [name for name in sys.modules if name.startswith("peerproof.conformance.pipeline")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
+def test_a_capture_is_judged_without_the_packages_of_any_extra(tmp_path: Path) -> None:
+    path = capture(tmp_path / "c.pcapng", *ROUND, BACK)
 
-    assert main(["run", "--pcap", __file__, "--protocol", "scuttlebutt"]) == 3
-    assert "pip install 'peerproof[pipeline]'" in capsys.readouterr().err
+    done = run_without_extras("run", "--pcap", str(path), "--protocol", "scuttlebutt")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "REJECTED OwnVersionGrows" in done.stdout
+    assert "2 nodes: 1 accepted, 1 rejected" in done.stdout

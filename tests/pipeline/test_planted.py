@@ -15,14 +15,14 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 import pytest
 from tests.pipeline.recorded import Packet, Recording, record, write_capture
 
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.ingest import Reading
-from peerproof.conformance.pipeline.ingest import execute as ingest
-from peerproof.conformance.pipeline.inputs import Format, inputs
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import VERDICTS, VIOLATIONS
-from peerproof.conformance.pipeline.validate import Validation, execute
+from peerproof.pipeline.ingest.inputs import Format, inputs
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages.ingest import Reading
+from peerproof.pipeline.stages.ingest import execute as ingest
+from peerproof.pipeline.stages.validate import Validation, execute
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import VERDICTS, VIOLATIONS
 from peerproof.spec.scuttlebutt import Delta, DeltaEntry, DigestEntry, DigestRequest
 
 pytestmark = pytest.mark.slow

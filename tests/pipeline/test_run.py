@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline.batches import Success, successes
-from peerproof.conformance.sources import examples
+from peerproof.conformance.suite.locations import examples
+from peerproof.pipeline.storage.batches import Success, successes
 
 pytestmark = pytest.mark.slow
 

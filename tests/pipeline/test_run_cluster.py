@@ -12,8 +12,8 @@ import pytest
 from tests.pipeline.cluster import Cluster, standalone
 from tests.pipeline.conftest import ran
 
-from peerproof.conformance.pipeline.batches import committed
-from peerproof.conformance.pipeline.tables import METRICS, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
+from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.tables import METRICS, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.cluster]
 

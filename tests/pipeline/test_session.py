@@ -17,10 +17,10 @@ import pytest
 from tests.pipeline.conftest import command, ran
 from tests.pipeline.disturbed import PATIENCE, finished
 
-from peerproof.conformance.pipeline.faults import SparkUnusable, explained
-from peerproof.conformance.pipeline.packages import pack
-from peerproof.conformance.pipeline.quick_start import archive_path, java_options
-from peerproof.conformance.pipeline.session import Settings, configuration, session
+from peerproof.pipeline.spark.packages import pack
+from peerproof.pipeline.spark.quick_start import archive_path, java_options
+from peerproof.pipeline.spark.session import Settings, configuration, session
+from peerproof.pipeline.spark.spark_errors import SparkUnusable, explained
 
 
 def test_a_local_session_stays_on_loopback_and_sends_no_package(tmp_path: Path) -> None:
@@ -37,7 +37,9 @@ def test_a_session_on_a_cluster_sends_the_package(tmp_path: Path) -> None:
     assert "spark.driver.host" not in conf
     with zipfile.ZipFile(conf["spark.submit.pyFiles"]) as archive:
         names = archive.namelist()
-    assert {"peerproof/spec/core.py", "peerproof/conformance/pipeline/work.py", "peerproof/reference/campaign.py"} <= set(names)
+    assert {"peerproof/spec/core.py", "peerproof/pipeline/spark/work.py", "peerproof/reference/simulation/campaign.py"} <= set(
+        names
+    )
     assert "peerproof/__init__.py" not in names
 
 

@@ -11,19 +11,20 @@ import pytest
 from tests.pipeline.conftest import ran
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline import simulate as stage
-from peerproof.conformance.pipeline import sorting
-from peerproof.conformance.pipeline.batches import committed, successes
-from peerproof.conformance.pipeline.events import Event, events, line_of
-from peerproof.conformance.pipeline.execution import Engine, execute
-from peerproof.conformance.pipeline.grid import DEFAULTS, BadGrid, campaign, read
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.simulate import simulation
-from peerproof.conformance.pipeline.sorting import ByNode
-from peerproof.conformance.pipeline.tables import RUNS, TRACES
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.conformance.traces.events import Event, line_of
+from peerproof.pipeline.spark.execution import Engine, execute
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages import simulate as stage
+from peerproof.pipeline.stages.grid import DEFAULTS, BadGrid, campaign, read
+from peerproof.pipeline.stages.simulate import simulation
+from peerproof.pipeline.storage import sorting
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.batches import committed, successes
+from peerproof.pipeline.storage.sorting import ByNode
+from peerproof.pipeline.storage.tables import RUNS, TRACES
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec import scuttlebutt
-from peerproof.spec.trace import parse
+from peerproof.spec.traces.trace import parse
 
 GRID = "nodes: [2, 3]\nrounds: 6\nloss: [0, 0.2]\n"
 ONE_PROCESS = Settings(master="none")
@@ -60,7 +61,7 @@ def test_a_list_in_a_list_is_one_value() -> None:
 def test_a_point_is_a_campaign() -> None:
     (point,) = read("nodes: 4\ndelay: 5-9\npartition: 2-3\ncrash: 1@2  3@4\nrestart: 1@5\n")
 
-    plan = campaign(PROTOCOLS["scuttlebutt"], point, "s")
+    plan = campaign(RUNTIMES["scuttlebutt"], point, "s")
 
     assert (plan.faults.least_delay, plan.faults.most_delay, plan.partition) == (5, 9, (2, 3))
     assert (plan.crashes, plan.restarts) == (((1, 2), (3, 4)), ((1, 5),))

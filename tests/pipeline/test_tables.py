@@ -14,24 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from peerproof.conformance.pipeline.digests import NOTHING, digest, sum_of
-from peerproof.conformance.pipeline.events import Event, canonical_json, event_of, events, line_of
-from peerproof.conformance.pipeline.tables import (
-    METRICS,
-    RUNS,
-    TABLES,
-    TRACES,
-    WrongSchema,
-    check_schema,
-    column_text,
-    documentation,
-    line_schema,
-    text_of,
-)
-from peerproof.reference import campaign
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.spec.trace import LINE, Line, parse
-from peerproof.spec.wire import text
+from peerproof.conformance.traces.events import Event, canonical_json, column_text, event_of, line_of, text_of
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
+from peerproof.pipeline.storage.tables import METRICS, RUNS, TABLES, TRACES, WrongSchema, check_schema, documentation, line_schema
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.spec.forms.form import text
+from peerproof.spec.traces.trace import LINE, Line, parse
 
 TEXTS = st.one_of(st.binary(max_size=8).map(text), st.sampled_from(["", "a:1", '{"hex":"00"}', '{"hex":"', "{", "é", "\udcff"]))
 
@@ -40,7 +31,7 @@ TEXTS = st.one_of(st.binary(max_size=8).map(text), st.sampled_from(["", "a:1", '
 def lines() -> list[Line]:
     """A run with all kinds of lines; a payload of nine bytes makes nodes refuse commands."""
     written: list[str] = []
-    plan = campaign.Campaign(PROTOCOLS["scuttlebutt"], {"max_payload": 9}, nodes=3, rounds=6, seed="0", restarts=((1, 3),))
+    plan = Campaign(RUNTIMES["scuttlebutt"], {"max_payload": 9}, nodes=3, rounds=6, seed="0", restarts=((1, 3),))
     campaign.run(plan, written.append)
     return [parse(line) for line in written]
 

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.pipeline.clusters import Row, foreign, of_node, recorded, simulated
+from tests.pipeline.clusters import Row, foreign, of_node, recorded, simulated, traces_batch
 
-from peerproof.conformance.pipeline import judges, node_check
-from peerproof.conformance.pipeline.events import Event
-from peerproof.conformance.pipeline.log_order import WINDOW
-from peerproof.conformance.pipeline.node_check import NodeCheck, Options, Replays, Verdict
-from peerproof.conformance.pipeline.rows import rows_of
-from peerproof.conformance.pipeline.tables import VIOLATIONS, text_of
-from peerproof.conformance.pipeline.timing import Timing
+from peerproof.conformance.traces import judges, node_check
+from peerproof.conformance.traces.events import Event, text_of
+from peerproof.conformance.traces.log_order import WINDOW
+from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays, Verdict
+from peerproof.conformance.traces.rows import EventRows, Rows
+from peerproof.conformance.traces.timing import Timing
+from peerproof.pipeline.storage.arrow_rows import ArrowRows
+from peerproof.pipeline.storage.tables import VIOLATIONS
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
-from peerproof.spec.trace import Line
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.trace import Line
 
 OPTIONS = Options("out")
 NAMES = [column.name for column in VIOLATIONS.columns]
 
 
 def checked(events: list[Event], lot: int = 7, options: Options = OPTIONS) -> tuple[Verdict, list[Row]]:
-    """What is found in the events of a node, given so many at a time."""
-    check = NodeCheck(rows_of(events[:lot]), Replays(), options)
-    for begin in range(0, len(events), lot):
-        check.take(rows_of(events[begin : begin + lot]))
-    verdict = check.end()
-    return verdict, [dict(zip(NAMES, row, strict=True)) for row in check.findings.rows()]
+    """The findings in the events of a node, given so many at a time: the same in a list and in an Arrow batch."""
+
+    def check(make: Callable[[list[Event]], Rows]) -> tuple[Verdict, list[Row]]:
+        node = NodeCheck(make(events[:lot]), Replays(), options)
+        for begin in range(0, len(events), lot):
+            node.take(make(events[begin : begin + lot]))
+        verdict = node.end()
+        return verdict, [dict(zip(NAMES, row, strict=True)) for row in node.findings.rows()]
+
+    found = check(EventRows)
+    assert found == check(lambda some: ArrowRows(traces_batch(some)))
+    return found
 
 
 def found(events: list[Event], lot: int = 7) -> list[tuple[str, str, int]]:
@@ -189,7 +198,7 @@ def test_a_timer_that_comes_early_or_was_never_set_is_a_fault_of_the_node() -> N
     twice[2] = twice[2]._replace(effects=rounds[0].effects)
     assert ("rejected", "TimerIsEarly", 2) in found(twice)
 
-    quiet = rows_of([start._replace(effects="[]"), rounds[0]])
+    quiet = EventRows([start._replace(effects="[]"), rounds[0]])
     assert [finding.name for finding in Timing().take(quiet, 0, 2)] == ["TimerIsSet"]
 
 
@@ -222,8 +231,8 @@ def test_states_of_many_nodes_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> N
     replays = Replays()
     lines = simulated(nodes=5)
     for number in range(5):
-        check = NodeCheck(rows_of(of_node(lines, f"n{number}:1")), replays, OPTIONS)
-        check.take(rows_of(of_node(lines, f"n{number}:1")))
+        check = NodeCheck(EventRows(of_node(lines, f"n{number}:1")), replays, OPTIONS)
+        check.take(EventRows(of_node(lines, f"n{number}:1")))
         assert check.end().verdict == "accepted"
 
     assert len(replays.of(scuttlebutt).nodes) <= 2
@@ -305,7 +314,7 @@ def test_messages_alone_are_held_to_the_protocols_rules() -> None:
 
 
 def test_a_protocol_without_rules_for_messages_has_no_verdict_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judges, "brought", lambda *_: None)
+    monkeypatch.setattr(judges, "PROTOCOLS", {"scuttlebutt": replace(PROTOCOLS["scuttlebutt"], monitors=None)})
     event = of_node(simulated())[0]._replace(kind="recv", peer="a:1", args=None, payload=b"", picks=None)
 
     verdict, _ = checked([event])

@@ -14,7 +14,7 @@ from tests.pipeline.test_validate import checked
 from peerproof.spec import distkv
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.properties import Cluster, Property
-from peerproof.spec.trace import Line
+from peerproof.spec.traces.trace import Line
 
 SPLIT: dict[str, Any] = {"partition": (10, 20)}
 RESTART: dict[str, Any] = {"crashes": ((1, 15),), "restarts": ((1, 20),)}

@@ -15,9 +15,9 @@ import pytest
 from tests.pipeline.clusters import simulated
 from tests.pipeline.recorded import PATIENCE, nodes, until
 
-from peerproof.conformance.pipeline import follow
-from peerproof.conformance.pipeline.follow import Watch
-from peerproof.conformance.pipeline.node_check import Options
+from peerproof.conformance.traces.node_check import Options
+from peerproof.pipeline.judging import follow
+from peerproof.pipeline.judging.follow import Watch
 
 
 def lines(node: str = "n1:1", seed: str = "v") -> list[str]:

@@ -15,7 +15,7 @@ from tests.pipeline.test_validate_wendy import lots, of_type, sent
 from peerproof.spec import peter
 from peerproof.spec.peter.tree import MOST_HOPS
 from peerproof.spec.properties import Cluster, Property
-from peerproof.spec.trace import Line
+from peerproof.spec.traces.trace import Line
 
 CHURN: dict[str, Any] = {"config": {"heartbeat": 30_000}, "apart": 2, "churn": 0.06}
 

@@ -10,18 +10,18 @@ import pytest
 from tests.pipeline.clusters import of_node, place_of, recorded, simulated, validated
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline.batches import Refused, committed, successes
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.execution import execute as run_stage
-from peerproof.conformance.pipeline.grid import read
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.simulate import simulation
-from peerproof.conformance.pipeline.tables import VIOLATIONS
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.execution import execute as run_stage
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages.grid import read
+from peerproof.pipeline.stages.simulate import simulation
+from peerproof.pipeline.storage.batches import Refused, committed, successes
+from peerproof.pipeline.storage.tables import VIOLATIONS
+from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
 from peerproof.spec.properties import Cluster, Property
-from peerproof.spec.trace import Line
+from peerproof.spec.traces.trace import Line
 
 
 def test_nodes_of_a_run_in_several_files_are_looked_at_together(tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_after_a_restart_the_cluster_is_not_held_to_its_properties(tmp_path: Pat
     assert "restart of n1:1" in verdicts[""]["remark"]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", RUNTIMES)
 def test_simulations_of_every_protocol_are_accepted(protocol: str, tmp_path: Path) -> None:
     """In SWIM an object's members are packed in their order, which the table must keep."""
-    loss = "crash: [null, 2@9]" if PROTOCOLS[protocol].is_connected else "loss: [0, 0.1]"
+    loss = "crash: [null, 2@9]" if RUNTIMES[protocol].is_connected else "loss: [0, 0.1]"
     grid = f"nodes: 4\nrounds: 15\n{loss}\nupdates: 3\n"
     with Engine(Settings(master="none")) as engine:
         run_stage(engine, tmp_path, simulation(protocol, read(grid), 2, "v"))

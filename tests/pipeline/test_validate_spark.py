@@ -14,16 +14,16 @@ import pytest
 from tests.pipeline.clusters import of_node, place_of, simulated
 from tests.pipeline.disturbed import PATIENCE
 
-from peerproof.conformance.pipeline import validate
-from peerproof.conformance.pipeline.batches import SUCCESS, Success, committed, successes
-from peerproof.conformance.pipeline.events import Event
-from peerproof.conformance.pipeline.execution import Engine
-from peerproof.conformance.pipeline.failpoints import VARIABLE
-from peerproof.conformance.pipeline.node_check import Options
-from peerproof.conformance.pipeline.rows import read
-from peerproof.conformance.pipeline.session import Settings
-from peerproof.conformance.pipeline.tables import TRACES, VERDICTS, VIOLATIONS
-from peerproof.conformance.pipeline.validate import Validation, execute
+from peerproof.conformance.traces.events import Event
+from peerproof.conformance.traces.node_check import Options
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.session import Settings
+from peerproof.pipeline.stages import validate
+from peerproof.pipeline.stages.validate import Validation, execute
+from peerproof.pipeline.storage.arrow_rows import read_batches
+from peerproof.pipeline.storage.batches import SUCCESS, Success, committed, successes
+from peerproof.pipeline.storage.failpoints import VARIABLE
+from peerproof.pipeline.storage.tables import TRACES, VERDICTS, VIOLATIONS
 
 pytestmark = pytest.mark.slow
 
@@ -118,7 +118,7 @@ def judged(file: Path) -> tuple[int, int]:
     """How many events were accepted, and how many bytes more than at the beginning were in memory at once."""
     tracemalloc.start()
     try:
-        (verdict,) = [verdict for _, _, verdict in validate.judged(read(file, size=64), Options("out"))]
+        (verdict,) = [verdict for _, _, verdict in validate.judged(read_batches(file, size=64), Options("out"))]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

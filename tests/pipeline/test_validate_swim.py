@@ -13,7 +13,7 @@ from tests.pipeline.recorded import Packet, Recording, record
 from tests.pipeline.test_planted import captured, traced
 from tests.pipeline.test_validate import OPTIONS, checked
 
-from peerproof.conformance.pipeline.events import Event
+from peerproof.conformance.traces.events import Event
 
 pytestmark = pytest.mark.slow
 

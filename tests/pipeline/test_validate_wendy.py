@@ -11,10 +11,10 @@ import pytest
 from tests.pipeline.clusters import Row, foreign, of_node, place_of, simulated, validated
 from tests.pipeline.test_validate import checked
 
-from peerproof.conformance.pipeline.events import Event
+from peerproof.conformance.traces.events import Event
 from peerproof.spec import wendy
 from peerproof.spec.properties import Cluster, Property
-from peerproof.spec.trace import Line
+from peerproof.spec.traces.trace import Line
 from peerproof.spec.wendy import joining
 from peerproof.spec.wendy.properties import is_quiet
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.pipeline.conftest import figures, plan, units
 
-from peerproof.conformance.pipeline.batches import Batch, Output, Unit
-from peerproof.conformance.pipeline.progress import Progress, duration
-from peerproof.conformance.pipeline.tables import METRICS
-from peerproof.conformance.pipeline.work import peak_mib, unit_rows, work, worker
+from peerproof.pipeline.spark.progress import Progress, duration
+from peerproof.pipeline.spark.work import peak_mib, unit_rows, work, worker
+from peerproof.pipeline.storage.batches import Batch, Output, Unit
+from peerproof.pipeline.storage.tables import METRICS
 
 
 def test_a_worker_is_a_generator_over_batches_that_needs_no_java(tmp_path: Path) -> None:

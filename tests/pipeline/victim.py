@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from peerproof.cli.main import main
-from peerproof.conformance.pipeline import simulate
+from peerproof.pipeline.stages import simulate
 
 
 @contextmanager

@@ -21,6 +21,10 @@ from .conftest import PATIENCE
 MISSING = "these tests talk to real agents of Serf, and there is no `serf` here. Debian, Ubuntu: sudo apt install serf"
 
 
+#: Ports are tried that were free a moment ago.
+TRIES = 5
+
+
 def free_port() -> int:
     """A port that nobody listens at, for both kinds of sockets."""
     with socket.socket() as tried, socket.socket(type=socket.SOCK_DGRAM) as other:
@@ -47,26 +51,34 @@ class AgentProcess:
         """`inside`: what runs a command in another network. `config`: what stands in its configuration file."""
         if not shutil.which("serf"):
             pytest.fail(MISSING)
-        self.bind = bind or f"127.0.0.1:{free_port()}"
-        self.rpc = NodeId(rpc or f"127.0.0.1:{free_port()}")
         self.inside = inside
+        self.log = folder / f"{name}.log"
         settings = folder / f"{name}.json"
         settings.write_text(json.dumps(config), encoding="utf-8")
-        options = [
-            f"-node={name}",
-            f"-bind={self.bind}",
-            f"-rpc-addr={self.rpc}",
-            f"-profile={profile}",
-            f"-config-file={settings}",
-        ]
-        self.log = folder / f"{name}.log"
+        options = [f"-node={name}", f"-profile={profile}", f"-config-file={settings}"]
+        for _ in range(TRIES):
+            self.bind = bind or f"127.0.0.1:{free_port()}"
+            self.rpc = NodeId(rpc or f"127.0.0.1:{free_port()}")
+            if self._starts([*options, f"-bind={self.bind}", f"-rpc-addr={self.rpc}"]):
+                return
+            if "address already in use" not in self._logged() or (bind and rpc):
+                break  # else some other process has taken the port since it was free
+        pytest.fail(self._logged() or f"{name} does not run after {PATIENCE} s")
+
+    def _starts(self, options: Sequence[str]) -> bool:
+        """Starts the agent. False if it ends, or does not run in time."""
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen([*inside, "serf", "agent", *options], stdout=log, stderr=log)
+            self.process = subprocess.Popen([*self.inside, "serf", "agent", *options], stdout=log, stderr=log)
         deadline = time.monotonic() + PATIENCE
-        while "Serf agent running" not in self.log.read_text(encoding="utf-8", errors="replace"):
-            assert self.process.poll() is None, self.log.read_text(encoding="utf-8", errors="replace")
-            assert time.monotonic() < deadline, f"{name} does not run after {PATIENCE} s"
+        while "Serf agent running" not in self._logged():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                return False
             time.sleep(0.05)
+        return True
+
+    def _logged(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def serf(self, *words: str) -> str:
         """What one of Serf's own commands prints."""

@@ -24,7 +24,7 @@ PATIENCE = 120.0
 #: How often a datagram is sent that may get lost in a full buffer.
 ATTEMPTS = 100
 
-HARNESS = [sys.executable, "-m", "peerproof.reference.harness"]
+HARNESS = [sys.executable, "-m", "peerproof.reference.harness.harness"]
 
 COMMAND = [sys.executable, "-m", "peerproof.cli.main", "node", "scuttlebutt"]
 

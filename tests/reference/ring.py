@@ -8,13 +8,13 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, ClassVar, Self, cast
 
-from peerproof.reference.connected import Connected
-from peerproof.reference.driver import seeded
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.realtime import Listener
-from peerproof.reference.tcp import TcpNode
-from peerproof.reference.udp import bound, named
-from peerproof.reference.wendy import digest, is_member
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.protocols.wendy.overlay import digest, is_member
+from peerproof.reference.runtime.connected import Connected
+from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.tcp import TcpNode
+from peerproof.reference.runtime.udp import bound, named
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.peter import Row, Update, id_of_topic
 from peerproof.spec.wendy import Config, Delivered, HeartbeatDue, Id, Join, JoinFailed, Node, Route, State, id_of_text
@@ -32,7 +32,7 @@ PATIENT = Duration(120_000)
 class Member:
     """A node of the ring, and what was delivered to it."""
 
-    protocol: ClassVar = PROTOCOLS["wendy"]
+    protocol: ClassVar = RUNTIMES["wendy"]
 
     def __init__(self, ring: Ring, number: int, **config: Any) -> None:
         opened = bound(NodeId("127.0.0.1:0"), socket.SOCK_STREAM)
@@ -46,7 +46,7 @@ class Member:
             self.addr,
             opened,
             seeded(str(number)),
-            connected=cast("Connected", self.protocol.connected()),
+            connected=cast("Connected", self.protocol.connected),
             timeout=PATIENT,
             listener=Listener(told=self._told),
         )
@@ -69,7 +69,7 @@ class Member:
 class TreeMember(Member):
     """A node of Peter's."""
 
-    protocol: ClassVar = PROTOCOLS["peter"]
+    protocol: ClassVar = RUNTIMES["peter"]
 
     @property
     def state(self) -> State:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.channel import MAX_LINE
+from peerproof.reference.harness.request_channel import MAX_LINE
 
 from .conftest import Pipe
 

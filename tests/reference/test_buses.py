@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.reference.bus import MOST_WAITING, Bus, BusError, Parcel
-from peerproof.reference.loopback import LoopbackBus
-from peerproof.reference.serf_bus import SerfBus
+from peerproof.reference.serf.agent_bus import SerfBus
+from peerproof.reference.serf.bus import MOST_WAITING, Bus, BusError, Parcel
+from peerproof.reference.serf.folder_bus import LoopbackBus
 from peerproof.spec.core import NodeId
-from peerproof.spec.messagepack import string_bytes
+from peerproof.spec.forms.messagepack import string_bytes
 
 from .agents import Agents, free_port, starting
 from .ring import eventually

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign, Result
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.campaign import Result
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import distkv
 from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId
 from peerproof.spec.distkv import Config
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.properties import InFlight, Taken
-from peerproof.spec.replay import replay
+from peerproof.spec.traces.replay import replay
 
 A, B, C = (NodeId(name) for name in "abc")
 
@@ -27,7 +28,7 @@ A, B, C = (NodeId(name) for name in "abc")
 def run(nodes: int = 5, rounds: int = 60, seed: str = "1", **plan: Any) -> Result:
     """A campaign with a clock of a second; its properties are checked."""
     config = {"clock": 1000, **plan.pop("config", {})}
-    return campaign.run(Campaign(PROTOCOLS["distkv"], config, nodes, rounds, seed, check_every=9, **plan))
+    return campaign.run(Campaign(RUNTIMES["distkv"], config, nodes, rounds, seed, check_every=9, **plan))
 
 
 def agreed(result: Result) -> dict[str, Any]:

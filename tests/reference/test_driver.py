@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.driver import Driver, seeded
-from peerproof.reference.recorder import Recorder
+from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.recorder import Recorder
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import CancelTimer, Duration, Instant, NodeId, Notify, Send, SetTimer, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.trace import parse, replay
+from peerproof.spec.traces.trace import parse, replay
 
 A, B = NodeId("a:1"), NodeId("b:1")
 TEN = Duration(10)

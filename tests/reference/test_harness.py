@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.harness import Harness
+from peerproof.reference.harness.harness import Harness
 
 from .conftest import Pipe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from peerproof.reference.network import Faults, Network
+from peerproof.reference.simulation.faulty_network import Faults, Network
 from peerproof.spec.core import Duration, NodeId
 
 A, B, C = NodeId("a:1"), NodeId("b:1"), NodeId("c:1")

@@ -16,7 +16,7 @@ from peerproof.spec import scuttlebutt
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.scuttlebutt import MESSAGE, Delta, DeltaEntry, DigestEntry, DigestRequest
-from peerproof.spec.trace import parse, replay
+from peerproof.spec.traces.trace import parse, replay
 
 from .conftest import ATTEMPTS, NodeProcess
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference import tcp
-from peerproof.reference.outbox import Outbox, Parcel
+from peerproof.reference.runtime import tcp
+from peerproof.reference.runtime.outbox import Outbox, Parcel
 from peerproof.spec.core import NodeId
 from peerproof.spec.wendy import Application, Header, Id, Node
 

@@ -6,20 +6,12 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference import typed, wendy
-from peerproof.reference.peter import TYPED, assigned, printed, remark, topic_text
-from peerproof.reference.peter import typed as typed_at_peter
+from peerproof.reference.node import typed_commands
+from peerproof.reference.protocols.peter.overlay import TYPED, assigned, printed, remark, topic_text
+from peerproof.reference.protocols.peter.overlay import typed as typed_at_peter
+from peerproof.reference.protocols.wendy import overlay as wendy
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.peter import (
-    COMMAND,
-    NotifyMessage,
-    Publish,
-    PublishMessage,
-    Subscribe,
-    Unsubscribe,
-    Update,
-    id_of_topic,
-)
+from peerproof.spec.peter import COMMAND, NotifyMessage, Publish, PublishMessage, Subscribe, Unsubscribe, Update, id_of_topic
 from peerproof.spec.wendy import Header, Id, Joined, Node, Route, id_text
 
 
@@ -58,7 +50,7 @@ def test_what_cannot_be_meant_is_refused_in_words(name: str, rest: str, complain
 
 
 def test_help_names_what_can_be_typed() -> None:
-    shown = typed.help_of(COMMAND, TYPED)
+    shown = typed_commands.help_of(COMMAND, TYPED)
 
     assert {"subscribe TOPIC", "unsubscribe TOPIC", "publish TOPIC text", "route KEY payload"} <= set(shown.splitlines())
 

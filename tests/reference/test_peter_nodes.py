@@ -11,7 +11,7 @@ import pytest
 
 from peerproof.spec import peter
 from peerproof.spec.peter import id_of_topic
-from peerproof.spec.replay import replay
+from peerproof.spec.traces.replay import replay
 from peerproof.spec.wendy import id_text
 
 from .conftest import COMMAND, launching

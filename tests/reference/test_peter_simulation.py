@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.campaign import Campaign, Result, run
-from peerproof.reference.deliveries import Deliveries, Found
-from peerproof.reference.network import Faults
-from peerproof.reference.peter import Figures, depth_of
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.simulator import Connections, Simulation
-from peerproof.reference.wendy import digest
+from peerproof.reference.protocols.peter.deliveries import Deliveries, Found
+from peerproof.reference.protocols.peter.overlay import Figures, depth_of
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.protocols.wendy.overlay import digest
+from peerproof.reference.simulation.campaign import Result, run
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.reference.simulation.simulator import Connections, Simulation
 from peerproof.spec import peter, wendy
 from peerproof.spec.core import Duration, Instant, NodeId, Table
 from peerproof.spec.peter import Publish, Row, State, Subscribe, Unsubscribe, id_of_topic
-from peerproof.spec.replay import replay
 from peerproof.spec.stack import Stacked
+from peerproof.spec.traces.replay import replay
 from peerproof.spec.wendy import Config, Heartbeat, Id, Join, Leave, Node, id_of_text
 
 A, B, C = NodeId("a:1"), NodeId("b:1"), NodeId("c:1")
@@ -29,7 +30,7 @@ TOPIC = "what is said here"
 def campaign(nodes: int = 10, rounds: int = 40, **plan: Any) -> tuple[Result, list[str]]:
     lines: list[str] = []
     plan = {"updates": 10, "topics": 5, **plan}
-    return run(Campaign(PROTOCOLS["peter"], plan.pop("config", {}), nodes, rounds, "p", **plan), lines.append), lines
+    return run(Campaign(RUNTIMES["peter"], plan.pop("config", {}), nodes, rounds, "p", **plan), lines.append), lines
 
 
 def figures(result: Result) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from peerproof.reference.recorder import TraceFile
+from peerproof.reference.runtime.recorder import TraceFile
 
 
 def test_lines_that_are_kept_back_are_written_at_the_end(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_a_file_that_can_grow_no_more_ends_after_a_whole_line_and_says_so_once(t
     program = """if True:
         import sys
         from pathlib import Path
-        from peerproof.reference.recorder import TraceFile
+        from peerproof.reference.runtime.recorder import TraceFile
         trace = TraceFile(Path(sys.argv[1]), print, buffered=35)
         for number in range(100):
             trace.write(f"line {number:04}")

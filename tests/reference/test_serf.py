@@ -10,7 +10,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from peerproof.reference.serf import Agent, AgentGone, EventTooLarge, SerfError
+from peerproof.reference.serf.client import Agent, AgentGone, EventTooLarge, SerfError
 from peerproof.spec.core import NodeId
 
 from .agents import Agents, free_port, starting, until

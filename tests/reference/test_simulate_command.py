@@ -9,7 +9,7 @@ import pytest
 
 from peerproof.cli.main import main
 from peerproof.spec import scuttlebutt
-from peerproof.spec.trace import parse, replay
+from peerproof.spec.traces.trace import parse, replay
 
 
 def test_a_checked_run_says_when_all_agreed_and_that_nothing_is_violated(

@@ -12,20 +12,21 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.campaign import Campaign, run
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.recorder import Recorder
-from peerproof.reference.simulator import Checker, Simulation
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation.campaign import run
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.reference.simulation.simulator import Checker, Simulation
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId, SetTimer, Step
 from peerproof.spec.scuttlebutt import Config, UpdateLocal
-from peerproof.spec.trace import parse, replay
+from peerproof.spec.traces.trace import parse, replay
 
 HOSTILE = Faults(loss=0.2, duplication=0.1, reordering=0.2, most_delay=Duration(300))
 
 EVERYTHING = Campaign(
-    PROTOCOLS["scuttlebutt"],
+    RUNTIMES["scuttlebutt"],
     {"max_payload": 80},
     nodes=6,
     rounds=40,
@@ -67,14 +68,14 @@ def test_the_same_seed_gives_the_same_run_under_every_hash_seed(tmp_path: Path) 
 
 
 def test_another_seed_gives_another_run() -> None:
-    short = Campaign(PROTOCOLS["scuttlebutt"], {}, nodes=3, rounds=3, seed="1")
-    other = Campaign(PROTOCOLS["scuttlebutt"], {}, nodes=3, rounds=3, seed="2")
+    short = Campaign(RUNTIMES["scuttlebutt"], {}, nodes=3, rounds=3, seed="1")
+    other = Campaign(RUNTIMES["scuttlebutt"], {}, nodes=3, rounds=3, seed="2")
 
     assert trace(short) == trace(short) != trace(other)
 
 
 def test_watching_a_run_does_not_change_it() -> None:
-    plain, checked = (run(Campaign(PROTOCOLS["scuttlebutt"], {}, 4, 20, "9", faults=HOSTILE, check_every=n)) for n in (None, 1))
+    plain, checked = (run(Campaign(RUNTIMES["scuttlebutt"], {}, 4, 20, "9", faults=HOSTILE, check_every=n)) for n in (None, 1))
 
     assert (plain.steps, plain.sent, plain.lost) == (checked.steps, checked.sent, checked.lost)
 
@@ -103,7 +104,7 @@ def test_replay_finds_an_answer_that_was_changed_in_a_trace() -> None:
 @pytest.mark.parametrize("max_payload", [40, 1400])
 def test_nodes_agree_in_the_end_whatever_the_network_does_and_no_property_is_violated(seed: str, max_payload: int) -> None:
     campaign = Campaign(
-        PROTOCOLS["scuttlebutt"],
+        RUNTIMES["scuttlebutt"],
         {"max_payload": max_payload},
         nodes=5,
         rounds=150,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import swim
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.swim import Config, Seed, State, Status, Uuid

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from peerproof.reference.protocols import swim_uuid
+from peerproof.reference.protocols.swim.runtime import swim_uuid
 from peerproof.spec.core import NodeId
 
 from .conftest import COMMAND, PATIENCE, NodeProcess, launching

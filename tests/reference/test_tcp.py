@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference import tcp
+from peerproof.reference.runtime import tcp
 from peerproof.spec.core import NodeId
 from peerproof.spec.wendy import MESSAGE, Application, Header, Heartbeat, Id, Node, Route
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
@@ -202,7 +202,9 @@ def test_what_cannot_be_written_has_failed() -> None:
     with_ring(2, act)
 
 
-def test_the_shortest_time_of_the_last_hour_is_told() -> None:
+def test_the_shortest_time_of_the_last_hour_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcp, "MOST_REMEMBERED", 2)
+
     async def act(ring: Ring) -> None:
         (member,) = ring.members
         least = member.node._least
@@ -211,11 +213,9 @@ def test_the_shortest_time_of_the_last_hour_is_told() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(tcp, "REMEMBERED", -1.0)
             assert least(to, 80) == 80
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tcp, "MOST_REMEMBERED", 2)
-            for number in range(3):
-                least(NodeId(f"b:{number}"), 5)
-            assert list(member.node._shortest) == ["b:1", "b:2"]
+        for number in range(3):
+            least(NodeId(f"b:{number}"), 5)
+        assert list(member.node._shortest) == ["b:1", "b:2"]
 
     with_ring(1, act)
 

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from peerproof.reference.wendy import digest
+from peerproof.reference.protocols.wendy.overlay import digest
 from peerproof.spec import wendy
-from peerproof.spec.replay import replay
+from peerproof.spec.traces.replay import replay
 from peerproof.spec.wendy import (
     MESSAGE,
     Entry,

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.campaign import Campaign, Result, run
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.simulator import Connections, Simulation
-from peerproof.reference.wendy import digest, has_left
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.protocols.wendy.overlay import digest, has_left
+from peerproof.reference.simulation.campaign import Result, run
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.reference.simulation.simulator import Connections, Simulation
 from peerproof.spec import wendy
 from peerproof.spec.core import Duration, Instant, NodeId, Sent
 from peerproof.spec.properties import Taken
-from peerproof.spec.replay import replay
-from peerproof.spec.trace import parse
-from peerproof.spec.trace import replay as replay_of_lines
+from peerproof.spec.traces.replay import replay
+from peerproof.spec.traces.trace import parse
+from peerproof.spec.traces.trace import replay as replay_of_lines
 from peerproof.spec.wendy import Config, Heartbeat, Join, JoinFailed, Leave, Stage, id_of_text
 
 A, B = NodeId("a:1"), NodeId("b:1")
@@ -26,7 +27,7 @@ TIMEOUT = Duration(10_000)
 
 def campaign(nodes: int = 12, rounds: int = 40, **plan: Any) -> tuple[Result, list[str]]:
     lines: list[str] = []
-    return run(Campaign(PROTOCOLS["wendy"], {}, nodes, rounds, "w", **{"updates": 20, **plan}), lines.append), lines
+    return run(Campaign(RUNTIMES["wendy"], {}, nodes, rounds, "w", **{"updates": 20, **plan}), lines.append), lines
 
 
 def figures(result: Result) -> dict[str, Any]:

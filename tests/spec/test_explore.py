@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from peerproof.spec import scuttlebutt
-from peerproof.spec.checkpoint import BadCheckpoint
 from peerproof.spec.core import Step
-from peerproof.spec.explore import Exploration, explore
-from peerproof.spec.graph_digest import GraphDigest, WorldKeys
+from peerproof.spec.model.checkpoint import BadCheckpoint
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.model.graph_digest import GraphDigest, WorldKeys
+from peerproof.spec.model.shards import ProcessLost
 from peerproof.spec.properties import Cluster, Property
-from peerproof.spec.scuttlebutt.world import Model
-from peerproof.spec.shards import ProcessLost
+from peerproof.spec.scuttlebutt.model.bounded import Model
 
 CONSTANTS: dict[str, Any] = {
     "Node": [1, 2],
@@ -90,7 +91,7 @@ PROPERTIES = [
 def test_several_processes_find_the_same_shortest_counterexample(
     properties: list[Property], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerproof.spec.explore.WORTH_SHARING", 2)
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
 
     one, two = explore(model(), properties), explore(model(), properties, processes=2)
 
@@ -137,7 +138,7 @@ def test_mistake_in_the_specification_is_raised_as_it_is() -> None:
 
 
 def test_mistake_in_a_property_is_told_by_the_process_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerproof.spec.explore.WORTH_SHARING", 2)
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
     mistaken = Property("Mistaken", "it cannot be said", (), "cluster", lambda cluster: 1 // agree(cluster) > 0)
 
     with pytest.raises(ProcessLost, match="ZeroDivisionError"):
@@ -174,8 +175,8 @@ def test_finished_exploration_is_read_and_not_repeated(alone: Exploration, tmp_p
 def test_exploration_that_is_killed_goes_on_to_the_same_end(alone: Exploration, tmp_path: Path) -> None:
     """By SIGKILL, at whatever moment that is, and again and again until it comes to the end."""
     script = (
-        "import sys\nfrom pathlib import Path\nfrom peerproof.spec.explore import explore\n"
-        "from peerproof.spec.scuttlebutt.world import Model\n"
+        "import sys\nfrom pathlib import Path\nfrom peerproof.spec.model.explorer import explore\n"
+        "from peerproof.spec.scuttlebutt.model.bounded import Model\n"
         f"explore(Model({CONSTANTS!r}), digest=True, checkpoint=Path(sys.argv[1]), processes=2)"
     )
     kills = 0

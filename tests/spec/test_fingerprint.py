@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from peerproof.spec.core import Table
-from peerproof.spec.fingerprint import Fingerprints, canonical, fingerprint
+from peerproof.spec.forms.fingerprint import Fingerprints, canonical, fingerprint
 
 
 class Colour(Enum):

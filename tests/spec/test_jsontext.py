@@ -10,10 +10,10 @@ import pytest
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import CancelTimer, Duration, NodeId, Notify, Send, SetTimer
-from peerproof.spec.jsontext import LONGEST_REMEMBERED, MOST_REMEMBERED, dumps, effect_writer, remembering, writer
+from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.json_text import LONGEST_REMEMBERED, MOST_REMEMBERED, dumps, effect_writer, remembering, writer
 from peerproof.spec.scuttlebutt import Delta, DeltaEntry, DigestEntry, DigestRequest, Heartbeat, Round, Up
-from peerproof.spec.trace import effect_plain
-from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+from peerproof.spec.traces.trace import effect_plain
 
 
 class Colour(Enum):
@@ -44,18 +44,18 @@ class Box:
 
 
 PAIR = Record(Pair, second=U64(), first=Text(most=255))
-BOX = Record(Box, pairs=ListOf(PAIR), colour=OneOf(Colour), maybe=Maybe(Whole()))
+BOX = Record(Box, pairs=ListOf(PAIR), colour=OneOf(Colour), maybe=Optional(Integer()))
 TEXTS = ["", "a", 'quoted "and" \\ slashed', "line\nend\x00\x1f\x7f", "é ключ \U0001f600 \u2028", "\udcff\udcfe", "100 %s %%"]
 
 VALUES: list[tuple[Form, Any]] = [
     *((Text(most=255), text) for text in TEXTS),
     (U64(), 0),
     (U64(), U64_MAX),
-    (Whole(), 2**53),
-    (Maybe(Text(most=9)), None),
-    (Maybe(Text(most=9)), "a"),
+    (Integer(), 2**53),
+    (Optional(Text(most=9)), None),
+    (Optional(Text(most=9)), "a"),
     (OneOf(Colour), Colour.RED),
-    (ListOf(Whole()), ()),
+    (ListOf(Integer()), ()),
     (ListOf(Text(most=255)), tuple(TEXTS)),
     (PAIR, Pair(1, "%d")),
     (BOX, Box((Pair(1, "a"), Pair(1, "a"), Pair(2, "\udcff")), Colour.RED, None)),

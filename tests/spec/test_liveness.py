@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerproof.spec.liveness import Ending, bottom_components, trap
-from peerproof.spec.world import World
+from peerproof.spec.model.bounded import World
+from peerproof.spec.model.liveness import Ending, bottom_components, trap
 
 Edges = Mapping[int, list[tuple[str, int]]]
 

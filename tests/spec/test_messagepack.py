@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import DEPTH_MAX, Extension, older_string, packed, read, unpacked
+from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, older_string, packed, read, unpacked
 
 
 def other_read(data: bytes) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from tests.spec.peter.worlds import CHAIN
 
-from peerproof.conformance.counterexamples import values
-from peerproof.conformance.graph import Worlds
-from peerproof.conformance.message_graph import happened, of_path
-from peerproof.spec.explore import Edge, Exploration, explore
-from peerproof.spec.graph_digest import WorldKeys
-from peerproof.spec.network import Network, queue_value
-from peerproof.spec.peter.world import Model
+from peerproof.conformance.models.counterexamples import values
+from peerproof.conformance.models.graph_comparison import Worlds
+from peerproof.conformance.models.run_diagram import happened, of_path
+from peerproof.spec.model.exploration import Edge, Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.model.graph_digest import WorldKeys
+from peerproof.spec.model.in_flight import Network, queue_value
+from peerproof.spec.peter.model.bounded import Model
 
 #: Of four messages, the numbers 0 and 2 go between the same two nodes, and the others too.
 PAIRS = [7, 3, 7, 3]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerproof.conformance.strategies import datagrams, values
+from peerproof.conformance.fuzz.strategies import datagrams, values
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.packing import binary, size
-from peerproof.spec.wire import U64, U64_MAX, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
+from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.packing import binary, size
 
 
 class Item(NamedTuple):
@@ -175,8 +175,8 @@ class Nothings(NamedTuple):
     "declare",
     [
         lambda: binary(Tagged(a=(1, Record(Coloured, colour=OneOf(Colour))))),
-        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Maybe(U64()))))),
-        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Whole())))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Optional(U64()))))),
+        lambda: binary(Tagged(a=(1, Record(Coloured, colour=Integer())))),
         lambda: binary(Tagged(a=(1, Record(Coloured, colour=Text(most=256))))),
         lambda: binary(Tagged(a=(1, Record(ListFirst, items=ListOf(ITEM), label=SHORT)))),
         lambda: binary(Tagged(a=(1, Record(Coloured, colour=ListOf(ListOf(U64())))))),

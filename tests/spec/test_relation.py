@@ -8,30 +8,20 @@ from functools import partial
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table, outcomes
-from peerproof.spec.relation import Bounds, Observed, Opinion, Question, Relation
-from peerproof.spec.scuttlebutt import (
-    Config,
-    Delta,
-    DeltaEntry,
-    DigestEntry,
-    DigestRequest,
-    Peer,
-    Round,
-    State,
-    UpdateLocal,
-)
+from peerproof.spec.scuttlebutt import Config, Delta, DeltaEntry, DigestEntry, DigestRequest, Peer, Round, State, UpdateLocal
 from peerproof.spec.scuttlebutt.relation import narrowed
-from peerproof.spec.trace import Line, event_of, parse
+from peerproof.spec.traces.relation import Bounds, Observed, Opinion, Question, Relation
+from peerproof.spec.traces.trace import Line, event_of, parse
 
 A, B, C, D = (NodeId(f"{name}:1") for name in "abcd")
 NOW = Instant(1000)
-PROTOCOL = PROTOCOLS["scuttlebutt"]
+PROTOCOL = RUNTIMES["scuttlebutt"]
 
 
 def knowing(*others: NodeId, max_payload: int = 1400) -> State:

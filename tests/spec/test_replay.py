@@ -8,16 +8,16 @@ from random import Random
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Specification
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.replay import LINES_BEFORE, MOST_TOLD, Replay, replay
-from peerproof.spec.trace import parse
-from peerproof.spec.trace import replay as replay_lines
+from peerproof.spec.traces.replay import LINES_BEFORE, MOST_TOLD, Replay, replay
+from peerproof.spec.traces.trace import parse
+from peerproof.spec.traces.trace import replay as replay_lines
 
 SPEC: Specification = scuttlebutt
 
@@ -28,7 +28,7 @@ def simulated(seed: str, nodes: int = 4, rounds: int = 12) -> list[str]:
     """The lines of a small cluster with loss, duplication and a restart."""
     lines: list[str] = []
     plan = Campaign(
-        PROTOCOLS["scuttlebutt"],
+        RUNTIMES["scuttlebutt"],
         {"max_payload": 90},
         nodes,
         rounds,

@@ -26,19 +26,9 @@ from peerproof.spec.core import (
     Step,
 )
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.fingerprint import fingerprint
+from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
-from peerproof.spec.trace import (
-    Line,
-    WrongAnswer,
-    described,
-    effect_plain,
-    event_of,
-    parse,
-    recording,
-    replay,
-    scripted,
-)
+from peerproof.spec.traces.trace import Line, WrongAnswer, described, effect_plain, event_of, parse, recording, replay, scripted
 
 SPEC: Specification = scuttlebutt
 NOT_UTF_8 = NodeId("\udcff\udcfe")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.trace import parse
+from peerproof.spec.traces.trace import parse
 
 GOOD = {
     "run": "r",

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerproof.conformance.strategies import spellings, values
+from peerproof.conformance.fuzz.strategies import spellings, values
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import (
+from peerproof.spec.forms.form import (
     U64,
     U64_MAX,
     Form,
+    Integer,
     ListOf,
-    Maybe,
     OneOf,
+    Optional,
     Record,
     Tagged,
     Text,
-    Whole,
     bounded_octets,
     octets,
     text,
@@ -60,7 +60,7 @@ class Nothing:
 
 
 PAIR = Record(Pair, left=Text(most=4), right=U64())
-SHAPE = Record(Shape, colour=OneOf(Colour), corners=ListOf(PAIR), label=Maybe(Text(most=4)))
+SHAPE = Record(Shape, colour=OneOf(Colour), corners=ListOf(PAIR), label=Optional(Text(most=4)))
 FORM = Tagged(pair=(1, PAIR), shape=(2, SHAPE), nothing=(9, Record(Nothing)))
 
 
@@ -69,10 +69,10 @@ BOTH_WAYS: list[tuple[Form, Any, Any]] = [
     (U64(), 0, "0"),
     (U64(), 2**53 + 1, "9007199254740993"),
     (U64(), U64_MAX, "18446744073709551615"),
-    (Whole(), 0, 0),
-    (Whole(), 2**53, 2**53),
-    (Whole(3, 5), 3, 3),
-    (Whole(3, 5), 5, 5),
+    (Integer(), 0, 0),
+    (Integer(), 2**53, 2**53),
+    (Integer(3, 5), 3, 3),
+    (Integer(3, 5), 5, 5),
     (Text(most=4), "", ""),
     (Text(most=4), "abcd", "abcd"),
     (Text(most=4), "éé", "éé"),
@@ -80,10 +80,10 @@ BOTH_WAYS: list[tuple[Form, Any, Any]] = [
     (Text(most=4), "a\udcc3", {"hex": "61c3"}),
     (Text(most=4), "\x00", "\x00"),
     (OneOf(Colour), Colour.BLUE, "blue"),
-    (Maybe(U64()), None, None),
-    (Maybe(U64()), 7, "7"),
-    (ListOf(Whole()), (), []),
-    (ListOf(Whole()), (2, 1, 2), [2, 1, 2]),
+    (Optional(U64()), None, None),
+    (Optional(U64()), 7, "7"),
+    (ListOf(Integer()), (), []),
+    (ListOf(Integer()), (2, 1, 2), [2, 1, 2]),
     (PAIR, Pair("a", 1), {"left": "a", "right": "1"}),
     (
         SHAPE,
@@ -140,11 +140,11 @@ MISFITS: list[tuple[Form, Any, str]] = [
     (U64(), None, "expected an unsigned 64-bit integer, found None"),
     (U64(), {"u64": "1", "more": 1}, "expected an unsigned 64-bit integer, found {'u64': '1', 'more': 1}"),
     (U64(), {"u64": {"u64": "1"}}, "expected an unsigned 64-bit integer, found {'u64': '1'}"),
-    (Whole(), 2**53 + 1, "expected an integer from 0 to 9007199254740992, found 9007199254740993"),
-    (Whole(3, 5), 2, "expected an integer from 3 to 5, found 2"),
-    (Whole(3, 5), 6, "expected an integer from 3 to 5, found 6"),
-    (Whole(), "1", "expected an integer from 0 to 9007199254740992, found '1'"),
-    (Whole(), False, "expected an integer from 0 to 9007199254740992, found False"),
+    (Integer(), 2**53 + 1, "expected an integer from 0 to 9007199254740992, found 9007199254740993"),
+    (Integer(3, 5), 2, "expected an integer from 3 to 5, found 2"),
+    (Integer(3, 5), 6, "expected an integer from 3 to 5, found 6"),
+    (Integer(), "1", "expected an integer from 0 to 9007199254740992, found '1'"),
+    (Integer(), False, "expected an integer from 0 to 9007199254740992, found False"),
     (Text(most=4), "abcde", "expected at most 4 bytes, found 'abcde'"),
     (Text(most=4), "ééé", "expected at most 4 bytes, found 'ééé'"),
     (Text(most=4), {"hex": "0102030405"}, "expected at most 4 bytes, found {'hex': '0102030405'}"),
@@ -158,10 +158,10 @@ MISFITS: list[tuple[Form, Any, str]] = [
     (Text(most=4), "\ud800", "expected a string, or {\"hex\": …} for bytes that are not UTF-8, found '\\ud800'"),
     (OneOf(Colour), "green", "expected one of red, blue, found 'green'"),
     (OneOf(Colour), [], "expected one of red, blue, found []"),
-    (Maybe(Whole()), "", "expected an integer from 0 to 9007199254740992, found ''"),
-    (ListOf(Whole()), (1,), "expected a list, found (1,)"),
-    (ListOf(Whole()), "12", "expected a list, found '12'"),
-    (ListOf(Whole()), [1, 2, "3"], "[2]: expected an integer from 0 to 9007199254740992, found '3'"),
+    (Optional(Integer()), "", "expected an integer from 0 to 9007199254740992, found ''"),
+    (ListOf(Integer()), (1,), "expected a list, found (1,)"),
+    (ListOf(Integer()), "12", "expected a list, found '12'"),
+    (ListOf(Integer()), [1, 2, "3"], "[2]: expected an integer from 0 to 9007199254740992, found '3'"),
     (PAIR, [], "expected an object with left, right, found []"),
     (PAIR, {"left": "a"}, "expected a member 'right', found {'left': 'a'}"),
     (PAIR, {"left": "a", "right": 1, "up": 2}, "up: expected one of left, right, found 'up'"),
@@ -203,7 +203,7 @@ def test_the_place_starts_where_the_caller_says() -> None:
 )
 def test_a_long_misfit_is_shown_by_its_beginning(found: str, shown: str) -> None:
     with pytest.raises(MalformedMessage) as caught:
-        Whole(0, 9).value(found)
+        Integer(0, 9).value(found)
 
     assert caught.value.detail == f"expected an integer from 0 to 9, found {shown}"
 

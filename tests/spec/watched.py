@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from peerproof.spec.core import NodeId, Specification
-from peerproof.spec.observed import Seen
-from peerproof.spec.trace import Line
+from peerproof.spec.traces.observed import Seen
+from peerproof.spec.traces.trace import Line
 
 
 def arrivals(specification: Specification, trace: list[Line]) -> Iterator[tuple[str, str, Any, int]]:

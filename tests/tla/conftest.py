@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.tla.tools import Tools, ToolsUnusable, find
+from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from peerproof.tla.counterexample import Counterexample, TraceState, dumps, from_itf, read_state, to_itf
-from peerproof.tla.values import ModelValue, Value, function, parse
+from peerproof.tla.output.counterexample import Counterexample, TraceState, dumps, from_itf, read_state, to_itf
+from peerproof.tla.output.values import ModelValue, Value, function, parse
 
 VALUES = [
     5,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from peerproof.tla.manifest import configurations, root
-from peerproof.tla.outcome import Verdict
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import Tools
+from peerproof.tla.output.outcome import Verdict
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.tlc import Run, run
 
 #: Nodes n1, n2 … and a, b … are 1, 2 …
 CASES = {

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.tla.dot import BadDump, Edge, State, read, summary
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import Tools
+from peerproof.tla.output.dot import BadDump, Edge, State, read, summary
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.tlc import Run, run
 
 DUMP = r"""strict digraph DiskGraph {
 nodesep=0.35;

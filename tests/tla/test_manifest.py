@@ -1,4 +1,4 @@
-"""The manifest, the files made from it, and the results that it promises."""
+"""The manifest, the configurations made from it, and the results that it promises."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from peerproof.tla import checking, manifest
-from peerproof.tla.counterexample import Counterexample, TraceState, from_itf
-from peerproof.tla.dot import summary
 from peerproof.tla.manifest import BadManifest, Model, configurations, models, root
-from peerproof.tla.outcome import ActionCount, Result, Verdict
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import Tools
+from peerproof.tla.output.counterexample import Counterexample, TraceState, from_itf
+from peerproof.tla.output.dot import summary
+from peerproof.tla.output.outcome import ActionCount, Result, Verdict
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.random_walks import simulate
+from peerproof.tla.tools.sany import parse
+from peerproof.tla.tools.tlc import Run, Walks, run
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
@@ -34,18 +36,40 @@ def named(name: str) -> Model:
     return next(model for model in MODELS if model.name == name)
 
 
-@pytest.mark.parametrize("model", BY_TLC, ids=by_name)
-def test_cfg_on_disk_is_what_the_manifest_makes(model: Model) -> None:
-    """To make it again: peerproof model-check --rewrite."""
-    assert model.cfg_path.read_text(encoding="utf-8") == model.cfg()
+CONFIGURED = [pytest.param(module, id=module.stem) for module in sorted({model.module_path for model in BY_TLC})]
 
 
-def test_every_cfg_and_counterexample_belongs_to_a_model() -> None:
-    made = {path for model in BY_TLC for path in (model.cfg_path, model.counterexample_path) if path is not None}
+@pytest.mark.parametrize("module", CONFIGURED)
+def test_configurations_of_a_module_name_what_it_defines(tools: Tools, module: Path) -> None:
+    """SANY reads the module; its definitions are those of all modules that it reads."""
+    read = [folder / f"{name}.tla" for name in parse(tools, module, (root(),)) for folder in (module.parent, root())]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in read if path.is_file())
+    text = re.sub(r"\(\*.*?\*\)|\\\*[^\n]*", "", text, flags=re.DOTALL)
+    defined = set(re.findall(r"^(\w+)(?:\([^)]*\))? ==", text, re.MULTILINE))
+    lists = re.findall(r"^CONSTANTS?\b((?:\s*\w+,)*\s*\w+)", text, re.MULTILINE)
+    declared = set(re.findall(r"\w+", " ".join(lists)))
 
-    found = {path for kind in ("cfg/*.cfg", "counterexamples/*.itf.json") for path in root().rglob(kind)}
+    for model in BY_TLC:
+        if model.module_path == module:
+            lines = [line.split() for line in model.cfg().splitlines() if not line.startswith("\\*")]
+            constants = {line[0] for line in lines if line[1:2] == ["="]}
+            replaced = {name for line in lines if line[1:2] == ["<-"] for name in (line[0], line[2])}
+            named = {line[1] for line in lines if line[0] in ("INIT", "NEXT", "SPECIFICATION", "INVARIANT", "PROPERTY")}
+            assert constants | (replaced & declared) == declared, model.name
+            assert named | replaced <= defined | declared, model.name
 
-    assert found == made
+
+@pytest.mark.parametrize("module", CONFIGURED)
+def test_tlc_reads_a_configuration_of_each_module(tools: Tools, module: Path) -> None:
+    model = next(model for model in BY_TLC if model.module_path == module and model.verdict == "success")
+
+    assert simulate(tools, module, model.cfg(), Walks(1, 2, seed=0), library=(root(),)).verdict is Verdict.SUCCESS
+
+
+def test_every_counterexample_belongs_to_a_model() -> None:
+    made = {model.counterexample_path for model in BY_TLC if model.counterexample_path is not None}
+
+    assert set(root().rglob("counterexamples/*.itf.json")) == made
 
 
 @pytest.mark.parametrize("model", HOLDING, ids=by_name)
@@ -285,7 +309,7 @@ def test_manifest_with_a_mistake_is_refused(
     (tmp_path / "scuttlebutt").mkdir()
     (tmp_path / "scuttlebutt" / "constants.json").write_bytes((root() / "scuttlebutt" / "constants.json").read_bytes())
     (tmp_path / "manifest.json").write_text(json.dumps({"models": [entries[0] | change, entries[1]]}), encoding="utf-8")
-    monkeypatch.setattr(manifest, "root", lambda: tmp_path)
+    monkeypatch.setattr(manifest, "root", lambda *_: tmp_path)
 
     with pytest.raises(BadManifest, match=problem):
         models()

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from peerproof.cli import model_check
-from peerproof.conformance import counterexamples
+from peerproof.conformance.models import counterexamples
 from peerproof.tla import checking, manifest
-from peerproof.tla.outcome import Result, TimedOut, Verdict
-from peerproof.tla.tools import JAR_VARIABLE, Tools
+from peerproof.tla.output.outcome import Result, TimedOut, Verdict
+from peerproof.tla.tools.installation import JAR_VARIABLE, Tools
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
@@ -108,7 +108,7 @@ def test_explorer_that_says_something_else_is_a_surprise_with_a_picture(
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tools that are there, for runs that do not take place."""
-    monkeypatch.setattr("peerproof.tla.tools.find", lambda: Tools("java", 17, tmp_path / "tla2tools.jar"))
+    monkeypatch.setattr("peerproof.tla.tools.installation.find", lambda: Tools("java", 17, tmp_path / "tla2tools.jar"))
 
 
 @pytest.mark.usefixtures("pretended")
@@ -141,8 +141,8 @@ def test_what_is_written_down_is_what_both_say(
     """The explorer's counts do not take the place of TLC's."""
     assert tools
     modules = shutil.copytree(manifest.root(), tmp_path / "tla")
-    monkeypatch.setattr(manifest, "root", lambda: modules)
-    monkeypatch.setattr(model_check, "_rewrite_vectors", lambda _: None)
+    monkeypatch.setattr(manifest, "root", lambda *_: modules)
+    monkeypatch.setattr("peerproof.conformance.models.model_check.rewrite_vectors", lambda _: None)
     answered = counterexamples.answered
 
     def one_less(model: manifest.Model, progress: Callable[[int, int, int], None]) -> counterexamples.Answer:

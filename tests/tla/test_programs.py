@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.tla.dot import summary
-from peerproof.tla.sany import parse
-from peerproof.tla.tools import Tools
+from peerproof.tla.manifest import models
+from peerproof.tla.output.dot import summary
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.sany import parse
 
 BIN = Path(__file__).parents[2] / "tla" / "bin"
 COUNT = "Init == x = 0\nUp == x < 3 /\\ x' = x + 1\nDown == x > 0 /\\ x' = x - 1\nNext == Up \\/ Down\nSmall == x < 2\n"
@@ -33,12 +35,12 @@ def started(name: str, *arguments: object, **environment: str) -> subprocess.Com
     return subprocess.run(line, env=os.environ | environment, capture_output=True, text=True, timeout=600, check=False)
 
 
-@pytest.mark.parametrize("name", ["tlc", "sany", "graph", "simulate"])
+@pytest.mark.parametrize("name", ["tlc", "sany", "graph", "simulate", "cfg"])
 def test_program_has_a_help_with_an_example(name: str) -> None:
     done = started(name, "--help")
 
     assert done.returncode == 0, done.stderr
-    assert f"tla/bin/{name} tla/scuttlebutt/" in done.stdout
+    assert re.search(rf"tla/bin/{name} (tla/)?scuttlebutt", done.stdout)
 
 
 def test_program_needs_no_activated_environment(tmp_path: Path) -> None:
@@ -80,6 +82,48 @@ def test_tlc_says_what_holds_and_what_does_not(counter: Path, tmp_path: Path) ->
     assert breaks.stdout.splitlines()[0] == "does not hold: invariant Small"
     assert breaks.stdout.splitlines()[-2:] == ["  3. Up", "       x = 2"]
     assert '"violated": "Small"' in (tmp_path / "broken.itf.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_tlc_takes_a_model_by_its_name_and_the_configuration_that_is_made_of_it(tmp_path: Path) -> None:
+    (tmp_path / "tiny.cfg").write_text(started("cfg", "scuttlebutt", "tiny").stdout, encoding="utf-8")
+
+    by_name = started("tlc", "scuttlebutt", "tiny")
+    by_file = started("tlc", BIN.parent / "scuttlebutt/MCScuttlebutt.tla", "--config", tmp_path / "tiny.cfg")
+
+    assert (by_name.returncode, by_name.stdout) == (0, "holds: 1,125 states, 5,681 steps, depth 18\n")
+    assert by_file.stdout == by_name.stdout
+
+
+def test_configurations_of_all_models_are_written_and_listed(tmp_path: Path) -> None:
+    by_tlc = [model for model in models() if model.by == "tlc"]
+
+    done, listed = started("cfg", "--output", tmp_path), started("cfg")
+
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}: configurations written: {len(by_tlc)}\n")
+    assert {path: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.cfg")} == {
+        tmp_path / model.protocol / f"{model.name}.cfg": model.cfg() for model in by_tlc
+    }
+    assert [line.split()[:2] for line in listed.stdout.splitlines()] == [[model.protocol, model.name] for model in by_tlc]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (("cfg", "smoke-signals"), "no models of 'smoke-signals'; there are some of distkv, "),
+        (("cfg", "swim", "absent"), "TLC has no model 'absent' of swim; tla/bin/cfg swim lists them"),
+        (("cfg", "scuttlebutt", "BL-01-tiny"), "TLC has no model 'BL-01-tiny' of scuttlebutt"),
+        (("cfg", "--output", "/dev/null"), "the configurations cannot be written"),
+        (("tlc", "swim", "absent"), "TLC has no model 'absent' of swim"),
+        (("tlc", "swim"), "there is no file swim; of a protocol, name a model too"),
+        (("tlc", "swim", "tiny", "--config", "x.cfg"), "a model has its own configuration"),
+    ],
+)
+def test_model_that_is_not_there_is_a_usage_error(line: tuple[str, ...], problem: str) -> None:
+    done = started(*line)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{line[0]}: {problem}" in done.stderr
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.tla.outcome import (
+from peerproof.tla.output.outcome import (
     BadConfiguration,
     BadModule,
     EvaluationFailed,
@@ -23,8 +23,8 @@ from peerproof.tla.outcome import (
     Verdict,
     progress,
 )
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import Tools
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.tlc import Run, run
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
@@ -219,7 +219,8 @@ def test_interruption_ends_java_too(java: Callable[[str], Tools], module: Callab
     """As Ctrl-C does it in `peerproof model-check`; the Java machine of this test would go on for a minute."""
     fake = java("open(sys.argv[0] + '.pid', 'w').write(str(os.getpid()))\ntime.sleep(60)")
     script = (
-        "from pathlib import Path\nfrom peerproof.tla.tlc import Run, run\nfrom peerproof.tla.tools import Tools\n"
+        "from pathlib import Path\nfrom peerproof.tla.tools.installation import Tools\n"
+        "from peerproof.tla.tools.tlc import Run, run\n"
         f"run(Tools({fake.java!r}, 17, Path('x')), Run(module=Path({str(module(COUNT))!r}), configuration=''))"
     )
     pid_file = tmp_path / "java.pid"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.tla import tools as subject
-from peerproof.tla.tools import JAR_VARIABLE, Tools, ToolsUnusable, find_jar, find_java, java_version
+from peerproof.tla.tools import installation as subject
+from peerproof.tla.tools.installation import JAR_VARIABLE, Tools, ToolsUnusable, find_jar, find_java, java_version
 
 
 @pytest.mark.parametrize(

@@ -13,24 +13,24 @@ from random import Random
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
-from peerproof.reference.recorder import Recorder
-from peerproof.reference.simulator import Simulation
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.properties import InFlight
-from peerproof.spec.replay import Replay
-from peerproof.spec.trace import Divergence, Line, parse
-from peerproof.tla import trace_check
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import Divergence, Line, parse
 from peerproof.tla.manifest import root
-from peerproof.tla.outcome import RunFailed
-from peerproof.tla.tools import Tools
-from peerproof.tla.trace_check import CLASSES, Comparison, Judgement, Opinion, compare, judge, view
-from peerproof.tla.trace_data import TraceData
+from peerproof.tla.output.outcome import RunFailed
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.traces import trace_check
+from peerproof.tla.traces.trace_check import CLASSES, Comparison, Judgement, Opinion, compare, judge, view
+from peerproof.tla.traces.trace_data import TraceData
 
 SPEC: Specification = scuttlebutt
 MOST = 10**6
@@ -43,7 +43,7 @@ def simulated(seed: str) -> list[str]:
     random = Random(seed)
     lines: list[str] = []
     plan = Campaign(
-        PROTOCOLS["scuttlebutt"],
+        RUNTIMES["scuttlebutt"],
         {"max_payload": random.choice([30, 40, 70, 1400])},
         nodes=random.choice([2, 3, 5]),
         rounds=16,
@@ -252,7 +252,7 @@ def test_a_mistake_in_the_module_is_a_disagreement(
     text = (root() / "scuttlebutt/ScuttlebuttTrace.tla").read_text(encoding="utf-8")
     shutil.copytree(root(), tmp_path / "models", ignore=shutil.ignore_patterns("peerproof"))
     (tmp_path / "models/scuttlebutt/ScuttlebuttTrace.tla").write_text(text.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setattr(trace_check, "root", lambda: tmp_path / "models")
+    monkeypatch.setattr(trace_check, "root", lambda *_: tmp_path / "models")
     lines = [line for seed in range(4) for line in simulated(f"{seed}")]
 
     opinions = {judgement.opinion for judgement in judgements(tools, lines)}

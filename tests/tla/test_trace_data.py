@@ -11,9 +11,9 @@ import pytest
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Specification
-from peerproof.spec.trace import Line
-from peerproof.spec.wire import U64, Form, ListOf, Maybe, OneOf, Record, Tagged, Text, Whole
-from peerproof.tla.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
+from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.traces.trace import Line
+from peerproof.tla.traces.trace_data import TLC_INTEGER_MAX, TooLarge, TraceData, tokens
 
 SPEC: Specification = scuttlebutt
 
@@ -44,17 +44,17 @@ class Box:
 
 
 PAIR = Record(Pair, key=Text(most=9), version=U64())
-BOX = Record(Box, pairs=ListOf(PAIR), colour=OneOf(Colour), maybe=Maybe(Whole()))
+BOX = Record(Box, pairs=ListOf(PAIR), colour=OneOf(Colour), maybe=Optional(Integer()))
 
 
 @pytest.mark.parametrize(
     ("form", "value", "written"),
     [
         (U64(), 5, "5"),
-        (Whole(), TLC_INTEGER_MAX, "2147483647"),
+        (Integer(), TLC_INTEGER_MAX, "2147483647"),
         (Text(most=9), "a", "<a>"),
-        (Maybe(Whole()), None, "( )"),
-        (Maybe(Whole()), 3, "( 3 )"),
+        (Optional(Integer()), None, "( )"),
+        (Optional(Integer()), 3, "( 3 )"),
         (PAIR, Pair("a", 1), "( <a> 1 )"),
         (BOX, Box((Pair("a", 1),), Colour.RED, None), "{ pairs ( ( <a> 1 ) ) colour 'red maybe ( ) }"),
         (Tagged(box=(1, BOX)), Box((), Colour.RED, 7), "{ type 'box pairs (  ) colour 'red maybe ( 7 ) }"),

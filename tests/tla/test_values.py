@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from peerproof.tla.values import Function, ModelValue, NotAValue, Parser, Value, function, order, parse, parse_state
+from peerproof.tla.output.values import Function, ModelValue, NotAValue, Parser, Value, function, order, parse, parse_state
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from peerproof.conformance.trace_check import Found, NodeReport, Report
-    from peerproof.spec.wire import Plain
-    from peerproof.tla.outcome import Progress
-    from peerproof.tla.tools import Tools
+    from peerproof.conformance.traces.files import Found, NodeReport, Report
+    from peerproof.spec.forms.form import Plain
+    from peerproof.tla.output.outcome import Progress
+    from peerproof.tla.tools.installation import Tools
 
-ACCEPTED, WRONG, USAGE, NO_TLC, NOTHING, DISAGREE = 0, 1, 2, 3, 4, 5
+USAGE = 2
+EXIT_CODES: Final = {"ACCEPTED": 0, "REJECTED": 1, "UNDETERMINED": 3, "EMPTY": 4, "DISAGREED": 5}
 
 #: Accepted nodes are listed one by one as long as there are no more.
 MOST_LISTED: Final = 20
@@ -57,31 +58,32 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Checks each file and prints the verdicts."""
-    from peerproof.conformance import trace_check
+    from peerproof.conformance.traces import files
+    from peerproof.conformance.traces.file_check import trace_verdict
 
     tools = _tools() if args.tlc else None
     reports = []
     for name in args.files:
         try:
-            report = _read(name, args.tlc_events if tools else 0)
-        except (OSError, trace_check.NoTrace) as problem:
+            report = _check(name, tools, args.tlc_events)
+        except (OSError, files.NoTrace) as problem:
             print(f"peerproof: {name}: {getattr(problem, 'strerror', None) or problem}", file=sys.stderr)
             return USAGE
-        if args.tlc:
-            _ask_tlc(report, tools)
+        if args.tlc and tools is None:
+            report.tlc_problem = "not run"
         reports.append(report)
         if args.format == "text":
             print("\n".join(_rows(report)), flush=True)
-    code = _exit_code(reports)
+    code = EXIT_CODES[trace_verdict(reports).name]
     if args.format == "json":
-        print(json.dumps({"exit": code, "files": [trace_check.plain(report) for report in reports]}))
+        print(json.dumps({"exit": code, "files": [files.plain(report) for report in reports]}))
     elif len(reports) > 1:
         print(f"{len(reports)} files, {sum(report.is_accepted for report in reports)} accepted")
     return code
 
 
 def _tools() -> Tools | None:
-    from peerproof.tla.tools import ToolsUnusable, find
+    from peerproof.tla.tools.installation import ToolsUnusable, find
 
     try:
         return find()
@@ -90,50 +92,25 @@ def _tools() -> Tools | None:
         return None
 
 
-def _read(name: str, tlc_events: int) -> Report:
-    from contextlib import nullcontext
+def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
     from pathlib import Path
 
-    from peerproof.conformance import trace_check
+    from peerproof.conformance.traces.file_check import check_trace
 
-    with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-        show = _Progress(name)
-        report = trace_check.check(name, file, tlc_events, show.read)
+    show = _Progress(name)
+    former = signal.getsignal(signal.SIGTERM)
+    if tools:
+        signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
+    try:
+        source = sys.stdin.buffer if name == "-" else Path(name)
+        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show.read, on_tlc=show.judged)
+    finally:
+        signal.signal(signal.SIGTERM, former)
         show.clear()
-    return report
-
-
-def _ask_tlc(report: Report, tools: Tools | None) -> None:
-    from peerproof.conformance import trace_check
-
-    if tools is None:
-        report.tlc_problem = "not run"
-    elif report.nodes:
-        show = _Progress(report.name)
-        former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
-        try:
-            trace_check.ask_tlc(report, tools, show.judged)
-        finally:
-            signal.signal(signal.SIGTERM, former)
-            show.clear()
-    report.data = None  # it may be large
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def _exit_code(reports: list[Report]) -> int:
-    from peerproof.tla.trace_check import Comparison
-
-    compared = {node.comparison for report in reports for node in report.nodes.values()}
-    if Comparison.DISAGREE in compared:
-        return DISAGREE
-    if any(report.tlc_problem for report in reports) or Comparison.UNDETERMINED in compared:
-        return NO_TLC
-    if any(not report.is_accepted for report in reports):
-        return WRONG
-    return ACCEPTED if any(report.lines for report in reports) else NOTHING
 
 
 class _Progress:
@@ -175,13 +152,13 @@ def _rows(report: Report) -> Iterator[str]:
 
 
 def _is_remarkable(node: NodeReport) -> bool:
-    from peerproof.tla.trace_check import Comparison
+    from peerproof.tla.traces.trace_check import Comparison
 
     return not node.is_accepted or node.comparison in (Comparison.DISAGREE, Comparison.UNDETERMINED)
 
 
 def _tlc(node: NodeReport, unseen: str) -> str:
-    from peerproof.tla.trace_check import Comparison
+    from peerproof.tla.traces.trace_check import Comparison
 
     judgement = node.judgement
     if judgement is None:

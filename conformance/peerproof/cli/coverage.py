@@ -16,11 +16,16 @@ walked for this. An edge in which a node moves and that no vector takes: exit 1.
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
 
 from peerproof.cli import options
-from peerproof.conformance import clauses as prose
-from peerproof.conformance import coverage
-from peerproof.conformance.vectors import Suite, VectorError
+from peerproof.conformance.authoring import coverage
+from peerproof.conformance.authoring.clause_report import cover_clauses
+from peerproof.conformance.clauses import catalogue as prose
+from peerproof.conformance.models import edge_coverage
+from peerproof.conformance.suite import locations
+from peerproof.conformance.vectors.suite import Suite, VectorError
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -32,27 +37,24 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints the matrix of one protocol or of all. 1 if there is a hole."""
-    suite = options.suite(args)
+    chosen = [args.protocol] if args.protocol else prose.protocols()
+    read: dict[Path, Suite] = {}  # most protocols share one
+    for protocol in chosen:
+        if (root := locations.vectors_root(protocol)) not in read:
+            read[root] = options.suite(args, protocol)
+    suites = {protocol: read[locations.vectors_root(protocol)] for protocol in chosen}
     try:
-        every = [prose.load(protocol) for protocol in ([args.protocol] if args.protocol else prose.protocols())]
+        found = [cover_clauses(protocol, suite) for protocol, suite in suites.items()]
     except VectorError as error:
         raise options.refusal(str(error)) from None
-    matrices = {clauses.protocol: coverage.matrix(clauses, suite.vectors) for clauses in every}
+    matrices = {each.protocol: each.rows for each in found}
     if args.format == "json":
         print(coverage.as_json(matrices))
     else:
         as_table, heading = (coverage.as_text, "{}\n") if args.format == "text" else (coverage.as_markdown, "## {}\n")
         print("\n\n".join(f"{heading.format(protocol)}\n{as_table(rows)}" for protocol, rows in matrices.items()))
-    holes = any(row.holes for rows in matrices.values() for row in rows)
-    complete = [_edges(suite, protocol) for protocol in matrices] if args.format == "text" else []
-    return int(holes or not all(complete))
-
-
-def _edges(suite: Suite, protocol: str) -> bool:
-    """Prints what the vectors take of the state graphs. False if it is not all that they must."""
-    from peerproof.conformance import edge_coverage
-
-    found = list(edge_coverage.coverage(protocol, suite.vectors))
-    if found:
-        print(f"\n\n{protocol}: the state graphs\n\n{edge_coverage.as_text(found)}")
-    return all(one.complete for one in found)
+    for place, each in enumerate(found if args.format == "text" else ()):
+        found[place] = replace(each, edges=list(edge_coverage.coverage(each.protocol, suites[each.protocol].vectors)))
+        if found[place].edges:
+            print(f"\n\n{each.protocol}: the state graphs\n\n{edge_coverage.as_text(found[place].edges)}")
+    return int(not all(each.is_complete for each in found))

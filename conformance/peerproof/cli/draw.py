@@ -15,7 +15,7 @@ one. Mermaid is for Markdown, SVG for pages and pictures: it needs nothing else,
 Of a trace, a message is drawn where it is received; one that nobody receives is crossed out where it is sent. Nodes with clocks
 of their own, in files of their own, are brought together by their messages. Times are milliseconds from the beginning.
 
-No more than --most happenings are drawn; what was left out is said. Of a capture the extra pipeline is needed.
+No more than --most happenings are drawn; what was left out is said.
 
 Exit codes of this command: 0 drawn; 2 it cannot be drawn; 3 an extra or a tool is missing, or TLC gave no verdict; 4 there is
 nothing of this time and these nodes.
@@ -27,20 +27,18 @@ import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from peerproof.cli import options
+from peerproof.conformance.diagrams.svg import render_svg
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from peerproof.conformance.excerpt import Excerpt
-    from peerproof.conformance.message_graph import MessageGraph
-    from peerproof.conformance.model_picture import Failing
-    from peerproof.conformance.trace_picture import Reader
-    from peerproof.conformance.vectors import Vector
-    from peerproof.tla.counterexample import Counterexample
+    from peerproof.conformance.authoring.drawing import Drawing, Subject
+    from peerproof.conformance.diagrams.excerpt import Excerpt
     from peerproof.tla.manifest import Model
+    from peerproof.tla.output.counterexample import Counterexample
 
 OK, USAGE, UNUSABLE, NOTHING = 0, 2, 3, 4
 
@@ -52,20 +50,10 @@ _BY_NAME: Final = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".md
 #: Characters; Mermaid refuses to draw more unless its `maxTextSize` is raised.
 _MOST_MERMAID: Final = 50_000
 
-#: Unreadable lines that are shown.
-_MOST_UNREAD: Final = 3
-
-
-class Picture(NamedTuple):
-    """What is drawn, and what it is."""
-
-    graph: MessageGraph
-    title: str
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.conformance.excerpt import MOST
+    from peerproof.conformance.diagrams.excerpt import MOST
 
     add = parser.add_argument
     add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - for a trace on stdin")
@@ -85,19 +73,21 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Draws it."""
-    from peerproof.conformance.pictured import CannotDraw
+    from peerproof.conformance.authoring.diagram_sources import CannotDraw
 
     try:
-        picture = _picture(args)
+        drawing = _draw(args)
     except CannotDraw as problem:
         return _told(str(problem), USAGE)
     except OSError as problem:
         return _told(f"{problem.filename or args.sources[0]}: {problem.strerror or problem}", USAGE)
-    if not picture.graph.happenings:
+    for remark in drawing.remarks:
+        _told(remark, OK)
+    if not drawing.graph.happenings:
         return _told("nothing is left to draw: of this time and these nodes there is nothing", NOTHING)
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
-    graph, title = picture
-    drawn = graph.svg(title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
+    graph, title = drawing.graph, drawing.title
+    drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
     if form == "mermaid" and len(drawn) > _MOST_MERMAID:
         _told(f"Mermaid draws {_MOST_MERMAID:,} characters, and these are {len(drawn):,}: ask for less, or for svg", OK)
     if args.output is None:
@@ -110,31 +100,33 @@ def run(args: Namespace) -> int:
     return OK
 
 
-def _picture(args: Namespace) -> Picture:
+def _draw(args: Namespace) -> Drawing:
     """Raises CannotDraw and OSError."""
-    from peerproof.conformance.pictured import CannotDraw, Kind, kind_of
-    from peerproof.conformance.pipeline.capture import is_capture
+    from peerproof.conformance.authoring import drawing
+    from peerproof.conformance.vectors.lookup import VectorNotFound
 
-    files = [name for name in args.sources if name == "-" or Path(name).exists()]
-    if len(files) < len(args.sources):
-        if len(args.sources) > 1:
-            missing = next(name for name in args.sources if name not in files)
-            raise CannotDraw(f"{missing} is no file; several sources are the traces of one run")
-        return _by_name(args)
-    kinds = {Kind.TRACE if name == "-" else kind_of(Path(name), is_capture) for name in files}
-    if len(files) > 1 and kinds != {Kind.TRACE}:
-        what = " and ".join(sorted(kind.value for kind in kinds))
-        raise CannotDraw(f"several sources are the traces of one run; these are {what}")
-    kind, path = kinds.pop(), Path(files[0])
-    _refuse_others(args, kind.value, _OF[kind.name])
-    match kind:
-        case Kind.TRACE:
-            return _trace(args, files)
-        case Kind.CAPTURE:
-            return _capture(args, path)
-        case Kind.VECTORS:
-            return _vector_of(path, "")
-    return _counterexample(args, path)
+    subject = drawing.find_subject(args.sources)
+    _refuse_others(args, subject)
+    path = Path(subject.files[0]) if subject.files else Path()
+    try:
+        match subject.kind:
+            case "TRACE":
+                return drawing.draw_traces(subject.files, _excerpt(args), args.run)
+            case "CAPTURE":
+                protocol = drawing.check_protocol(args.protocol, path)
+                return drawing.draw_capture(path, protocol, args.port, _excerpt(args))
+            case "VECTORS":
+                return drawing.draw_vector_file(path, subject.within)
+            case "COUNTEREXAMPLE":
+                return drawing.draw_counterexample(path, _without(args))
+        if subject.model is not None:
+            return drawing.draw_model(subject.model, _without(args), _asked(subject.model) if args.tlc else None)
+        return drawing.draw_vector(options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0]))
+    except VectorNotFound as error:
+        raise options.refusal(f"peerproof: {error}") from None
+    except ImportError as error:
+        message = f"peerproof draw: a capture needs the package {error.name}: pip install 'peerproof[pipeline]'"
+        raise options.refusal(message, UNUSABLE) from None
 
 
 #: Kind of a source -> the options that it knows.
@@ -142,94 +134,20 @@ _OF: Final = {
     "TRACE": ("begin", "end", "node", "most", "run"),
     "CAPTURE": ("begin", "end", "node", "most", "protocol", "port"),
     "VECTORS": ("vectors",),
+    "VECTOR": ("vectors",),
     "COUNTEREXAMPLE": ("without",),
     "MODEL": ("without", "tlc"),
 }
 
 
-def _refuse_others(args: Namespace, what: str, known: tuple[str, ...]) -> None:
+def _refuse_others(args: Namespace, subject: Subject) -> None:
     """Raises CannotDraw if an option was given that means nothing here."""
-    from peerproof.conformance.pictured import CannotDraw
+    from peerproof.conformance.authoring.diagram_sources import CannotDraw
 
     for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
-        if option not in known and getattr(args, option) not in (None, [], "", False):
-            raise CannotDraw(f"--{'from' if option == 'begin' else 'to' if option == 'end' else option} means nothing for {what}")
-
-
-def _by_name(args: Namespace) -> Picture:
-    """A vector or a model. Raises CannotDraw."""
-    from peerproof.cli.show import find
-    from peerproof.conformance.pictured import CannotDraw, model_of
-    from peerproof.tla.manifest import BadManifest
-
-    (name,) = args.sources
-    file, _, within = name.partition("#")
-    if within and Path(file).is_file():
-        _refuse_others(args, "vectors", _OF["VECTORS"])
-        return _vector_of(Path(file), within)
-    try:
-        model = model_of(name)
-    except BadManifest as problem:
-        raise CannotDraw(str(problem)) from None
-    if model is not None:
-        _refuse_others(args, "a model", _OF["MODEL"])
-        return _model(args, model)
-    if Path(name).suffix in (".jsonl", ".json", ".pcap", ".pcapng", ".yaml", ".gz"):
-        raise CannotDraw(f"there is no file {name}")
-    _refuse_others(args, "a vector", _OF["VECTORS"])
-    return _of_vector(find(options.suite(args), name))
-
-
-def _of_vector(vector: Vector) -> Picture:
-    from peerproof.conformance.sequence import of_vector
-
-    return Picture(of_vector(vector), f"{vector.id}: {vector.title}")
-
-
-def _vector_of(path: Path, within: str) -> Picture:
-    from dataclasses import replace
-
-    from peerproof.cli.show import find
-    from peerproof.conformance.pictured import CannotDraw, vectors_of
-    from peerproof.conformance.vectors import VectorError
-
-    try:
-        suite, vectors = vectors_of(path)
-    except VectorError as problem:
-        raise CannotDraw(str(problem)) from None
-    if not within and len(vectors) > 1:
-        shown = "\n".join(f"  {path}#{vector.id.rpartition('/')[2]}" for vector in vectors)
-        raise CannotDraw(f"{path} has {len(vectors)} vectors; draw one of them:\n{shown}")
-    return _of_vector(find(replace(suite, vectors=tuple(vectors)), within) if within else vectors[0])
-
-
-def _model(args: Namespace, model: Model) -> Picture:
-    from peerproof.conformance import model_picture
-    from peerproof.conformance.counterexamples import Unlike
-    from peerproof.conformance.pictured import CannotDraw
-
-    try:
-        if args.tlc:
-            found = model_picture.of_run(model, _asked(model), _without(args))
-        else:
-            found = model_picture.failing(model, _without(args))
-    except FileNotFoundError as problem:
-        raise CannotDraw(f"{problem.filename} is not there; --tlc finds the counterexample anew") from None
-    except Unlike as problem:
-        raise CannotDraw(str(problem)) from None
-    return _failing(model, found)
-
-
-def _counterexample(args: Namespace, path: Path) -> Picture:
-    from peerproof.conformance.pictured import run_of
-
-    return _failing(*run_of(path, _without(args)))
-
-
-def _failing(model: Model, found: Failing) -> Picture:
-    said = f"{model.name}: {model.violated} is violated {found.length}"
-    _told(said, OK)
-    return Picture(found.graph, said)
+        if option not in _OF[subject.kind] and getattr(args, option) not in (None, [], "", False):
+            name = {"begin": "from", "end": "to"}.get(option, option)
+            raise CannotDraw(f"--{name} means nothing for {subject.text}")
 
 
 def _without(args: Namespace) -> list[str]:
@@ -239,94 +157,31 @@ def _without(args: Namespace) -> list[str]:
 def _asked(model: Model) -> Counterexample:
     """What TLC finds now. Ends the command if it cannot be asked, or has no verdict."""
     from peerproof.cli.ticker import ModelTicker
-    from peerproof.tla.checking import check
-    from peerproof.tla.outcome import RunFailed
-    from peerproof.tla.tools import ToolsUnusable, find
+    from peerproof.conformance.authoring.drawing import NoCounterexample, find_counterexample
+    from peerproof.tla.output.outcome import RunFailed
+    from peerproof.tla.tools.installation import ToolsUnusable, find
 
     if model.by != "tlc":
         raise options.refusal(f"peerproof draw: {model.name} is a question to the explorer, not to TLC: draw it without --tlc")
     show = ModelTicker(model.name, len(model.name))
     former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     try:
-        found = check(find(), model, show, seconds=None).result.counterexample
-    except (ToolsUnusable, RunFailed) as problem:
+        return find_counterexample(model, find(), show)
+    except (ToolsUnusable, RunFailed, NoCounterexample) as problem:
         raise options.refusal(f"peerproof draw: {problem}", UNUSABLE) from None
     finally:
         signal.signal(signal.SIGTERM, former)
         show.clear()
-    if found is None:
-        raise options.refusal(f"peerproof draw: TLC says that {model.name} holds; peerproof model-check says more", UNUSABLE)
-    return found
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _trace(args: Namespace, names: list[str]) -> Picture:
-    from contextlib import nullcontext
-
-    from peerproof.conformance import trace_picture
-    from peerproof.conformance.pictured import CannotDraw
-
-    excerpt = _excerpt(args)
-    reader = trace_picture.Reader(begin=excerpt.begin, run=args.run)
-    try:
-        for name in names:
-            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-                reader.read(name, file, share=len(names))
-        graph = trace_picture.drawn(reader, excerpt)
-    except trace_picture.NoTrace as problem:
-        raise CannotDraw(str(problem)) from None
-    _tell_unread(reader)
-    _tell_left_out(excerpt)
-    runs = sorted({line.run for _, line in reader.lines})
-    return Picture(graph, f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}")
-
-
-def _tell_unread(reader: Reader) -> None:
-    for file, number, problem in reader.unread[:_MOST_UNREAD]:
-        _told(f"{file}:{number}: not drawn: {problem}", OK)
-    if (more := len(reader.unread) - _MOST_UNREAD) > 0:
-        _told(f"{more:,} more lines cannot be read", OK)
-    for name in reader.cut:
-        _told(f"{name}: only its first {reader.most:,} lines are looked at; --from begins later", OK)
-
-
-def _capture(args: Namespace, path: Path) -> Picture:
-    from peerproof.conformance.clauses import protocols, specification
-    from peerproof.conformance.pictured import CannotDraw
-
-    if args.protocol not in protocols():
-        found = "nothing" if args.protocol is None else repr(args.protocol)
-        raise CannotDraw(f"--protocol: expected whose messages {path} holds, one of {', '.join(protocols())}; found {found}")
-    try:
-        from peerproof.conformance.pipeline import capture_picture
-    except ImportError as error:
-        message = f"peerproof draw: a capture needs the package {error.name}: pip install 'peerproof[pipeline]'"
-        raise options.refusal(message, UNUSABLE) from None
-    from peerproof.conformance.pipeline.quarantine import REASONS
-
-    excerpt = _excerpt(args)
-    drawn = capture_picture.drawn(path, specification(args.protocol), args.port, excerpt)
-    for reason, count in sorted(drawn.refused.items()):
-        _told(f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}", OK)
-    if drawn.left_out:
-        _told(f"{path}: {drawn.left_out.total():,} packets of other ports are not drawn", OK)
-    _tell_left_out(excerpt)
-    return Picture(drawn.graph, f"{path.name}: {drawn.messages:,} messages of {args.protocol}")
-
-
 def _excerpt(args: Namespace) -> Excerpt:
-    from peerproof.conformance.excerpt import MOST, Excerpt
+    from peerproof.conformance.diagrams.excerpt import MOST, Excerpt
 
     return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
-
-
-def _tell_left_out(excerpt: Excerpt) -> None:
-    if excerpt.left_out:
-        drawn, more, then = excerpt.most, excerpt.left_out, excerpt.goes_on
-        _told(f"{drawn:,} happenings are drawn, {more:,} more are not: go on with --from {then}, or raise --most", OK)
 
 
 def _count(text: str) -> int:

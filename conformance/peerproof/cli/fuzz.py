@@ -84,7 +84,7 @@ def run(args: Namespace) -> int:
 
 def _keep_out_of_the_way() -> None:
     """Hypothesis keeps things it has computed in a folder; not in the one that somebody happens to be in."""
-    from peerproof.conformance.compiled import folder
+    from peerproof.conformance.vectors.compiled import folder
 
     place = folder()
     path = place.with_name("hypothesis") if place else Path(tempfile.gettempdir(), "peerproof-hypothesis")

@@ -21,9 +21,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.conformance.sources import shown
-
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from peerproof.tla.manifest import Configuration
 
 AS_EXPECTED, WRONG, USAGE = 0, 1, 2
@@ -40,101 +40,54 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Writes or compares, a line for each table."""
-    from peerproof.conformance.generate import TooManySteps, chosen
-    from peerproof.conformance.local_steps import CutShort
-    from peerproof.conformance.sources import vectors_root
-    from peerproof.tla.manifest import BadManifest, root
+    from peerproof.conformance.models.generation import TooManySteps
+    from peerproof.conformance.models.local_steps import CutShort
+    from peerproof.conformance.models.table_files import table_names, table_protocols
+    from peerproof.conformance.suite.locations import vectors_root
+    from peerproof.tla.manifest import BadManifest
 
     if args.check and args.every_edge:
         print("peerproof: --check compares what is kept; what --every-edge writes is not", file=sys.stderr)
         return USAGE
-    known = sorted(path.parent.name for path in root().glob("*/constants.json"))
+    known = table_protocols()
     if args.protocol and args.protocol not in known:
         print(f"peerproof: {args.protocol!r} has no model; there are {', '.join(known)}", file=sys.stderr)
         return USAGE
-    vectors = args.every_edge or args.vectors or vectors_root()
     asked_for = [protocol for protocol in known if args.protocol in (None, protocol)]
     try:
-        names = sorted({one.name for protocol in asked_for for one in chosen(protocol)})
+        names = sorted({name for protocol in asked_for for name in table_names(protocol)})
         if unknown := [name for name in args.only or () if name not in names]:
             print(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}", file=sys.stderr)
             return USAGE
-        return max(_protocol(args, protocol, vectors / protocol / "model") for protocol in asked_for)
+        vectors = {protocol: args.every_edge or args.vectors or vectors_root(protocol) for protocol in asked_for}
+        return max([_protocol(args, protocol, vectors[protocol]) for protocol in asked_for])
     except (BadManifest, TooManySteps, CutShort) as problem:
         print(f"peerproof: {problem}", file=sys.stderr)
         return USAGE
 
 
-def _protocol(args: Namespace, protocol: str, folder: Path) -> int:
-    from peerproof.conformance.generate import chosen
-
-    configurations = chosen(protocol)
-    names = [one.name for one in configurations]
-    asked_for = [one for one in configurations if one.name in (args.only or names)]
-    code = max((_table(args, one, folder / f"{one.name}.json") for one in asked_for), default=AS_EXPECTED)
-    for path in sorted(folder.glob("*.json")):
-        if path.stem not in names and not args.only:
-            print(f"{shown(path)}  {'is made of' if args.check else 'removed: there is'} no configuration", flush=True)
-            code = WRONG if args.check else code
-            if not args.check:
-                path.unlink()
-    return code
-
-
-def _table(args: Namespace, configuration: Configuration, path: Path) -> int:
+def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
     from peerproof.cli.ticker import ModelTicker
-    from peerproof.conformance.generate import generated
-    from peerproof.conformance.output import CannotWrite, write_whole
+    from peerproof.conformance.models.table_files import generate_tables
+    from peerproof.conformance.suite.locations import shown
+    from peerproof.conformance.suite.output import CannotWrite
 
-    ticker = ModelTicker(configuration.name, 0)
-    text = generated(configuration, every_edge=args.every_edge is not None, progress=ticker.explored)
-    ticker.clear()
-    before = path.read_text(encoding="utf-8") if path.exists() else None
-    if before == text:
-        print(f"{shown(path)}  as it is: {_counted(text)}", flush=True)
-        return AS_EXPECTED
-    if args.check:
-        print(f"{shown(path)}  {_difference(before, text)}; peerproof generate makes it anew", flush=True)
-        return WRONG
+    tickers: list[ModelTicker] = []
+
+    def begin(configuration: Configuration) -> Callable[[int, int, int], None]:
+        tickers.append(ModelTicker(configuration.name, 0))
+        return tickers[-1].explored
+
+    code = AS_EXPECTED
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
-    except (OSError, CannotWrite) as error:
-        print(f"peerproof: {shown(path)} cannot be written: {error}", file=sys.stderr)
+        for found in generate_tables(
+            protocol, vectors, args.only or (), check=args.check, every_edge=args.every_edge is not None, on_begin=begin
+        ):
+            if tickers:
+                tickers[-1].clear()
+            print(f"{shown(found.path)}  {found.text}" if found.path else found.text, flush=True)
+            code = max(code, WRONG if found.is_stale else AS_EXPECTED)
+    except CannotWrite as error:
+        print(f"peerproof: {error}", file=sys.stderr)
         return USAGE
-    print(f"{shown(path)}  written: {_counted(text)}", flush=True)
-    return _kept_digest(configuration, text) if args.every_edge else AS_EXPECTED
-
-
-def _kept_digest(configuration: Configuration, text: str) -> int:
-    """Whether the paths that take every edge are those whose digest the kept table has."""
-    import json
-
-    from peerproof.conformance.generate import fingerprint
-    from peerproof.conformance.sources import vectors_root
-
-    kept = vectors_root() / configuration.protocol / "model" / f"{configuration.name}.json"
-    digest = json.loads(kept.read_bytes())["every_edge"] if kept.exists() else {}
-    if digest in ({}, found := fingerprint(json.loads(text)["paths"])):
-        return AS_EXPECTED
-    print(f"{configuration.name}  its paths are others than {shown(kept)} says: {found}, not {digest}", flush=True)
-    return WRONG
-
-
-def _counted(text: str) -> str:
-    import json
-
-    from peerproof.conformance.model_table import KINDS, table_of
-
-    table = table_of(json.loads(text))
-    counts = ", ".join(f"{table.count(kind):,} {kind}s" for kind in KINDS)
-    return f"{counts} from {table.graph['worlds']:,} worlds and {table.graph['edges']:,} edges"
-
-
-def _difference(before: str | None, now: str) -> str:
-    if before is None:
-        return "is missing"
-    old, new = before.splitlines(), now.splitlines()
-    at = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
-    shown = [lines[at][:100] if at < len(lines) else "(the end)" for lines in (old, new)]
-    return f"differs in line {at + 1}: it has {shown[0]}, now it is {shown[1]}"
+    return code

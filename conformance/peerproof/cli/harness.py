@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from peerproof.reference.harness import Harness
+    from peerproof.reference.harness.harness import Harness
 
 OK, USAGE = 0, 2
 
@@ -34,12 +34,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serves until `bye`, the end of the input, or Ctrl-C."""
-    from peerproof.reference.channel import serve_stdio
-    from peerproof.reference.harness import Harness
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.harness.harness import Harness
+    from peerproof.reference.harness.request_channel import serve_stdio
+    from peerproof.reference.protocols.registry import RUNTIMES
 
-    if unknown := sorted(set(args.protocols) - set(PROTOCOLS)):
-        return _unusable(f"no protocol {', '.join(unknown)}; there are {', '.join(PROTOCOLS)}")
+    if unknown := sorted(set(args.protocols) - set(RUNTIMES)):
+        return _unusable(f"no protocol {', '.join(unknown)}; there are {', '.join(RUNTIMES)}")
 
     def make() -> Harness:
         return Harness(args.protocols, oracle=not args.own_dice)
@@ -51,8 +51,8 @@ def run(args: Namespace) -> int:
 
 
 def _listen(address: str, make: Callable[[], Harness]) -> int:
-    from peerproof.reference.channel import Server
-    from peerproof.reference.udp import AddressError, named, parsed
+    from peerproof.reference.harness.request_channel import Server
+    from peerproof.reference.runtime.udp import AddressError, named, parsed
 
     try:
         server = Server(parsed(address), make)

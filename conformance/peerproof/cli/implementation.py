@@ -6,13 +6,11 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 
-from peerproof.conformance.adapter import Adapter, Unusable, Watch, program, reach
-from peerproof.conformance.patience import Patience
+from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.suite.timeouts import Timeouts
 
 UNUSABLE = 3
-
-#: What is judged when nothing is named.
-REFERENCE = (sys.executable, "-m", "peerproof.reference.harness")
 
 
 def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
@@ -24,13 +22,13 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
         f"py:MODULE:CLASS (in process); without it, {otherwise}",
     )
     try:
-        patience = Patience()
+        usual = Timeouts()
     except ValueError as error:
         parser.error(str(error))
     for name, seconds, what in (
-        ("hello", patience.hello, "to start and say hello"),
-        ("op", patience.op, "for one request"),
-        ("bye", patience.bye, "to end"),
+        ("hello", usual.hello, "to start and say hello"),
+        ("op", usual.op, "for one request"),
+        ("bye", usual.bye, "to end"),
     ):
         parser.add_argument(
             f"--{name}-timeout",
@@ -43,13 +41,15 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
 
 def make_reach(args: Namespace, suite: str, watch: Watch | None = None) -> Callable[[], Adapter]:
     """What makes an adapter for the implementation that the options name."""
-    patience = Patience(args.hello_timeout, args.op_timeout, args.bye_timeout)
-    if args.impl is None:
-        return lambda: program(REFERENCE, patience, suite, watch)
-    return lambda: reach(args.impl, patience, suite, watch)
+    return lambda: create_adapter(args.impl, suite, patience(args), watch)
 
 
-def tell_unusable(error: Unusable) -> int:
+def patience(args: Namespace) -> Timeouts:
+    """The time-outs that the options say."""
+    return Timeouts(args.hello_timeout, args.op_timeout, args.bye_timeout)
+
+
+def tell_unusable(error: AdapterUnavailable) -> int:
     """Says why there is nobody to judge. Returns the exit code."""
     print(f"peerproof: {error}", file=sys.stderr)
     if error.errors:

@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from peerproof.cli import options
-from peerproof.conformance.skeletons import KNOWN_FAILING, LANGUAGES
+from peerproof.conformance.authoring.skeletons import KNOWN_FAILING, LANGUAGES
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
@@ -36,14 +36,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Writes the files, and says what to type next."""
-    from peerproof.conformance.output import CannotWrite
-    from peerproof.conformance.skeletons import AlreadyThere, files, write
+    from peerproof.conformance.authoring.skeletons import AlreadyThere, render_skeleton, write_files
+    from peerproof.conformance.suite.output import CannotWrite
 
-    suite = options.suite(Namespace(vectors=None))
+    suite = options.suite(Namespace(vectors=None), args.protocol)
     _check_protocol(args.protocol, {vector.protocol for vector in suite.vectors})
-    texts = files(args.lang, args.protocol, _name(args), args.folder, suite)
+    texts = render_skeleton(args.lang, args.protocol, _name(args), args.folder, suite)
     try:
-        write(texts, force=args.force)
+        write_files(texts, force=args.force)
     except AlreadyThere as error:
         listed = "\n".join(f"  {_shown(path)}" for path in error.paths)
         to_do = "move them" if args.force else "name another folder, or write over them with --force"
@@ -61,14 +61,14 @@ def run(args: Namespace) -> int:
 
 def _shown(path: Path) -> str:
     """As it was typed; the top of the repository from the working directory, if it is below that."""
-    from peerproof.conformance.sources import shown
+    from peerproof.conformance.suite.locations import shown
 
     return shown(path) if path.is_absolute() else str(path)
 
 
 def _name(args: Namespace) -> str:
     """What the implementation is called. Raises SystemExit for what is no name in all of the languages."""
-    from peerproof.conformance.skeletons import repository
+    from peerproof.conformance.authoring.skeletons import repository
 
     if args.name is not None:
         if not NAME.fullmatch(args.name):
@@ -84,7 +84,7 @@ def _name(args: Namespace) -> str:
 
 
 def _check_protocol(name: str, known: set[str]) -> None:
-    from peerproof.conformance.schema import did_you_mean, one_of
+    from peerproof.conformance.suite.schema import did_you_mean, one_of
 
     if name not in known:
         guess = did_you_mean(name, sorted(known))

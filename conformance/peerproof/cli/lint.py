@@ -4,6 +4,7 @@ specification passes them.
 
   peerproof lint                       the suite's own vectors
   peerproof lint --vectors DIR         others
+  peerproof lint --protocol NAME       those at the home of a protocol that another distribution adds
   peerproof lint --rules               what is checked
   peerproof lint --static              without running the vectors against the specification
   peerproof lint --reviewed B-14       the text of this clause has changed, and its vectors are right: say so (all: every clause)
@@ -17,10 +18,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.conformance import lint, sources
-from peerproof.conformance.model_table import LAYER
-from peerproof.conformance.output import CannotWrite
-from peerproof.conformance.vectors import Suite, Vector, VectorError
+from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.conformance.authoring import lint
+from peerproof.conformance.authoring.suite_check import NoSuchClause, check_suite, review_clauses
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.output import CannotWrite
+from peerproof.conformance.vectors.suite import VectorError
 
 UNUSABLE = 3
 
@@ -28,6 +31,7 @@ UNUSABLE = 3
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     options.add_vectors(parser)
+    parser.add_argument("--protocol", metavar="NAME", help="the vectors at this protocol's home")
     parser.add_argument("--static", action="store_true", help="do not run the vectors")
     parser.add_argument("--impl", metavar="COMMAND", help="the implementation that is the specification (default: the reference)")
     parser.add_argument("--reviewed", action="append", metavar="CLAUSE", help="its vectors were looked at; may be given again")
@@ -42,57 +46,28 @@ def run(args: Namespace) -> int:
     if args.reviewed:
         return _reviewed(args.reviewed)
     try:
-        readable, errors = lint.read(args.vectors or sources.vectors_root())
-        found = lint.findings(readable)
-        tables: list[Vector] = []
-        if not errors:
-            suite = options.suite(args)
-            objections = {} if args.static else _objections(args, suite)
-            found = sorted({*found, *lint.behaviour(readable, objections), *lint.of_tables(suite, objections)})
-            tables = [vector for vector in suite.vectors if vector.layer == LAYER]
+        found = check_suite(args.vectors or locations.vectors_root(args.protocol), static=args.static, implementation=args.impl)
     except VectorError as error:
         raise options.refusal(str(error)) from None
-    for line in (*errors, *found):
+    except AdapterUnavailable as error:
+        raise options.refusal(f"peerproof: {error}", UNUSABLE) from None
+    for line in (*found.errors, *found.findings):
         print(line)
-    counted = sum(len(source.document.data["vectors"]) for source in readable) + len(tables)
-    files = len(readable) + len({vector.file for vector in tables})
-    findings = len(errors) + len(found)
-    print(f"{_counted(counted, 'vector')} in {_counted(files, 'file')}, {_counted(findings, 'finding')}", file=sys.stderr)
-    return options.USAGE if errors else int(bool(found))
+    findings = len(found.errors) + len(found.findings)
+    counts = (_counted(found.vectors, "vector"), _counted(found.files, "file"), _counted(findings, "finding"))
+    print("{} in {}, {}".format(*counts), file=sys.stderr)
+    return options.USAGE if found.errors else int(not found.is_clean)
 
 
 def _reviewed(names: list[str]) -> int:
-    from peerproof.conformance import clauses, reviewed
-
     try:
-        every = [clauses.load(protocol) for protocol in clauses.protocols()]
-        known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.reviewed(each.protocol))}
-        if unknown := sorted({*names} - known - {"all"}):
-            raise options.refusal(f"peerproof lint: --reviewed: there is no clause {', '.join(unknown)}")
-        changed = [name for each in every for name in reviewed.review(each, known if "all" in names else names)]
+        changed = review_clauses(names)
     except VectorError as error:
         raise options.refusal(str(error)) from None
-    except CannotWrite as error:
+    except (NoSuchClause, CannotWrite) as error:
         raise options.refusal(f"peerproof lint: --reviewed: {error}") from None
     print(f"reviewed: {', '.join(changed)}" if changed else "they were reviewed already")
     return 0
-
-
-def _objections(args: Namespace, suite: Suite) -> dict[str, str]:
-    from peerproof.conformance.adapter import Adapter, Unusable, program, reach
-    from peerproof.conformance.behaviour import objections
-    from peerproof.conformance.patience import Patience
-
-    def specification() -> Adapter:
-        if args.impl:
-            return reach(args.impl, Patience(), suite.version)
-        return program([sys.executable, "-m", "peerproof.reference.harness"], Patience(), suite.version)
-
-    try:
-        return objections(suite, specification)
-    except Unusable as error:
-        print(f"peerproof: {error}", file=sys.stderr)
-        raise SystemExit(UNUSABLE) from None
 
 
 def _counted(number: int, noun: str) -> str:

@@ -17,7 +17,8 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.conformance.vectors import Suite, Vector
+from peerproof.conformance.vectors.lookup import vector_row
+from peerproof.conformance.vectors.selection import select_vectors
 
 NOTHING = 4
 
@@ -32,9 +33,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints the selected vectors. 4 if there are none."""
     suite = options.suite(args)
-    vectors = options.selected(args, suite)
+    vectors = options.selected(select_vectors, args, suite)
     if args.format == "json":
-        print(json.dumps([_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
+        print(json.dumps([vector_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
     elif args.format == "ids":
         print("".join(f"{vector.id}\n" for vector in vectors), end="")
     else:
@@ -43,8 +44,3 @@ def run(args: Namespace) -> int:
             print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
         print(f"{len(vectors)} of {len(suite.vectors)} vectors, {suite.version}")
     return 0 if vectors else NOTHING
-
-
-def _row(suite: Suite, vector: Vector) -> dict[str, object]:
-    names = ("id", "rev", "title", "protocol", "layer", "level", "clauses", "flags", "needs", "line")
-    return {name: getattr(vector, name) for name in names} | {"file": str(suite.path(vector))}

@@ -31,10 +31,8 @@ from typing import TYPE_CHECKING
 from peerproof.cli.ticker import ModelTicker
 
 if TYPE_CHECKING:
-    from peerproof.conformance.counterexamples import Answer
-    from peerproof.tla.checking import Checked
     from peerproof.tla.manifest import Model
-    from peerproof.tla.tools import Tools
+    from peerproof.tla.tools.installation import Tools
 
 AS_EXPECTED, UNEXPECTED, USAGE, UNUSABLE, NOTHING_SELECTED = 0, 1, 2, 3, 4
 SIZES = ("small", "medium", "large")
@@ -57,15 +55,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints a line for each model, and one for all."""
+    from peerproof.conformance.models.model_check import select_models
     from peerproof.tla.manifest import BadManifest, models, root
-    from peerproof.tla.tools import ToolsUnusable, find
+    from peerproof.tla.tools.installation import ToolsUnusable, find
 
     try:
-        every = models()
-        known = sorted({model.protocol for model in every})
+        known = sorted({model.protocol for model in models()})
         if args.protocol not in (None, *known):
             return _refused(f"no models of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
-        chosen = _chosen(args, every)
+        chosen = select_models(args.protocol, SIZES[-1] if args.list else args.size, args.model or ())
     except BadManifest as problem:
         return _refused(str(problem), USAGE)
     unknown = set(args.model or ()) - {model.name for model in chosen}
@@ -88,17 +86,9 @@ def run(args: Namespace) -> int:
     return _check(args, tools, chosen)
 
 
-def _chosen(args: Namespace, every: tuple[Model, ...]) -> list[Model]:
-    sizes = SIZES if args.list else SIZES[: SIZES.index(args.size) + 1]
-    return [
-        model
-        for model in every
-        if args.protocol in (None, model.protocol) and (model.name in args.model if args.model else model.size in sizes)
-    ]
-
-
 def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
-    from peerproof.tla.outcome import RunFailed
+    from peerproof.conformance.models import model_check
+    from peerproof.tla.output.outcome import RunFailed
 
     width = max(len(model.name) for model in chosen)
     surprising, failed = 0, 0
@@ -106,112 +96,25 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
         begun = time.monotonic()
         show = ModelTicker(model.name, width)
         try:
-            said, surprises, picture = _one(args, tools, model, show)
+            found = model_check.check_model(
+                model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=show, on_explored=show.explored
+            )
         except RunFailed as problem:
             show.clear()
             print(f"{model.name:{width}}  NO VERDICT: {problem}", flush=True)
             failed += 1
             continue
         show.clear()
-        surprising += bool(surprises)
-        line = f"UNEXPECTED: {'; '.join(surprises)}" if surprises else said
+        surprising += not found.is_as_expected
+        line = found.text if found.is_as_expected else f"UNEXPECTED: {'; '.join(found.surprises)}"
         print(f"{model.name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
-        if picture and (surprises or args.show):
-            print("\n".join(f"    {row}" for row in picture.splitlines()), flush=True)
+        if found.diagram and (args.show or not found.is_as_expected):
+            print("\n".join(f"    {row}" for row in found.diagram.splitlines()), flush=True)
     if args.rewrite:
-        _rewrite_vectors({model.protocol for model in chosen})
+        model_check.rewrite_vectors({model.protocol for model in chosen})
     total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
     return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
-
-
-def _one(args: Namespace, tools: Tools | None, model: Model, show: ModelTicker) -> tuple[str, list[str], str]:
-    """What came out in a line, what of it should not have, and a picture of how the model fails."""
-    from peerproof.conformance import counterexamples
-    from peerproof.tla.checking import keep_expected
-    from peerproof.tla.manifest import models
-
-    said, surprises = list[str](), list[str]()
-    if model.by == "tlc":
-        assert tools is not None
-        checked = _by_tlc(args, tools, model, show)
-        said.append(_line(checked))
-        surprises += checked.surprises
-    if not counterexamples.is_asked(model):
-        if model.by == "explorer":
-            surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
-        return "; ".join(said), surprises, ""
-    answer = counterexamples.answered(model, show.explored)
-    if args.rewrite:
-        if answer.broken == model.violated:
-            keep_expected(model, _own_figures(model, answer))
-        model = next(now for now in models(model.protocol) if now.name == model.name)  # with what has just been written
-    if surprise := counterexamples.surprise(model, answer):
-        surprises.append(surprise)
-    elif model.counterexample_path:
-        surprises += _not_replayed(model)
-    said.append(_answer_line(model, answer))
-    return "; ".join(said), surprises, counterexamples.drawn(answer.graph, answer.path).text()
-
-
-def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
-    """What is expected of the explorer alone. In all else it is held to what TLC says, also where that is written down."""
-    if answer.trap:
-        return {"trap": len(answer.path)}
-    return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
-
-
-def _by_tlc(args: Namespace, tools: Tools, model: Model, show: ModelTicker) -> Checked:
-    from peerproof.tla.checking import Checked, check, has_expected_verdict, keep
-
-    if args.rewrite:
-        model.cfg_path.parent.mkdir(exist_ok=True)
-        model.cfg_path.write_text(model.cfg(), encoding="utf-8")
-    checked = check(tools, model, show, seconds=args.seconds)
-    if args.rewrite and has_expected_verdict(model, checked.result):
-        keep(checked)
-        return Checked(checked.model, checked.result, ())
-    return checked
-
-
-def _rewrite_vectors(protocols: set[str]) -> None:
-    from peerproof.conformance import counterexample_vectors, sources
-    from peerproof.tla.manifest import models
-
-    for protocol in sorted(protocols):
-        if telling := counterexample_vectors.chosen(models(protocol)):
-            path = sources.vectors_root() / protocol / counterexample_vectors.FILE
-            path.write_text(counterexample_vectors.text(protocol, telling), encoding="utf-8")
-
-
-def _not_replayed(model: Model) -> list[str]:
-    from peerproof.conformance.counterexamples import Unlike, replayed, stored
-
-    try:
-        replayed(model, stored(model))
-    except Unlike as problem:
-        return [str(problem)]
-    return []
-
-
-def _line(checked: Checked) -> str:
-    result = checked.result
-    if checked.model.violated is None:
-        return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
-    steps = f"; TLC {result.counterexample.steps} steps" if result.counterexample else ""
-    return f"fails as it must: {checked.model.violated}{steps}"
-
-
-def _answer_line(model: Model, answer: Answer) -> str:
-    if answer.trap:
-        said = f"explorer {len(answer.path)} steps to a trap of {answer.trap.size} states"
-    elif answer.broken:
-        said = f"explorer {len(answer.path)} steps"
-    elif model.by == "tlc":
-        return "explorer the same"
-    else:
-        return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
-    return said if model.by == "tlc" else f"fails as it must: {answer.broken}; {said}"
 
 
 def _positive(text: str) -> float:

@@ -50,9 +50,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from peerproof.reference.node import Setup
-    from peerproof.reference.protocols import Protocol
-    from peerproof.reference.recorder import TraceFile
+    from peerproof.reference.node.console import Setup
+    from peerproof.reference.runtime.protocol import Runtime
+    from peerproof.reference.runtime.recorder import TraceFile
     from peerproof.spec.core import NodeId
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -60,14 +60,14 @@ OK, FAILED, USAGE = 0, 1, 2
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.reference.configuration import protocol_commands
+    from peerproof.reference.node.configuration import protocol_commands
 
     for protocol, command in protocol_commands(parser, "a node"):
         _add_options(command, protocol)
 
 
-def _add_options(command: ArgumentParser, protocol: Protocol) -> None:
-    from peerproof.reference.configuration import add_texts
+def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
+    from peerproof.reference.node.configuration import add_texts
 
     add = command.add_argument
     if protocol.transport == "serf":
@@ -78,7 +78,7 @@ def _add_options(command: ArgumentParser, protocol: Protocol) -> None:
         return
     add("--bind", metavar="HOST:PORT", required=True, help="where to listen; port 0 for any that is free")
     add("--advertise", metavar="HOST:PORT", help="the address that peers know, if it is not that of --bind")
-    if connected := protocol.connected():
+    if connected := protocol.connected:
         add("--join", metavar="HOST:PORT", action="append", default=[], dest="seed", help="by whom to join; may be repeated")
         add_texts(command, connected.TEXTS)
         command.set_defaults(assignments=[])
@@ -101,15 +101,15 @@ def run(args: Namespace) -> int:
     """Runs until it is interrupted."""
     import logging
 
-    from peerproof.reference.protocols import PROTOCOLS
-    from peerproof.reference.udp import is_wildcard
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.runtime.udp import is_wildcard
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(args.verbose, logging.DEBUG)
     logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
-    if PROTOCOLS[args.protocol].transport == "serf":
+    if RUNTIMES[args.protocol].transport == "serf":
         return _run_store(args)
     try:
         setup = _setup(args)
@@ -136,7 +136,7 @@ def run(args: Namespace) -> int:
 def _run(setup: Setup, trace: TraceFile | None) -> int:
     import asyncio
 
-    from peerproof.reference.node import RunningNode
+    from peerproof.reference.node.console import RunningNode
 
     async def live() -> None:
         await RunningNode(setup, trace.write if trace else None).run()
@@ -174,14 +174,14 @@ def _run_store(args: Namespace) -> int:
 def _setup(args: Namespace) -> Setup:
     from secrets import token_hex
 
-    from peerproof.reference.configuration import plain_of, texts_of
-    from peerproof.reference.node import Setup
-    from peerproof.reference.protocols import PROTOCOLS
-    from peerproof.reference.udp import resolved
+    from peerproof.reference.node.configuration import plain_of, texts_of
+    from peerproof.reference.node.console import Setup
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.runtime.udp import resolved
 
-    protocol = PROTOCOLS[args.protocol]
+    protocol = RUNTIMES[args.protocol]
     plain, seeds = plain_of(args, protocol), [_reachable(resolved(seed)) for seed in args.seed]
-    connected = protocol.connected()
+    connected = protocol.connected
     if connected:
         plain |= texts_of(args, connected.TEXTS)
     bind, advertise = resolved(args.bind), _reachable(resolved(args.advertise)) if args.advertise else None
@@ -200,7 +200,7 @@ def _setup(args: Namespace) -> Setup:
 
 
 def _reachable(address: NodeId) -> NodeId:
-    from peerproof.reference.udp import AddressError, parsed
+    from peerproof.reference.runtime.udp import AddressError, parsed
 
     if parsed(address)[1] == 0:
         raise AddressError(f"{address!r}: nobody can be reached at port 0")
@@ -210,7 +210,7 @@ def _reachable(address: NodeId) -> NodeId:
 def _trace(path: str | None) -> TraceFile | None:
     from pathlib import Path
 
-    from peerproof.reference.recorder import TraceFile
+    from peerproof.reference.runtime.recorder import TraceFile
 
     return TraceFile(Path(path), _complain) if path else None
 

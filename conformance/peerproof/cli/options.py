@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from peerproof.conformance.selection import NothingFits, SelectionError, select
-from peerproof.conformance.vectors import Suite, Vector, VectorError, load
+from peerproof.conformance.vectors.lookup import VectorNotFound, find_vector
+from peerproof.conformance.vectors.selection import NothingFits, SelectionError
+from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
+
+T = TypeVar("T")
 
 USAGE, NOTHING_SELECTED = 2, 4
 
@@ -25,23 +30,34 @@ def add_selection(parser: ArgumentParser) -> None:
     parser.add_argument("--protocol", metavar="NAME", help="only the vectors of this protocol")
 
 
-def suite(args: Namespace) -> Suite:
-    """The suite that `--vectors` names; a file in it that is not what it should be ends the command."""
+def suite(args: Namespace, protocol: str | None = None) -> Suite:
+    """
+    The suite that `--vectors` names, or the one with the vectors of this protocol, by default that of `--protocol`.
+
+    A file in it that is not what it should be ends the command.
+    """
     try:
-        return load(args.vectors)
+        return load(args.vectors, protocol or getattr(args, "protocol", None))
     except VectorError as error:
         raise refusal(str(error)) from None
 
 
-def selected(args: Namespace, vectors: Suite) -> list[Vector]:
-    """The vectors that `-k` and `--protocol` name; a word that no vector fits ends the command."""
-    words = args.select + (f" protocol:{args.protocol}" if args.protocol else "")
+def selected(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
+    """What `choose` finds for `-k` and `--protocol`; a word that no vector fits ends the command."""
     try:
-        return select(vectors.vectors, words, vectors.aliases)
+        return choose(vectors, args.select, args.protocol)
     except NothingFits as error:
         raise refusal(f"peerproof: nothing is selected: {error}", NOTHING_SELECTED) from None
     except SelectionError as error:
         raise refusal(f"peerproof: -k: {error}") from None
+
+
+def vector(suite: Suite, name: str) -> Vector:
+    """The vector of this name; without exactly one, the command ends."""
+    try:
+        return find_vector(suite, name)
+    except VectorNotFound as error:
+        raise refusal(f"peerproof: {error}") from None
 
 
 def refusal(message: str, code: int = USAGE) -> SystemExit:

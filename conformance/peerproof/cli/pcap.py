@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerproof.cli.implementation import UNUSABLE
 from peerproof.cli.options import NOTHING_SELECTED, refusal
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.passive import Judged, Passive
+    from peerproof.conformance.captures.passive import Judged, Passive
 
-OK, REJECTED = 0, 1
+EXIT_CODES = {"ACCEPTED": 0, "REJECTED": 1, "EMPTY": NOTHING_SELECTED}
 
 #: What `--pcap` cannot be together with: it takes no vectors, and there is nobody to ask.
 _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
@@ -23,16 +22,14 @@ _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "f
 
 def judge_capture(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
+    from peerproof.conformance.captures import capture_check
+    from peerproof.conformance.captures.pcap import NoCapture
+
     protocol, config = _protocol(args), _config(args)
     try:
-        from peerproof.conformance.pipeline.capture import NoCapture
-        from peerproof.conformance.pipeline.passive import judged
-    except ImportError as error:
-        print(f"peerproof: --pcap needs the package {error.name}: pip install 'peerproof[pipeline]'", file=sys.stderr)
-        return UNUSABLE
-    _check_config(protocol, config)
-    try:
-        passive = judged(Path(args.pcap), protocol, args.port or (), config)
+        passive, verdict = capture_check.judge_capture(Path(args.pcap), protocol, args.port or (), config)
+    except capture_check.BadConfiguration as error:
+        raise refusal(f"peerproof: --config: {error}") from None
     except NoCapture as error:
         raise refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
     except OSError as error:
@@ -41,21 +38,20 @@ def judge_capture(args: Namespace) -> int:
     _write(args, text)
     if not passive.messages:
         print(f"peerproof: no message of {protocol} is in the capture", file=sys.stderr)
-        return NOTHING_SELECTED
-    return REJECTED if passive.counts["rejected"] else OK
+    return EXIT_CODES[verdict.name]
 
 
 def _protocol(args: Namespace) -> str:
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.protocols.registry import RUNTIMES
 
     if wrong := [name for name in _OTHERS if getattr(args, name)]:
         option = "-k" if wrong[0] == "select" else f"--{wrong[0].replace('_', '-')}"
         raise refusal(f"peerproof: {option} cannot stand together with --pcap, which judges messages and runs no vectors")
     if args.format not in ("text", "json"):
         raise refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
-    if args.protocol not in PROTOCOLS:
+    if args.protocol not in RUNTIMES:
         found = "nothing" if args.protocol is None else repr(args.protocol)
-        raise refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(PROTOCOLS)}; found {found}")
+        raise refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(RUNTIMES)}; found {found}")
     name: str = args.protocol
     return name
 
@@ -68,16 +64,6 @@ def _config(args: Namespace) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
     return plain
-
-
-def _check_config(protocol: str, config: dict[str, Any]) -> None:
-    from peerproof.reference.protocols import PROTOCOLS
-    from peerproof.spec.core import NodeId
-
-    try:
-        PROTOCOLS[protocol].configured(config, NodeId("127.0.0.1:1"), [])
-    except ValueError as error:
-        raise refusal(f"peerproof: --config: {getattr(error, 'detail', None) or error}") from None
 
 
 def _lines(passive: Passive) -> Iterator[str]:
@@ -95,7 +81,7 @@ def _lines(passive: Passive) -> Iterator[str]:
 
 
 def _node(node: Judged) -> Iterator[str]:
-    from peerproof.conformance.pipeline.follow import violation_text
+    from peerproof.conformance.traces.findings import violation_text
 
     verdict = node.verdict
     clauses = node.plain()["clauses"]
@@ -111,7 +97,7 @@ def _node(node: Judged) -> Iterator[str]:
 
 
 def _write(args: Namespace, text: str) -> None:
-    from peerproof.conformance import output
+    from peerproof.conformance.suite import output
 
     try:
         output.write_whole(args.output, text + "\n")

@@ -56,9 +56,9 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Runs a stage; what stops it is told in words."""
     try:
-        from peerproof.conformance.pipeline.batches import Refused
-        from peerproof.conformance.pipeline.faults import SparkUnusable
-        from peerproof.conformance.pipeline.tables import WrongSchema
+        from peerproof.pipeline.spark.spark_errors import SparkUnusable
+        from peerproof.pipeline.storage.batches import Refused
+        from peerproof.pipeline.storage.tables import WrongSchema
     except ImportError as error:
         return _complain(args, f"needs the package {error.name}: pip install 'peerproof[pipeline]'", FAILED)
     module = {name: module for name, module, _ in STAGES}[args.stage]

@@ -23,7 +23,6 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from peerproof.conformance.proofs.paths import Outcome
     from peerproof.conformance.proofs.proof import Proof, Proved
 
 PROVED, NOT_PROVED, USAGE, NOTHING_SELECTED = 0, 1, 2, 4
@@ -46,24 +45,21 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints a line for each proof, and one for all."""
-    from peerproof.conformance.proofs.proof import ProverMissing, load, prove, proven_protocols
+    from peerproof.conformance.proofs.proof import ProverMissing, prove, proven_protocols
+    from peerproof.conformance.proofs.selection import plain_proof, select_proofs
 
     known = proven_protocols()
     if args.protocol not in (None, *known):
         return _refused(f"no proofs of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
     try:
-        every = [(protocol, proof) for protocol in ([args.protocol] if args.protocol else known) for proof in load(protocol)]
+        chosen = select_proofs(args.protocol, args.select)
     except ProverMissing as problem:
         return _refused(str(problem), USAGE)
-    words = args.select.lower().split()
-    chosen = [
-        (protocol, proof) for protocol, proof in every if all(word in f"{proof.item} {proof.name}".lower() for word in words)
-    ]
     if not chosen:
         return _refused(f"no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING_SELECTED)
     if args.list:
         print(
-            _as_json([_described(*one) for one in chosen]) if args.format == "json" else "\n".join(_listed(p) for _, p in chosen)
+            _as_json([plain_proof(*one) for one in chosen]) if args.format == "json" else "\n".join(_listed(p) for _, p in chosen)
         )
         return PROVED
     width = max(len(proof.name) for _, proof in chosen)
@@ -73,11 +69,7 @@ def run(args: Namespace) -> int:
         results.append((protocol, found))
         if args.format == "text":
             print(_line(found, width, verbose=args.verbose), flush=True)
-    print(
-        _as_json([_described(protocol, p.proof) | _judged(p) for protocol, p in results])
-        if args.format == "json"
-        else _sum(results)
-    )
+    print(_as_json([plain_proof(name, p.proof, p) for name, p in results]) if args.format == "json" else _sum(results))
     return PROVED if all(found.as_expected for _, found in results) else NOT_PROVED
 
 
@@ -118,36 +110,6 @@ def _sum(results: list[tuple[str, Proved]]) -> str:
     seconds = sum(found.seconds for _, found in results)
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
     return f"{len(results)} {'proof' if len(results) == 1 else 'proofs'}: {said}; {refuted} twins refuted; {seconds:.2f} CPU-s"
-
-
-def _described(protocol: str, proof: Proof) -> dict[str, Any]:
-    return {
-        "protocol": protocol,
-        "item": proof.item,
-        "name": proof.name,
-        "about": proof.about,
-        "clauses": list(proof.clauses),
-        "by": str(proof.by),
-        "twin": {"about": proof.twin.about},
-    }
-
-
-def _judged(found: Proved) -> dict[str, Any]:
-    return {
-        "as_expected": found.as_expected,
-        **_outcome(found.outcome),
-        "twin": {"about": found.proof.twin.about, **_outcome(found.twin)},
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "verdict": outcome.verdict,
-        "detail": outcome.detail,
-        "paths": outcome.paths,
-        "claims": outcome.claims,
-        "cpu_seconds": round(outcome.seconds, 3),
-    }
 
 
 def _as_json(rows: list[dict[str, Any]]) -> str:

@@ -15,14 +15,12 @@ from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
 from peerproof.cli.implementation import add_implementation, make_reach, tell_unusable
-from peerproof.cli.show import find
-from peerproof.conformance.adapter import Unusable
-from peerproof.conformance.cases import cases
-from peerproof.conformance.lane import Control, Lane, skipped
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import missing
-from peerproof.conformance.trial import Case
-from peerproof.conformance.vectors import Suite
+from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.conformance.runner.case_selection import CaseNotFound, find_cases
+from peerproof.conformance.runner.replay import replay_cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.vectors.lookup import VectorNotFound
 
 NOTHING = 4
 
@@ -38,44 +36,21 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Shows one run. The exit code says how it came out."""
-    suite = options.suite(args)
-    chosen = _cases(suite, args.id)
-    adapter = make_reach(args, suite.version, _emit if args.emit else _show)()
+    suite = options.suite(args, args.id.partition("/")[0])
     try:
-        hello = adapter.start()
-        lane = Lane(adapter, hello, args.seed, Control(most_restarts=1))
-        results: list[Result] = []
-        usable = True
-        for case in chosen:
-            if lacking := missing(case, hello):
-                results.append(skipped(case, lacking))
-            elif not usable:
-                results.append(skipped(case, "the implementation has ended"))
-            else:
-                result, usable = lane.once(case)
-                results.append(result)
-    except Unusable as error:
+        chosen = find_cases(suite, args.id)
+    except (VectorNotFound, CaseNotFound) as error:
+        raise options.refusal(f"peerproof: {error}") from None
+    try:
+        results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed)
+    except AdapterUnavailable as error:
         return tell_unusable(error)
-    finally:
-        adapter.stop()
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
             _tell(case, result, args)
     if all(result.status == "skipped" for result in results):
         return NOTHING
     return int(any(STATUSES[result.status] for result in results))
-
-
-def _cases(suite: Suite, name: str) -> list[Case]:
-    vector = find(suite, name)
-    found = cases(suite, [vector])
-    part = name.partition("#")[2]
-    if not part:
-        return found
-    if chosen := [case for case in found if case.part == part]:
-        return chosen
-    parts = ", ".join(f"#{case.part}" for case in found if "#" in case.id)
-    raise options.refusal(f"peerproof: {vector.id} has no case #{part}; it has {parts or 'only one, without #'}")
 
 
 def _show(direction: str, line: str) -> None:
@@ -88,7 +63,7 @@ def _emit(direction: str, line: str) -> None:
 
 
 def _tell(case: Case, result: Result, args: Namespace) -> None:
-    from peerproof.conformance.failure_text import diagram, explained
+    from peerproof.conformance.report.failure_text import diagram, explained
 
     print()
     if STATUSES[result.status] or result.failure:

@@ -17,14 +17,13 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from peerproof.cli import options
-from peerproof.conformance import output
-from peerproof.conformance.report import NoReport, Report, as_json_lines, load, named
+from peerproof.conformance.report.record import NoReport, Report, as_json_lines, load, load_one
+from peerproof.conformance.suite import output
 
 FINE, WORSE, FULL = 0, 1, 130
 
@@ -82,29 +81,26 @@ def run(args: Namespace) -> int:
 
 
 def _html(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report_page import Beside, page
+    from peerproof.conformance.report.page_inputs import BadExtra, load_edges, load_scores, render_page
 
     reports = [report for path in args.records for report in _loaded(path)]
-    suite = options.suite(args)
-    remarks = [
-        f"{named(report)} was judged by other vectors than those at hand ({report.vectors['version']}, {suite.version}); "
-        f"titles are of those at hand"
-        for report in reports
-        if report.vectors.get("digest") != suite.digest
-    ]
-    beside = Beside(_json(args.mutants, _MUTANTS), _json(args.edges, _EDGES), list(dict.fromkeys(remarks)))
-    return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside), FINE
+    suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
+    try:
+        scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
+    except BadExtra as error:
+        raise options.refusal(f"peerproof: {error}") from None
+    return render_page(reports, suite, scores, edges), FINE
 
 
 def _matrix(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report_matrix import FORMATS, matrices
+    from peerproof.conformance.report.clause_matrix import FORMATS, matrices
 
     reports = [report for path in args.records for report in _loaded(path)]
     return FORMATS[args.format](matrices(reports), every=args.every), FINE
 
 
 def _merge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report_merge import Conflict, Source, merged
+    from peerproof.conformance.report.merge import Conflict, Source, merged
 
     sources = [Source(str(path), report) for path in args.records for report in _loaded(path)]
     try:
@@ -114,7 +110,7 @@ def _merge(args: Namespace) -> tuple[str, int]:
 
 
 def _diff(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report_diff import FORMATS, compared
+    from peerproof.conformance.report.diff import FORMATS, compared
 
     (old, new), suite = (_only(path) for path in (args.old, args.new)), options.suite(args)
     diff = compared(old, new, suite.aliases)
@@ -122,26 +118,22 @@ def _diff(args: Namespace) -> tuple[str, int]:
 
 
 def _badge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report_badge import FORMATS, badge
+    from peerproof.conformance.report.badge import FORMATS, badge
 
     reports = [report for path in args.records for report in _loaded(path)]
     return FORMATS[args.format](badge(reports, args.label)), FINE
 
 
 def _edges(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance import edge_coverage
+    from peerproof.conformance.models.edge_report import report_edges
 
     suite = options.suite(args)
-    protocols = sorted({vector.protocol for vector in suite.vectors})
-    if args.protocol and args.protocol not in protocols:
-        raise options.refusal(f"peerproof: no protocol {args.protocol!r}; there are {', '.join(protocols)}")
-    found: dict[str, Any] = {}
-    for protocol in [args.protocol] if args.protocol else protocols:
-        if sys.stderr.isatty():
-            print(f"{protocol}: walking its graphs", file=sys.stderr)
-        found[protocol] = [asdict(one) for one in edge_coverage.coverage(protocol, suite.vectors)]
-    vectors = {"version": suite.version, "digest": suite.digest}
-    return json.dumps({"vectors": vectors, "protocols": found}, indent=1) + "\n", FINE
+    begin = (lambda name: print(f"{name}: walking its graphs", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
+    try:
+        return json.dumps(report_edges(suite, args.protocol, begin), indent=1) + "\n", FINE
+    except KeyError:
+        protocols = ", ".join(sorted({vector.protocol for vector in suite.vectors}))
+        raise options.refusal(f"peerproof: no protocol {args.protocol!r}; there are {protocols}") from None
 
 
 _KINDS: Final[Mapping[str, Callable[[Namespace], tuple[str, int]]]] = {
@@ -162,31 +154,7 @@ def _loaded(path: Path) -> list[Report]:
 
 
 def _only(path: Path) -> Report:
-    reports = _loaded(path)
-    if len(reports) > 1:
-        names = ", ".join(map(named, reports))
-        raise options.refusal(f"peerproof: {path} holds the reports of {names}; expected that of one implementation")
-    return reports[0]
-
-
-_MUTANTS: Final = ("mutants", "killed", "equivalent", "score", "survivors")
-_EDGES: Final = ()
-
-
-def _json(path: Path | None, members: Sequence[str]) -> Any:
-    """What a file says of protocols, each of which has these members; None without a file."""
-    if path is None:
-        return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        told = found["protocols"].values()
-    except OSError as error:
-        raise options.refusal(f"peerproof: {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise options.refusal(f"peerproof: {path}: expected an object with 'protocols'") from None
-    for member in members:
-        if any(member not in one for one in told):
-            raise options.refusal(f"peerproof: {path}: a protocol without {member!r}")
-    if not members and "vectors" not in found:
-        raise options.refusal(f"peerproof: {path}: expected what peerproof report edges writes")
-    return found
+        return load_one(path)
+    except NoReport as error:
+        raise options.refusal(f"peerproof: {error}") from None

@@ -25,8 +25,7 @@ from __future__ import annotations
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,22 +34,27 @@ from peerproof.cli import options
 from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, tell_unusable
 from peerproof.cli.ticker import Ticker
 from peerproof.cli.transports import SLACK, add_transports, running, tried
-from peerproof.conformance import known, output
-from peerproof.conformance.adapter import Adapter, Unusable
-from peerproof.conformance.cases import cases, cases_over
-from peerproof.conformance.clauses import specification
-from peerproof.conformance.lane import INTERRUPTED
-from peerproof.conformance.protocol import Hello
-from peerproof.conformance.report import Report, case_line
-from peerproof.conformance.result import STATUSES, Result
-from peerproof.conformance.runner import End, Settings
-from peerproof.conformance.runner import run as judge
-from peerproof.conformance.trial import Case, Over
-from peerproof.conformance.vectors import Suite
+from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.report.record import case_line
+from peerproof.conformance.report.session import RunVerdict, Session, begin_report, load_specifications, stale_entries
+from peerproof.conformance.runner import expected_failures
+from peerproof.conformance.runner.case_selection import select_cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings
+from peerproof.conformance.runner.worker import INTERRUPTED
+from peerproof.conformance.suite import output
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
-SOCKETS = ("udp", "tcp")
-AS_EXPECTED, WRONG, NOTHING, INTERRUPTION = 0, 1, 4, 130
+NOTHING, INTERRUPTION = 4, 130
+
+EXIT_CODES = {
+    RunVerdict.AS_EXPECTED: 0,
+    RunVerdict.FAILED: 1,
+    RunVerdict.UNUSABLE: UNUSABLE,
+    RunVerdict.NOTHING_RUN: NOTHING,
+    RunVerdict.INTERRUPTED: INTERRUPTION,
+}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -80,53 +84,34 @@ def run(args: Namespace) -> int:
 
         return judge_capture(args)
     suite = options.suite(args)
-    selected = tried(args, select_cases(args, suite))
+    selected = tried(args, options.selected(select_cases, args, suite))
     listed = _known(args)
     if not selected:
         print("peerproof: no case is selected", file=sys.stderr)
         return NOTHING
-    _load({case.vector.protocol for case in selected})
+    load_specifications({case.vector.protocol for case in selected})
     reach = running(args) if args.connect else make_reach(args, suite.version)
     try:
         adapter = reach()
         hello = adapter.start()
-    except Unusable as error:
+    except AdapterUnavailable as error:
         return tell_unusable(error)
-    report = Report(
-        implementation=hello.plain(),
-        vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in selected})},
-        selected=len(selected),
-        seed=args.seed,
-        arguments=_arguments(args),
-    )
-    over = [case.id for name in SOCKETS for case in cases_over(suite.vectors, Over(name, args.slack))]
-    every = (*(case.id for case in cases(suite, suite.vectors)), *over) if listed.entries else ()
-    report.problems = list(listed.problems(every, date.today()))
-    return _Run(args, report, listed, selected).judge(reach, adapter, hello)
-
-
-def _load(protocols: Iterable[str]) -> None:
-    """
-    Loads the specifications before anything is judged.
-
-    A Python that is interrupted while a dataclass is made ends by that signal, whatever code it returns.
-    """
-    for protocol in protocols:
-        with suppress(ModuleNotFoundError):  # vectors of a protocol that only the implementation knows, or nobody
-            specification(protocol)
+    report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
+    report.problems = stale_entries(listed, suite, date.today(), args.slack)
+    return _Run(args, Session(report, selected, listed)).judge(reach, adapter, hello)
 
 
 class _Run:
     """The report while it grows, and where it goes."""
 
-    def __init__(self, args: Namespace, report: Report, listed: known.Known, selected: Sequence[Case]) -> None:
+    def __init__(self, args: Namespace, session: Session) -> None:
         self.args = args
-        self.report = report
-        self.listed = listed
-        self.selected = selected
-        self.titles = {case.vector.id: case.vector.title for case in selected}
+        self.session = session
+        self.report = session.report
+        self.titles = {case.vector.id: case.vector.title for case in session.cases}
         self.growing: list[output.Growing] = []
-        self.progress = Progress(len(selected))
+        self.progress = Progress(len(session.cases))
+        session.on_result = self.take
 
     def judge(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
         """Runs the cases and writes what came out, however it ends."""
@@ -135,17 +120,14 @@ class _Run:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as a CI job ends what takes too long
         try:
             self.open()
-            end = judge(reach, adapter, hello, self.selected, settings, self.take)
-            report.because = end.because
+            self.session.run(reach, adapter, hello, settings)
         except output.CannotWrite as error:
             adapter.kill()
-            end = End(INTERRUPTED)
-            report.because = f"the report cannot be written: {error}"
+            self.session.interrupt(f"the report cannot be written: {error}")
             print(f"peerproof: {report.because}", file=sys.stderr)
         except KeyboardInterrupt:
             adapter.kill()
-            end = End(INTERRUPTED)
-            report.because = INTERRUPTED
+            self.session.interrupt(INTERRUPTED)
         except Exception as error:
             report.because = f"the suite's own fault: {error!r}"
             self.finish()
@@ -154,7 +136,7 @@ class _Run:
             self.progress.clear()
             signal.signal(signal.SIGTERM, before)
         complete = self.finish()
-        return _exit_code(report, end) if complete else INTERRUPTION
+        return EXIT_CODES[self.session.verdict] if complete else INTERRUPTION
 
     def open(self) -> None:
         """Begins what grows line by line."""
@@ -164,9 +146,8 @@ class _Run:
             self.growing.append(output.Growing(path))
             self.growing[-1].write(self.report.header())
 
-    def take(self, result: Result) -> bool:
-        """A case is judged. Says whether the run fails by that."""
-        result = self.listed.judged(result)
+    def take(self, result: Result) -> None:
+        """A case is judged."""
         with output.Deferred() as interruption:  # it is in all reports or in none
             self.report.results.append(result)
             line = case_line(result) if self.growing else ""
@@ -175,13 +156,11 @@ class _Run:
         if interruption.seen:
             raise KeyboardInterrupt
         self.progress.step(wrong=STATUSES[result.status])
-        return STATUSES[result.status]
 
     def finish(self) -> bool:
         """Writes the end. False if it was interrupted, or could not be written where it should."""
         report = self.report
-        order = {case.id: place for place, case in enumerate(self.selected)}
-        report.results.sort(key=lambda result: order[result.id])
+        self.session.sort()
         with output.Deferred() as interruption:
             complete = self._footers()
             if self.args.format != "jsonl":
@@ -203,8 +182,8 @@ class _Run:
         return True
 
     def _whole(self) -> bool:
-        from peerproof.conformance.renderings import FORMATS as RENDER
-        from peerproof.conformance.renderings import summary
+        from peerproof.conformance.report.renderings import FORMATS as RENDER
+        from peerproof.conformance.report.renderings import summary
 
         report, path, render = self.report, self.args.output, RENDER[self.args.format]
         try:
@@ -245,24 +224,12 @@ class Progress:
         self._line.clear()
 
 
-def select_cases(args: Namespace, suite: Suite) -> list[Case]:
-    """The cases that `-k` and `--protocol` name; a word with `#` is one case."""
-    words = [(word, word.split(",")) for word in args.select.split()]
-    wanted = {part for _, parts in words for part in parts if "#" in part}
-    plain = Namespace(**{**vars(args), "select": " ".join(",".join(p.partition("#")[0] for p in parts) for _, parts in words)})
-    found = cases(suite, options.selected(plain, suite))
-    if not wanted:
-        return found
-    exact = {suite.aliases.get(name, name) + "#" + part for name, _, part in (word.partition("#") for word in wanted)}
-    return [case for case in found if any(case.id == name or case.id.endswith(f"/{name}") for name in exact)]
-
-
-def _known(args: Namespace) -> known.Known:
+def _known(args: Namespace) -> expected_failures.ExpectedFailures:
     if args.known_failing is None:
-        return known.Known("", ())
+        return expected_failures.ExpectedFailures("", ())
     try:
-        return known.load(args.known_failing)
-    except known.ListError as error:
+        return expected_failures.load_expected_failures(args.known_failing)
+    except expected_failures.ListError as error:
         raise options.refusal(f"peerproof: {error}") from None
 
 
@@ -281,14 +248,3 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "known-failing": str(args.known_failing) if args.known_failing else None,
     }
     return {name: value for name, value in shown.items() if value}
-
-
-def _exit_code(report: Report, end: End) -> int:
-    if end.interrupted:
-        return INTERRUPTION
-    if end.unusable:
-        return UNUSABLE
-    if report.wrong:
-        return WRONG
-    judged = [result for result in report.results if result.status != "skipped"]
-    return AS_EXPECTED if judged else NOTHING

@@ -36,8 +36,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from peerproof.reference.campaign import Campaign
-    from peerproof.reference.recorder import TraceFile
+    from peerproof.reference.runtime.recorder import TraceFile
+    from peerproof.reference.simulation.plan import Campaign
 
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -47,7 +47,7 @@ BUFFER = 2**16
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.reference.configuration import protocol_commands
+    from peerproof.reference.node.configuration import protocol_commands
 
     for protocol, command in protocol_commands(parser, "a cluster"):
         _add_options(command)
@@ -86,7 +86,7 @@ def run(args: Namespace) -> int:
     """Runs a simulation and prints what came of it."""
     import json
 
-    from peerproof.reference import campaign
+    from peerproof.reference.simulation import campaign
 
     try:
         plan = _campaign(args)
@@ -106,13 +106,13 @@ def run(args: Namespace) -> int:
 
 
 def _campaign(args: Namespace) -> Campaign:
-    from peerproof.reference.campaign import Campaign
-    from peerproof.reference.configuration import plain_of
-    from peerproof.reference.network import Faults
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.node.configuration import plain_of
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.simulation.faulty_network import Faults
+    from peerproof.reference.simulation.plan import Campaign
     from peerproof.spec.core import Duration
 
-    protocol = PROTOCOLS[args.protocol]
+    protocol = RUNTIMES[args.protocol]
     of_topics = {"topics": args.topics, "subscriptions": args.subscriptions} if protocol.subscribes else {}
     return Campaign(
         protocol=protocol,
@@ -136,7 +136,7 @@ def _campaign(args: Namespace) -> Campaign:
 def _trace(path: str | None) -> TraceFile | None:
     from pathlib import Path
 
-    from peerproof.reference.recorder import TraceFile
+    from peerproof.reference.runtime.recorder import TraceFile
 
     return (
         TraceFile(Path(path), lambda message: print(f"peerproof simulate: {message}", file=sys.stderr), buffered=BUFFER)

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
 from peerproof.cli.implementation import add_implementation, make_reach, tell_unusable
-from peerproof.conformance.adapter import Unusable
+from peerproof.conformance.adapter.adapter import AdapterUnavailable
 
 WORDS = {True: "ok", False: "FAIL", None: "-"}
 
@@ -26,19 +26,19 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints how each check came out. 1 if one failed, 3 if the adapter cannot even be started."""
-    from peerproof.conformance.smoke import findings
+    from peerproof.conformance.authoring.adapter_check import check_adapter
 
     suite = options.suite(args)
     failed = 0
     try:
         adapter = make_reach(args, suite.version)()
-    except Unusable as error:
+    except AdapterUnavailable as error:
         return tell_unusable(error)
     try:
-        for name, fine, detail in findings(adapter, suite):
+        for name, fine, detail in check_adapter(adapter, suite):
             print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
             failed += fine is False
-    except Unusable as error:
+    except AdapterUnavailable as error:
         return tell_unusable(error)
     finally:
         adapter.stop()

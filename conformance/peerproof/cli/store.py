@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from peerproof.reference.running_store import StoreSetup
+    from peerproof.reference.node.distkv_console import StoreSetup
     from peerproof.spec.distkv import Stored
 
 #: Bytes of an event with its name, of which Serf itself needs some. [DA-12]
@@ -42,10 +42,10 @@ def setup(args: Namespace) -> StoreSetup:
     import json
     from secrets import token_hex
 
-    from peerproof.reference.loopback import default_folder
-    from peerproof.reference.protocols import PROTOCOLS
-    from peerproof.reference.running_store import StoreSetup
-    from peerproof.reference.udp import parsed, resolved
+    from peerproof.reference.node.distkv_console import StoreSetup
+    from peerproof.reference.protocols.registry import RUNTIMES
+    from peerproof.reference.runtime.udp import parsed, resolved
+    from peerproof.reference.serf.folder_bus import default_folder
     from peerproof.spec.distkv.state import named
     from peerproof.spec.distkv.values import value_of_plain
 
@@ -57,7 +57,7 @@ def setup(args: Namespace) -> StoreSetup:
     except ValueError as error:
         raise ValueError(f"--first: expected a value as JSON ({error}); a text stands between quotation marks") from None
     return StoreSetup(
-        protocol=PROTOCOLS[args.protocol],
+        protocol=RUNTIMES[args.protocol],
         name=named(args.name),
         agent=resolved(args.serf) if args.serf else None,
         auth_key=args.rpc_auth or os.environ.get(KEY),
@@ -74,10 +74,10 @@ def setup(args: Namespace) -> StoreSetup:
 def _config(args: Namespace, first: Any) -> Callable[[Stored | None], Any]:
     from dataclasses import replace
 
-    from peerproof.reference.configuration import plain_of
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.node.configuration import plain_of
+    from peerproof.reference.protocols.registry import RUNTIMES
 
-    protocol = PROTOCOLS[args.protocol]
+    protocol = RUNTIMES[args.protocol]
     limit = EVENT - OWN - len(f"{args.root_event}.update".encode())
     config = replace(protocol.configured({"max_payload": limit, **plain_of(args, protocol)}, args.name, []), root=first)
     return lambda stored: replace(config, stored=stored)
@@ -87,7 +87,7 @@ def run(found: StoreSetup, record: Callable[[str], None] | None) -> str | None:
     """Runs the node until it is over. Returns what has ended it, if it was not asked to. Raises ValueError if it cannot begin."""
     import asyncio
 
-    from peerproof.reference.running_store import RunningStore
+    from peerproof.reference.node.distkv_console import RunningStore
 
     async def live() -> str | None:
         node = RunningStore(found, record)

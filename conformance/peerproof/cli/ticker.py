@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from peerproof.tla.outcome import Progress
+    from peerproof.tla.output.outcome import Progress
 
 #: Seconds between two of them.
 SECONDS: Final = 0.2

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from peerproof.conformance.adapter import Adapter
-    from peerproof.conformance.trial import Case
+    from peerproof.conformance.adapter.adapter import Adapter
+    from peerproof.conformance.runner.trial import Case
 
 TRANSPORTS = ("virtual", "udp", "tcp")
 SLACK = 2.0
@@ -42,27 +42,26 @@ def add_transports(parser: ArgumentParser) -> None:
 
 def tried(args: Namespace, cases: Sequence[Case]) -> list[Case]:
     """What `--transport` makes of the cases of virtual time."""
-    from peerproof.conformance.cases import cases_over
-    from peerproof.conformance.trial import Over
+    from peerproof.conformance.runner.case_selection import select_socket_cases
 
     if args.connect:
-        from peerproof.conformance.connected import connected
+        from peerproof.conformance.runner.running_node import connected
+        from peerproof.conformance.runner.trial import Over
 
         return [connected(case, Over("udp", args.slack, _endpoint(args))) for case in cases]
-    vectors = list({case.vector.id: case.vector for case in cases}.values())
     found = list(cases) if "virtual" in args.transport else []
     for transport in args.transport:
         if transport != "virtual":
             _check_sockets(transport)
-            over = cases_over(vectors, Over(transport, args.slack))
-            print(f"peerproof: {len(over)} of {len(vectors)} selected vectors are for {transport}", file=sys.stderr)
+            over, vectors = select_socket_cases(cases, transport, args.slack)
+            print(f"peerproof: {len(over)} of {vectors} selected vectors are for {transport}", file=sys.stderr)
             found += over
     return found
 
 
 def running(args: Namespace) -> Callable[[], Adapter]:
     """What stands in for an adapter with `--connect`."""
-    from peerproof.conformance.connected import Running
+    from peerproof.conformance.runner.running_node import Running
 
     return lambda: Running(_endpoint(args), args.protocol, args.slack)
 
@@ -71,8 +70,8 @@ def _check_sockets(transport: str) -> None:
     import socket
 
     from peerproof.cli.options import refusal
-    from peerproof.conformance.places import host
-    from peerproof.conformance.sockets import NoSocket, bound
+    from peerproof.conformance.runner.address_map import host
+    from peerproof.conformance.runner.udp_peers import NoSocket, bound
 
     try:
         for rank in (0, 1):
@@ -83,7 +82,7 @@ def _check_sockets(transport: str) -> None:
 
 def _endpoint(args: Namespace) -> tuple[str, int]:
     from peerproof.cli.options import refusal
-    from peerproof.conformance.sockets import endpoint
+    from peerproof.conformance.runner.udp_peers import endpoint
 
     if args.impl is not None:
         raise refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")

@@ -1,1 +1,1 @@
-"""The conformance suite: vectors are data, the runner is the judge, an adapter is a pipe to the implementation."""
+"""The conformance library: vectors are data, the runner compares, an adapter is a pipe to the implementation."""

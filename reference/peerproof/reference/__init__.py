@@ -1,1 +1,1 @@
-"""Nodes that really run: the specifications with a clock, dice and a network."""
+"""Reference nodes: the specifications with a clock, random numbers and a network."""

@@ -22,6 +22,11 @@ NodeId = NewType("NodeId", str)
 #: As the receiver of a message: every other node, whoever they are, where the network can do that.
 EVERYBODY: Final = NodeId("*")
 
+#: What carries messages: datagrams; connections, on which each is confirmed; an agent of Serf, from which each goes to everybody.
+UDP: Final = "udp"
+TCP: Final = "tcp"
+SERF: Final = "serf"
+
 #: Milliseconds on the node's own monotonic clock.
 Instant = NewType("Instant", int)
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from tests.conformance.wrong import Wrong
 
 from peerproof.spec.core import NodeId
+from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt import reconcile
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import DeltaEntry
 from peerproof.spec.scuttlebutt.state import Peer
-from peerproof.spec.wire import octets
 
 
 def _newest_first(addr: NodeId, peer: Peer, version: int) -> list[DeltaEntry]:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from tests.conformance.wrong import Wrong
 
 from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt.messages import DigestRequest, DigestResponse
-from peerproof.spec.wire import octets
 
 
 class LittleEndian(Wrong):

@@ -16,8 +16,8 @@ class Reading(Wrong):
 
     def encode(self, message: Any) -> bytes:
         """With those."""
-        return bytes(self.replaced(super().encode, message))
+        return bytes(self.run_overridden(super().encode, message))
 
     def decode(self, data: bytes) -> Any:
         """With those."""
-        return self.replaced(super().decode, data)
+        return self.run_overridden(super().decode, data)

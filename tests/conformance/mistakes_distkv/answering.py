@@ -9,26 +9,26 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import ASK_FOR, ON_MISSING, Next, Wrong
 
 from peerproof.spec.core import Pick, Received, Send, SetTimer, Step, Table
-from peerproof.spec.distkv import entries, recovering
+from peerproof.spec.distkv import entries, recovery
 from peerproof.spec.distkv.entries import Answer
 from peerproof.spec.distkv.messages import Info, RecoveryDue, RecoveryStep, RepairAllowed, RepairDue
+from peerproof.spec.distkv.outgoing import cancel_timer, send_info, then
 from peerproof.spec.distkv.schedule import Window
-from peerproof.spec.distkv.sending import cancel_timer, send_info, then
 from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import union
 
 ANSWER = entries.answer
-LOOK_FOR_REPAIR = recovering.look_for_repair
-ON_INFO = recovering.on_info
-ON_KNOWN_DUE = recovering.on_known_due
-WITHOUT_WANTED = recovering.without_wanted
+LOOK_FOR_REPAIR = recovery.look_for_repair
+ON_INFO = recovery.on_info
+ON_KNOWN_DUE = recovery.on_known_due
+WITHOUT_WANTED = recovery.without_wanted
 
 STEP_3 = RecoveryDue(RecoveryStep.KNOWN)
 
 
 def answering(change: Callable[[Answer, Any, Any], Answer]) -> dict[str, Any]:
     """What is replaced to answer something else."""
-    return {"recovering.answer": lambda stored, missing: change(ANSWER(stored, missing), stored, missing)}
+    return {"recovery.answer": lambda stored, missing: change(ANSWER(stored, missing), stored, missing)}
 
 
 class AnswersWithWhatItKnows(Wrong):
@@ -112,7 +112,7 @@ class KnownComesFirst(Wrong):
     """Names what is superseded before it sends updates."""
 
     caught_by: ClassVar = ("answers-with-both", "answers-in-order", "the-other-of-the-two-answers")
-    instead: ClassVar = {"recovering.on_known_due": _known_first, "transitions.on_known_due": _known_first}
+    instead: ClassVar = {"recovery.on_known_due": _known_first}
 
 
 class AnswersOnTheChainOnly(Wrong):
@@ -120,7 +120,7 @@ class AnswersOnTheChainOnly(Wrong):
 
     caught_by: ClassVar = ("answers-off-the-chain", "answers-off-a-longer-chain")
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: (
+        "recovery._on_missing": lambda state, info: (
             Step(state) if state.last is None or state.position(state.last.chain) is None else ON_MISSING(state, info)
         )
     }
@@ -131,7 +131,7 @@ class AnswersTheChainOnly(Wrong):
 
     caught_by: ClassVar = ("answers-everybody",)
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: (
+        "recovery._on_missing": lambda state, info: (
             ON_MISSING(state, info) if state.last and state.last.chain.position(info.chain.head.node) is not None else Step(state)
         )
     }
@@ -142,7 +142,7 @@ class AnswersByTheNewChain(Wrong):
 
     caught_by: ClassVar = ("answers-in-a-recovery",)
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: _in_its_recovery(state, ON_MISSING(replace(state, recovery=None), info))
+        "recovery._on_missing": lambda state, info: _in_its_recovery(state, ON_MISSING(replace(state, recovery=None), info))
     }
 
 
@@ -155,7 +155,7 @@ class AnswersBeforeItIsReady(Wrong):
 
     caught_by: ClassVar = ("old-nodes-answer-nothing", "passive-nodes-answer-nothing")
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: _in_its_phase(state, ON_MISSING(replace(state, phase=Phase.READY), info))
+        "recovery._on_missing": lambda state, info: _in_its_phase(state, ON_MISSING(replace(state, phase=Phase.READY), info))
     }
 
 
@@ -167,7 +167,7 @@ class AnswersInAnyCase(Wrong):
     """Answers also what others have answered meanwhile."""
 
     caught_by: ClassVar = ("answered-by-an-update", "answered-by-known", "answered-in-part", "answered-whole")
-    instead: ClassVar = {"recovering.without_wanted": lambda state, _: state, "changing.without_wanted": lambda state, _: state}
+    instead: ClassVar = {"recovery.without_wanted": lambda state, _: state}
 
 
 class LooksAtHeadsOfUpdates(Wrong):
@@ -175,7 +175,7 @@ class LooksAtHeadsOfUpdates(Wrong):
 
     caught_by: ClassVar = ("answered-by-an-update-on-its-chain",)
     instead: ClassVar = {
-        "changing.with_elements": lambda sets, elements: recovering.union(sets, _ticks_of(elements[:1]))  # type: ignore[attr-defined]  # it is there
+        "changes.with_elements": lambda sets, elements: recovery.union(sets, _ticks_of(elements[:1]))  # type: ignore[attr-defined]  # it is there
     }
 
 
@@ -189,10 +189,7 @@ class AnsweredByAnything(Wrong):
     """Answers nothing any more once somebody has answered something."""
 
     caught_by: ClassVar = ("answered-in-part", "answered-by-known", "answered-by-an-update")
-    instead: ClassVar = {
-        name: lambda state, said: WITHOUT_WANTED(state, state.wanted) if said else state
-        for name in ("recovering.without_wanted", "changing.without_wanted")
-    }
+    instead: ClassVar = {"recovery.without_wanted": lambda state, said: WITHOUT_WANTED(state, state.wanted) if said else state}
 
 
 class AnswersLaterAndLater(Wrong):
@@ -200,7 +197,7 @@ class AnswersLaterAndLater(Wrong):
 
     caught_by: ClassVar = ("asked-by-two",)
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: ON_MISSING(replace(state, timers=state.timers - {STEP_3}), info)
+        "recovery._on_missing": lambda state, info: ON_MISSING(replace(state, timers=state.timers - {STEP_3}), info)
     }
 
 
@@ -209,7 +206,7 @@ class AnswersTheLast(Wrong):
 
     caught_by: ClassVar = ("asked-by-two",)
     instead: ClassVar = {
-        "recovering._on_missing": lambda state, info: (
+        "recovery._on_missing": lambda state, info: (
             ON_MISSING(replace(state, wanted=Table()), info) if state.participates else Step(state)
         )
     }
@@ -372,8 +369,7 @@ class AsksForOthersOnly(Wrong):
 
     caught_by: ClassVar = ("a-tick-of-its-own-is-missing", "had-lost-its-data", "settling-nodes-recover-too")
     instead: ClassVar = {
-        "recovering.ask_for": lambda state, missing: ASK_FOR(state, missing.without([state.self_id])),
-        "transitions.ask_for": lambda state, missing: ASK_FOR(state, missing.without([state.self_id])),
+        "recovery.ask_for": lambda state, missing: ASK_FOR(state, missing.without([state.self_id])),
     }
 
 

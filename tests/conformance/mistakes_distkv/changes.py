@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import Next, Wrong
 
 from peerproof.spec.core import EVERYBODY, Asked, NodeId, Notify, Pick, Received, Send, Step, Table
-from peerproof.spec.distkv import changing, sending, snapshot, transitions
+from peerproof.spec.distkv import changes, outgoing, snapshot, transitions
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.messages import DeleteValue, Fault, FaultKind, Info, Ping, SetValue, Update
 from peerproof.spec.distkv.ranges import TICK_MAX
@@ -16,10 +16,10 @@ from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import Ticks, latest
 from peerproof.spec.errors import NotEnabled
 
-CHANGE = changing.change
+CHANGE = changes.change
 IS_NAMESAKE = transitions.is_of_namesake
-ON_CHANGE = changing.on_change
-ORIGINATE = sending.originate
+ON_CHANGE = changes.on_change
+ORIGINATE = outgoing.originate
 TICKS_IN = transitions.ticks_in
 
 
@@ -62,7 +62,7 @@ class TakesChangesAboutTheSystem(Wrong):
     """Lets clients change what is about the system itself."""
 
     caught_by: ClassVar = ("about-the-system",)
-    instead: ClassVar = {"changing.is_meta": lambda _: False}
+    instead: ClassVar = {"changes.is_meta": lambda _: False}
 
 
 class SendsAnything(Wrong):
@@ -180,20 +180,20 @@ class PingsWithoutCounting(Wrong):
     """Raises its tock for changes only."""
 
     caught_by: ClassVar = ("new-node", "first-node", "tock-of-a-ping")
-    instead: ClassVar = {"electing.originate": _repeating}
+    instead: ClassVar = {"election.originate": _repeating}
 
 
 class TellsWithoutCounting(Wrong):
     """Does not raise its tock for an info."""
 
     caught_by: ClassVar = ("tock-of-an-info", "greets-again-later", "two-nodes-that-were-apart")
-    instead: ClassVar = {"sending.originate": _repeating}
+    instead: ClassVar = {"outgoing.originate": _repeating, "election.originate": ORIGINATE}
 
 
 def _with_new_tocks(state: State, updates: Any) -> Next:
     taken: Next = Step(state)
     for update in updates:
-        taken = sending.then(taken, lambda now, update=update: ORIGINATE(now, lambda tock: replace(update, tock=tock))[1])  # type: ignore[misc]  # bound at once
+        taken = outgoing.then(taken, lambda now, update=update: ORIGINATE(now, lambda tock: replace(update, tock=tock))[1])  # type: ignore[misc]  # bound at once
     return taken
 
 
@@ -201,7 +201,7 @@ class SendsAgainWithANewTock(Wrong):
     """Gives what it sends again a new tock."""
 
     caught_by: ClassVar = ("answers-with-an-update", "sent-again-with-its-own-tock", "old-data-is-sent-again")
-    instead: ClassVar = {"recovering.send_again": _with_new_tocks, "startup.send_again": _with_new_tocks}
+    instead: ClassVar = {"recovery.send_again": _with_new_tocks, "startup.send_again": _with_new_tocks}
 
 
 def _learns(without: Any) -> dict[str, Any]:

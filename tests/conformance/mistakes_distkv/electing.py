@@ -22,12 +22,7 @@ WINNER = pings.winner
 
 def judging(kind_of: Callable[..., Kind]) -> dict[str, Any]:
     """What is replaced to take pings for something else."""
-    return {"electing.kind_of": kind_of}
-
-
-def agreeing(agree: Callable[[Chain, Chain], bool]) -> dict[str, Any]:
-    """What is replaced to compare chains of pings in another way."""
-    return {"pings.agree": agree, "chains.agree": agree, "recovering.agree": agree}
+    return {"election.kind_of": kind_of}
 
 
 class KnowsNoStalePings(Wrong):
@@ -96,23 +91,23 @@ class ComparesWhatIsThere(Wrong):
         "longer-and-then-the-next",
         "reason-that-is-the-own-chain-up-to-the-cut",
     )
-    instead: ClassVar = agreeing(lambda chain, other: chain == other)
+    instead: ClassVar = {"chains.agree": lambda chain, other: chain == other}
 
 
 class ComparesTheShorter(Wrong):
     """Compares chains as far as both go, wherever they end."""
 
     caught_by: ClassVar = ("ends-where-the-other-goes-on", "goes-on-where-the-other-ends")
-    instead: ClassVar = agreeing(
-        lambda chain, other: all(one == two for one, two in zip(chain.elements, other.elements, strict=False))
-    )
+    instead: ClassVar = {
+        "chains.agree": lambda chain, other: all(one == two for one, two in zip(chain.elements, other.elements, strict=False))
+    }
 
 
 class ComparesNames(Wrong):
     """Compares the nodes of chains, and not their ticks."""
 
     caught_by: ClassVar = ("split-by-another-tick", "differs-before-the-cut")
-    instead: ClassVar = agreeing(lambda chain, other: AGREE(_names(chain), _names(other)))
+    instead: ClassVar = {"chains.agree": lambda chain, other: AGREE(_names(chain), _names(other))}
 
 
 def _names(chain: Chain) -> Chain:
@@ -121,7 +116,7 @@ def _names(chain: Chain) -> Chain:
 
 def winning(better: Callable[[Ping, Ping], bool]) -> dict[str, Any]:
     """What is replaced to have other winners."""
-    return {"electing.winner": lambda ping, last: ping if better(ping, last) else last}
+    return {"election.winner": lambda ping, last: ping if better(ping, last) else last}
 
 
 class LaterArrivalWins(Wrong):

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import ON_PING, Next, Wrong
 
 from peerproof.spec.core import Pick, Step
-from peerproof.spec.distkv import recovering
+from peerproof.spec.distkv import recovery
 from peerproof.spec.distkv.messages import GreetingDue
-from peerproof.spec.distkv.sending import set_timer
+from peerproof.spec.distkv.outgoing import set_timer
 from peerproof.spec.distkv.state import Phase, State
 
-GREET = recovering.greet
-SAYS_IT_ALL = recovering._says_it_all
+GREET = recovery.greet
+SAYS_IT_ALL = recovery._says_it_all
 
 
 class LeavesItToTheHead(Wrong):
@@ -22,7 +22,7 @@ class LeavesItToTheHead(Wrong):
 
     caught_by: ClassVar = ("greets-at-the-position-1", "greets-at-the-position-3", "greeted-by-another-with-less")
     instead: ClassVar = {
-        "electing.greet": lambda state, chain: (
+        "election.greet": lambda state, chain: (
             GREET(state, chain) if state.last and state.position(state.last.chain) == 0 else Step(state)
         )
     }
@@ -33,8 +33,7 @@ class GreetsOffTheChain(Wrong):
 
     caught_by: ClassVar = ("off-the-chain-greets-nobody",)
     instead: ClassVar = {
-        "recovering.greet": GREET,
-        "electing.greet": lambda state, chain: (
+        "election.greet": lambda state, chain: (
             set_timer(replace(state, newcomer=chain), GreetingDue(), state.config.clock)
             if state.participates and state.last and state.position(state.last.chain) is None
             else GREET(state, chain)
@@ -51,7 +50,7 @@ class GreetsBeforeItIsReady(Wrong):
 
     caught_by: ClassVar = ("passive-nodes-answer-nothing", "old-nodes-answer-nothing")
     instead: ClassVar = {
-        "electing.greet": lambda state, chain: _as_it_was(state, GREET(replace(state, phase=Phase.READY), chain))
+        "election.greet": lambda state, chain: _as_it_was(state, GREET(replace(state, phase=Phase.READY), chain))
     }
 
 
@@ -60,7 +59,7 @@ class GreetsTheFirst(Wrong):
 
     caught_by: ClassVar = ("greets-the-newer",)
     instead: ClassVar = {
-        "electing.greet": lambda state, chain: Step(state) if GreetingDue() in state.timers else GREET(state, chain)
+        "election.greet": lambda state, chain: Step(state) if GreetingDue() in state.timers else GREET(state, chain)
     }
 
 
@@ -69,7 +68,7 @@ class GreetsLaterAndLater(Wrong):
 
     caught_by: ClassVar = ("greeting-does-not-restart", "greets-the-newer")
     instead: ClassVar = {
-        "electing.greet": lambda state, chain: GREET(replace(state, timers=state.timers - {GreetingDue()}), chain)
+        "election.greet": lambda state, chain: GREET(replace(state, timers=state.timers - {GreetingDue()}), chain)
     }
 
 
@@ -103,7 +102,7 @@ class SilencedByAnyTicks(Wrong):
     """Takes any ticks for all that it could say."""
 
     caught_by: ClassVar = ("greeted-by-another-with-less", "greeted-by-another-that-knows-less-nodes", "not-silenced-by-less")
-    instead: ClassVar = {"recovering._says_it_all": lambda _ticks, _mine: True}
+    instead: ClassVar = {"recovery._says_it_all": lambda _ticks, _mine: True}
 
 
 class LooksAtSharedNodes(Wrong):
@@ -111,7 +110,7 @@ class LooksAtSharedNodes(Wrong):
 
     caught_by: ClassVar = ("greeted-by-another-that-knows-less-nodes", "not-silenced-by-less-nodes")
     instead: ClassVar = {
-        "recovering._says_it_all": lambda ticks, mine: all(ticks.get(node, tick) >= tick for node, tick in mine.items())
+        "recovery._says_it_all": lambda ticks, mine: all(ticks.get(node, tick) >= tick for node, tick in mine.items())
     }
 
 
@@ -119,4 +118,4 @@ class WantsZeros(Wrong):
     """Wants to see a node with the tick 0 in the ticks of another."""
 
     caught_by: ClassVar = ("greeted-by-another-that-leaves-zeros-out",)
-    instead: ClassVar = {"recovering._says_it_all": lambda ticks, mine: SAYS_IT_ALL(ticks, mine) and set(mine) <= set(ticks)}
+    instead: ClassVar = {"recovery._says_it_all": lambda ticks, mine: SAYS_IT_ALL(ticks, mine) and set(mine) <= set(ticks)}

@@ -8,21 +8,21 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import Next, Wrong
 
 from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
-from peerproof.spec.distkv import sending, transitions
+from peerproof.spec.distkv import outgoing, transitions
 from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.messages import Fault, FaultKind, Info, Update
 from peerproof.spec.distkv.state import State
 
-FILLED = sending._filled
+FILLED = outgoing._filled
 HAS_ROOM = transitions.has_room
-SEND_INFO = sending.send_info
+SEND_INFO = outgoing.send_info
 
 
 class SendsInfosOfAnySize(Wrong):
     """Does not divide an info."""
 
     caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided", "prev-left-out")
-    instead: ClassVar = {"sending._fits": lambda _state, _info: True}
+    instead: ClassVar = {"outgoing._fits": lambda _state, _info: True}
 
 
 class SendsTheBeginning(Wrong):
@@ -41,7 +41,7 @@ class DividesByNode(Wrong):
     """Does not divide the ranges of a node."""
 
     caught_by: ClassVar = ("known-divided", "missing-divided")
-    instead: ClassVar = {"sending._pieces": lambda rows: list(rows.items())}
+    instead: ClassVar = {"outgoing._pieces": lambda rows: list(rows.items())}
 
 
 def _half(state: State, what: str, pieces: Any, beside: Any) -> Any:
@@ -56,7 +56,7 @@ class HalvesWhatDoesNotFit(Wrong):
 
     caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
 
-    instead: ClassVar = {"sending._filled": _half}
+    instead: ClassVar = {"outgoing._filled": _half}
 
 
 class RepeatsPrevAndReason(Wrong):
@@ -76,7 +76,7 @@ class RepeatsPrevAndReason(Wrong):
 
 
 def _without_prev(state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
-    many = len(sending._pieces(rows)) > 30  # so many may have to be divided
+    many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
     return SEND_INFO(state, what, rows, None if many else prev, reason)
 
 
@@ -84,7 +84,7 @@ class LeavesPrevOutWhenDividing(Wrong):
     """Leaves prev out of what it divides."""
 
     caught_by: ClassVar = ("ticks-divided", "prev-and-reason-in-the-first")
-    instead: ClassVar = {"recovering.send_info": _without_prev}
+    instead: ClassVar = {"recovery.send_info": _without_prev}
 
 
 class LeavesTheReasonOutFirst(Wrong):
@@ -92,7 +92,7 @@ class LeavesTheReasonOutFirst(Wrong):
 
     caught_by: ClassVar = ("prev-left-out",)
     instead: ClassVar = {
-        "sending._filled": lambda state, what, pieces, beside: FILLED(
+        "outgoing._filled": lambda state, what, pieces, beside: FILLED(
             state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
         )
     }
@@ -120,7 +120,7 @@ class SendsStoredChangesOfAnySize(Wrong):
     caught_by: ClassVar = ("stored-change-too-large", "old-data-too-large")
     instead: ClassVar = {
         name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
-        for name in ("recovering.send_again", "startup.send_again")
+        for name in ("recovery.send_again", "startup.send_again")
     }
 
 

@@ -9,15 +9,9 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import DECIDE, Next, Wrong
 
 from peerproof.spec.core import Asked, Notify, Pick, Send, Step, Table
-from peerproof.spec.distkv import electing, snapshot, startup
-from peerproof.spec.distkv.messages import (
-    Info,
-    Loaded,
-    NeedsDownload,
-    Ready,
-    SetValue,
-)
-from peerproof.spec.distkv.sending import then
+from peerproof.spec.distkv import election, snapshot, startup
+from peerproof.spec.distkv.messages import Info, Loaded, NeedsDownload, Ready, SetValue
+from peerproof.spec.distkv.outgoing import then
 from peerproof.spec.distkv.state import Phase, State, download_of
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import NotEnabled
@@ -26,7 +20,7 @@ INITIAL = startup.initial
 ON_FOUNDING_DUE = startup.on_founding_due
 ON_LOADED = startup.on_loaded
 ON_OLD_DATA_DUE = startup.on_old_data_due
-TRY_NEXT = electing.try_next
+TRY_NEXT = election.try_next
 
 
 def asking(first: Callable[[State], Any]) -> dict[str, Any]:
@@ -38,7 +32,7 @@ def asking(first: Callable[[State], Any]) -> dict[str, Any]:
             return Step(replace(state, source=None))
         return Step(replace(state, source=found, tried=state.tried | {found}), (Notify(NeedsDownload(found)),))
 
-    return {"electing.try_next": try_next, "startup.try_next": try_next}
+    return {"election.try_next": try_next}
 
 
 def _left(state: State, *, also: frozenset[Any] = frozenset()) -> list[Any]:
@@ -102,9 +96,9 @@ class AsksForEachPing(Wrong):
 
     caught_by: ClassVar = ("one-download-at-a-time", "another-chain-while-passive-wins")
     instead: ClassVar = {
-        "electing.seek_download": lambda state: (
+        "election.seek_download": lambda state: (
             Step(state)
-            if state.participates or not electing.is_authoritative_for(state)  # type: ignore[attr-defined]  # it is there
+            if state.participates or not election.is_authoritative_for(state)  # type: ignore[attr-defined]  # it is there
             else TRY_NEXT(replace(state, tried=frozenset()))
         )
     }

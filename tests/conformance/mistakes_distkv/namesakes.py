@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import Next, Wrong
 
 from peerproof.spec.core import Pick, Step
-from peerproof.spec.distkv import electing, recovering, transitions
+from peerproof.spec.distkv import election, recovery, transitions
 from peerproof.spec.distkv.messages import Info, Ping, Update
 
 IS_NAMESAKE = transitions.is_of_namesake
@@ -64,7 +64,7 @@ class AnswersItsNamesake(Wrong):
         step = super().step(state, event, pick)
         message = getattr(event, "message", None)
         if isinstance(message, Info) and message.chain.head.node == state.self_id:
-            after, effects = recovering.on_info(step.state, message)
+            after, effects = recovery.on_info(step.state, message)
             return Step(after, (*step.effects, *effects))
         return step
 
@@ -79,6 +79,6 @@ class PingsItsNamesake(Wrong):
         step = super().step(state, event, pick)
         message = getattr(event, "message", None)
         if isinstance(message, Ping) and message.chain.head.node == state.self_id:
-            after, effects = electing.on_ping(step.state, message, pick)
+            after, effects = election.on_ping(step.state, message, pick)
             return Step(after, (*step.effects, *effects))
         return step

@@ -9,14 +9,9 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import Next, Wrong
 
 from peerproof.spec.core import Expired, Pick, Send, Step, Table
-from peerproof.spec.distkv import electing, snapshot, startup
-from peerproof.spec.distkv.messages import (
-    FoundingDue,
-    InitialPingDue,
-    OldDataDue,
-    Update,
-)
-from peerproof.spec.distkv.sending import send_again, set_timer, then
+from peerproof.spec.distkv import election, snapshot, startup
+from peerproof.spec.distkv.messages import FoundingDue, InitialPingDue, OldDataDue, Update
+from peerproof.spec.distkv.outgoing import send_again, set_timer, then
 from peerproof.spec.distkv.state import Phase, Stored, stored_of, updates_of
 from peerproof.spec.distkv.values import NULL
 
@@ -24,7 +19,7 @@ INITIAL = startup.initial
 ON_FOUNDING_DUE = startup.on_founding_due
 ON_LOADED = startup.on_loaded
 ON_OLD_DATA_DUE = startup.on_old_data_due
-TRY_NEXT = electing.try_next
+TRY_NEXT = election.try_next
 
 
 class FoundsInAnyCase(Wrong):

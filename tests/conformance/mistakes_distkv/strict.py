@@ -14,7 +14,7 @@ from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.messagepack import packed, read
+from peerproof.spec.forms.messagepack import packed, read
 
 FIELDS = codec._fields
 READ_RANGES = ranges.read

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import BEGIN, Next, Wrong
 
 from peerproof.spec.core import Notify, Pick, Received, Step, Table
-from peerproof.spec.distkv import recovering, schedule
+from peerproof.spec.distkv import recovery as recovering
+from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, agree
 from peerproof.spec.distkv.messages import Info, RecoveryDue, RecoveryOver, RecoveryStep, SplitHealed, Timer
-from peerproof.spec.distkv.sending import send_info, set_timer, then
+from peerproof.spec.distkv.outgoing import send_info, set_timer, then
 from peerproof.spec.distkv.state import Phase, Recovery, State
 
 NEXT_IS_MISSING = recovering._next_is_missing
@@ -59,7 +60,7 @@ class EverybodyAtOnce(Wrong):
 def saying(change: Callable[[Chain | None, Chain | None], tuple[Chain | None, Chain | None]]) -> dict[str, Any]:
     """What is replaced for infos to answer other chains, or give other reasons."""
     return {
-        "recovering.send_info": lambda state, what, rows, prev=None, reason=None: send_info(
+        "recovery.send_info": lambda state, what, rows, prev=None, reason=None: send_info(
             state, what, rows, *change(prev, reason)
         )
     }
@@ -105,10 +106,7 @@ class GivesReasonsAlways(Wrong):
         "reason-begins-a-recovery",
         "ticks-of-the-head-when-won",
     )
-    instead: ClassVar = {
-        "transitions.on_ticks_due": _with_reason,
-        "recovering.on_ticks_due": _with_reason,
-    }
+    instead: ClassVar = {"recovery.on_ticks_due": _with_reason}
 
 
 def _other_chain(state: State) -> Next:
@@ -122,14 +120,14 @@ class GivesTheWrongReason(Wrong):
     """Gives the chain that won as the reason."""
 
     caught_by: ClassVar = ("two-nodes-that-were-apart", "ticks-at-the-position-1-when-lost", "ticks-of-the-head-when-lost")
-    instead: ClassVar = {"transitions.on_ticks_due": _other_chain, "recovering.on_ticks_due": _other_chain}
+    instead: ClassVar = {"recovery.on_ticks_due": _other_chain}
 
 
 class LooksAtNoReason(Wrong):
     """Does not begin because of a reason."""
 
     caught_by: ClassVar = ("the-other-of-the-two", "reason-begins-a-recovery", "reason-without-ticks", "reason-off-the-chain")
-    instead: ClassVar = {"recovering._on_reason": lambda state, _: Step(state)}
+    instead: ClassVar = {"recovery._on_reason": lambda state, _: Step(state)}
 
 
 class BeginsForItsOwnChain(Wrong):
@@ -137,7 +135,7 @@ class BeginsForItsOwnChain(Wrong):
 
     caught_by: ClassVar = ("reason-that-is-the-own-chain", "reason-that-is-the-own-chain-up-to-the-cut")
     instead: ClassVar = {
-        "recovering._on_reason": lambda state, reason: (
+        "recovery._on_reason": lambda state, reason: (
             BEGIN(state, state.last.chain, reason, lost=False, is_reason=True) if state.last else Step(state)
         )
     }
@@ -148,7 +146,7 @@ class AnswersTheReason(Wrong):
 
     caught_by: ClassVar = ("the-other-of-the-two", "reason-begins-a-recovery", "reason-without-ticks")
     instead: ClassVar = {
-        "recovering._on_reason": lambda state, reason: (
+        "recovery._on_reason": lambda state, reason: (
             Step(state)
             if state.last is None or agree(state.last.chain, reason)
             else BEGIN(state, state.last.chain, reason, lost=False, is_reason=False)
@@ -217,7 +215,7 @@ class RecoversIfItLost(Wrong):
 
     caught_by: ClassVar = ("split-lost", "ticks-at-the-position-1-when-won")
     instead: ClassVar = {
-        "electing.begin": lambda state, mine, other, *, lost, is_reason: (
+        "election.begin": lambda state, mine, other, *, lost, is_reason: (
             BEGIN(state, mine, other, lost=lost, is_reason=is_reason) if lost else Step(state)
         )
     }
@@ -228,7 +226,7 @@ class RecoversOnTheNewChain(Wrong):
 
     caught_by: ClassVar = ("ticks-at-the-position-1-when-lost", "ticks-of-the-head-when-lost", "two-nodes-that-were-apart")
     instead: ClassVar = {
-        "electing.begin": lambda state, _mine, other, *, lost, is_reason: BEGIN(
+        "election.begin": lambda state, _mine, other, *, lost, is_reason: BEGIN(
             state, state.last.chain, other, lost=lost, is_reason=is_reason
         )
     }
@@ -238,7 +236,7 @@ class EverybodyIsOfItsSide(Wrong):
     """Takes everybody on its chain from before for its side."""
 
     caught_by: ClassVar = ("side-without-who-stands-behind", "side-where-the-other-is-longer", "side-up-to-the-cut")
-    instead: ClassVar = {"recovering.side_of": lambda mine, _: frozenset(node for node, _ in mine.elements)}
+    instead: ClassVar = {"recovery.side_of": lambda mine, _: frozenset(node for node, _ in mine.elements)}
 
 
 class AnybodySilences(Wrong):
@@ -276,7 +274,7 @@ class HeadIsTheSide(Wrong):
     """Takes the head alone for its side."""
 
     caught_by: ClassVar = ("silenced-by-a-later-node", "side-of-all", "side-where-the-other-is-shorter")
-    instead: ClassVar = {"recovering.side_of": lambda mine, _: frozenset([mine.head.node])}
+    instead: ClassVar = {"recovery.side_of": lambda mine, _: frozenset([mine.head.node])}
 
 
 class SilencedWithoutAReason(Wrong):
@@ -299,7 +297,7 @@ class AsksLaterAndLater(Wrong):
 
     caught_by: ClassVar = ("missing-counts-from-the-first",)
     instead: ClassVar = {
-        "recovering._next_is_missing": lambda state: NEXT_IS_MISSING(replace(state, timers=state.timers - {STEP_2}))
+        "recovery._next_is_missing": lambda state: NEXT_IS_MISSING(replace(state, timers=state.timers - {STEP_2}))
     }
 
 
@@ -307,7 +305,7 @@ class AsksAfterItsOwnTicks(Wrong):
     """Counts from its own ticks message only."""
 
     caught_by: ClassVar = ("missing-at-the-position-1", "missing-at-the-position-3")
-    instead: ClassVar = {"recovering._on_ticks": lambda state, info: _unless_new(state, ON_TICKS(state, info))}
+    instead: ClassVar = {"recovery._on_ticks": lambda state, info: _unless_new(state, ON_TICKS(state, info))}
 
 
 def _unless_new(before: State, step: Next) -> Next:

@@ -9,17 +9,17 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_distkv import DECIDE, PING_TIME, WITH_PING, Next, Wrong
 
 from peerproof.spec.core import Pick, Received, Send, SetTimer, Step
-from peerproof.spec.distkv import chains, electing, schedule
+from peerproof.spec.distkv import chains, election, schedule
 from peerproof.spec.distkv.chains import Chain, is_authoritative
 from peerproof.spec.distkv.messages import InitialPingDue, Ping, PingDue, Timer
+from peerproof.spec.distkv.outgoing import cancel_timer, set_timer, then
 from peerproof.spec.distkv.schedule import Window
-from peerproof.spec.distkv.sending import cancel_timer, set_timer, then
 from peerproof.spec.distkv.state import State, is_startup
 
-ACCEPT = electing.accept
+ACCEPT = election.accept
 LATE_PING = schedule.late_ping
 MAY_PING = chains.zero_may_ping
-ON_PING_DUE = electing.on_ping_due
+ON_PING_DUE = election.on_ping_due
 
 
 def timed(when: Callable[..., Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class KeepsChainsWhole(Wrong):
 
     caught_by: ClassVar = ("longer-than-the-own-length", "a-length-of-one")
     instead: ClassVar = {
-        "electing.accept": _accepted_whole,
+        "election.accept": _accepted_whole,
     }
 
 
@@ -132,7 +132,7 @@ class CutsPingsWithoutASign(Wrong):
     """Writes a chain of pings that was cut as if it ended there."""
 
     caught_by: ClassVar = ("at-the-position-3", "a-length-of-three")
-    instead: ClassVar = {"electing.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)}
+    instead: ClassVar = {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)}
 
 
 def _once(chain: Chain, me: Any, most: int) -> Chain:
@@ -144,7 +144,7 @@ class StandsOnce(Wrong):
     """Removes its old elements when it pings."""
 
     caught_by: ClassVar = ("at-the-position-1", "second-ping-in-a-row", "stands-twice")
-    instead: ClassVar = {"electing.with_ping": _once}
+    instead: ClassVar = {"election.with_ping": _once}
 
 
 class KnowsItselfNot(Wrong):
@@ -177,12 +177,12 @@ class TakesOverLate(Wrong):
         "old-data-behind-zeros",
         "first-node-hears-of-an-empty-network",
     )
-    instead: ClassVar = {"electing.is_authoritative": lambda _: True}
+    instead: ClassVar = {"election.is_authoritative": lambda _: True}
 
 
 def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
     """What is replaced to have another rule for the tick zero."""
-    return {"electing.zero_may_ping": may}
+    return {"election.zero_may_ping": may}
 
 
 def _smaller_half(chain: Chain) -> bool:
@@ -239,7 +239,7 @@ class SilencedForEver(Wrong):
     """Never pings again once the rule for the tick zero forbids it."""
 
     caught_by: ClassVar = ("zero-behind-data", "zero-after-0-5", "silenced-again", "ready-node-with-the-tick-zero")
-    instead: ClassVar = {"electing.decide": _silent_for_ever, "startup.decide": _silent_for_ever}
+    instead: ClassVar = {"election.decide": _silent_for_ever}
 
 
 class StartsOnceInTwoClocks(Wrong):

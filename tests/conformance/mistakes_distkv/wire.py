@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tests.conformance.mistakes_distkv import Reading
 
 from peerproof.spec.distkv.messages import Ping, Update
-from peerproof.spec.messagepack import array_header, map_header, packed, read, string_bytes
+from peerproof.spec.forms.messagepack import array_header, map_header, packed, read, string_bytes
 
 
 def writing(**functions: Callable[..., bytes]) -> Mapping[str, Any]:

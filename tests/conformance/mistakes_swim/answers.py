@@ -12,17 +12,7 @@ from tests.conformance.wrong_swim import IS_PAST, ON_PING, Wrong
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
 from peerproof.spec.swim import gossip
 from peerproof.spec.swim.gossip import Carries, ack_of, datagram, reborn
-from peerproof.spec.swim.messages import (
-    COUNTER_MAX,
-    Ack,
-    Dead,
-    Incarnation,
-    Joining,
-    Normal,
-    Ping,
-    Suspicious,
-    Uuid,
-)
+from peerproof.spec.swim.messages import COUNTER_MAX, Ack, Dead, Incarnation, Joining, Normal, Ping, Suspicious, Uuid
 from peerproof.spec.swim.state import Exchange, State, Status
 from peerproof.spec.swim.transitions import Sends
 

@@ -11,17 +11,7 @@ from tests.conformance.wrong_swim import CLAIMED, IS_PAST, MERGED, ON_VECTOR, Wr
 from peerproof.spec.core import Pick, Received, Step
 from peerproof.spec.swim import table, transitions
 from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import (
-    Ack,
-    Dead,
-    Incarnation,
-    Joining,
-    Normal,
-    Payload,
-    Ping,
-    Suspicious,
-    Vector,
-)
+from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Joining, Normal, Payload, Ping, Suspicious, Vector
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
@@ -120,7 +110,7 @@ class OverwritesWithoutIncarnation(Wrong):
     """Believes whatever comes without an incarnation."""
 
     caught_by: ClassVar = ("normal-does-not-clear-suspicion", "not-subscribed")
-    instead: ClassVar = {"transitions.on_vector": _overwritten}
+    instead: ClassVar = {"transitions.with_vector": _overwritten}
 
 
 class NeedsAnIncarnation(Wrong):
@@ -128,7 +118,7 @@ class NeedsAnIncarnation(Wrong):
 
     caught_by: ClassVar = ("ack-of-an-unknown-sender", "ack-for-another-is-ignored")
     instead: ClassVar = {
-        "transitions.on_vector": lambda state, message, vector: (
+        "transitions.with_vector": lambda state, message, vector: (
             state
             if isinstance(vector, (Normal, Suspicious, Dead)) and not vector.incarnation
             else ON_VECTOR(state, message, vector)
@@ -271,7 +261,7 @@ class AnyEventMakesARow(Wrong):
     """Makes a row of a node that it only hears of."""
 
     caught_by: ClassVar = ("events-about-unknown-nodes", "first-answer-holds-no-events")
-    instead: ClassVar = {"transitions.on_vector": _row_of_anything}
+    instead: ClassVar = {"transitions.with_vector": _row_of_anything}
 
 
 def _stranger_applied(state: State, message: Ping | Ack) -> State:

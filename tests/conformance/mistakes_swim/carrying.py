@@ -22,7 +22,7 @@ def datagrams(carries: Callable[[Carries, bool], Carries]) -> dict[str, Any]:
         is_ping = isinstance(header(state.incarnation, ()), Ping)
         return DATAGRAM(state, to, header, first, carries(right, is_ping), pick)
 
-    return {f"{module}.datagram": datagram for module in ("gossip", "transitions")}
+    return {"gossip.datagram": datagram}
 
 
 class NoEventsInAcks(Wrong):

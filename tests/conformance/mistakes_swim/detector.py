@@ -28,7 +28,7 @@ class PingsItself(Wrong):
     """Pings itself where it knows nobody else."""
 
     caught_by: ClassVar = ("alone-nobody-is-pinged",)
-    instead: ClassVar = {"rounds.on_quantum": _pinging_itself, "transitions.on_quantum": _pinging_itself}
+    instead: ClassVar = {"rounds.on_quantum": _pinging_itself}
 
 
 class OneMissIsEnough(Wrong):

@@ -12,15 +12,7 @@ from tests.conformance.wrong_swim import MERGED, ON_VECTOR, Wrong
 from peerproof.spec.core import Step
 from peerproof.spec.swim import transitions
 from peerproof.spec.swim.gossip import with_row
-from peerproof.spec.swim.messages import (
-    Ack,
-    AntiEntropy,
-    Joining,
-    Leave,
-    Payload,
-    Ping,
-    Vector,
-)
+from peerproof.spec.swim.messages import Ack, AntiEntropy, Joining, Leave, Payload, Ping, Vector
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
@@ -180,7 +172,7 @@ class TellsEachChange(Wrong):
 
     caught_by: ClassVar = ("joining-at-the-known-restart-counter", "death-in-another-life")
     seen: ClassVar[list[tuple[State, State]]] = []
-    instead: ClassVar = {"transitions.told": _tells_each_change_told, "transitions.on_vector": _tells_each_change_on_vector}
+    instead: ClassVar = {"transitions.told": _tells_each_change_told, "transitions.with_vector": _tells_each_change_on_vector}
 
 
 TOLD = transitions.told

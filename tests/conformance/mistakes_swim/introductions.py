@@ -11,15 +11,7 @@ from tests.conformance.wrong_swim import Wrong
 from peerproof.spec.core import NodeId, Pick, Step
 from peerproof.spec.swim import commands, gossip, transitions
 from peerproof.spec.swim.gossip import queued, with_row
-from peerproof.spec.swim.messages import (
-    Ack,
-    AddNode,
-    Incarnation,
-    Joining,
-    Normal,
-    Ping,
-    Uuid,
-)
+from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Normal, Ping, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
 from peerproof.spec.swim.table import event
 from peerproof.spec.swim.transitions import Sends

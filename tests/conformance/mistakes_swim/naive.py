@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from peerproof.spec import swim
-from peerproof.spec.wire import octets
+from peerproof.spec.forms.form import octets
 
 ESCAPED = ("~", "^", "`")
 MEMBER = ("host", "port", "uuid", "restart_counter", "tx_counter")

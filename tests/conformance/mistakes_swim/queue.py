@@ -1,4 +1,4 @@
-"""Mistakes in what travels inside pings and acks: the queue, anti-entropy, the payload, and how much of it fits."""
+"""Mistakes in the queue of events: how many nodes are told an event, which ones, and which event is news."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong_swim import CLAIMED, EVENTS, FANOUT, Wrong, fanout_by, queueing
+from tests.conformance.wrong_swim import CLAIMED, EVENTS, FANOUT, Wrong
 
 from peerproof.spec.core import NodeId, Pick, Received, Send, Step
 from peerproof.spec.swim import gossip, transitions
@@ -25,35 +25,35 @@ class FanoutRoundedDown(Wrong):
     """Rounds the logarithm down."""
 
     caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
-    instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0)
+    instead: ClassVar = {"gossip.fanout": lambda nodes: nodes.bit_length() - 1 if nodes > 1 else 0}
 
 
 class FanoutOneMore(Wrong):
     """Rounds the logarithm down and adds one."""
 
     caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
-    instead: ClassVar = fanout_by(lambda nodes: nodes.bit_length() if nodes > 1 else 0)
+    instead: ClassVar = {"gossip.fanout": lambda nodes: nodes.bit_length() if nodes > 1 else 0}
 
 
 class FanoutOfOthers(Wrong):
     """Takes the logarithm of the number of the others."""
 
     caught_by: ClassVar = ("isolation-ends-with-an-ack", "isolation-ends-with-the-first-message")
-    instead: ClassVar = fanout_by(lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0)
+    instead: ClassVar = {"gossip.fanout": lambda nodes: max(1, FANOUT(nodes - 1)) if nodes > 1 else 0}
 
 
 class FanoutOfAll(Wrong):
     """Tells everybody everything, and pings everybody each time."""
 
     caught_by: ClassVar = ("leave-by-itself-is-told-with-acks", "round-of-three-in-the-order-picked")
-    instead: ClassVar = fanout_by(lambda nodes: max(nodes - 1, 0))
+    instead: ClassVar = {"gossip.fanout": lambda nodes: max(nodes - 1, 0)}
 
 
 class EventsOnce(Wrong):
     """Tells an event one node."""
 
     caught_by: ClassVar = ("relay-pings-a-live-node-as-usual", "leave-by-itself-of-three")
-    instead: ClassVar = {"gossip.fanout": lambda _: 1}
+    instead: ClassVar = {"gossip.fanout": lambda _: 1, "rounds.fanout": FANOUT}
 
 
 def telling(change: Callable[[State, State, Uuid], State]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class NewerKeepsItsPlace(Wrong):
     """Puts a newer event about a node where the older one was."""
 
     caught_by: ClassVar = ("events-end-at-the-first-that-does-not-fit", "newer-event-goes-to-the-end")
-    instead: ClassVar = queueing(_in_place)
+    instead: ClassVar = {"gossip.queued": _in_place}
 
 
 def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State:
@@ -165,7 +165,7 @@ class NewerKeepsItsRecipients(Wrong):
     """Takes those who got the older event about a node for having got the newer."""
 
     caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = queueing(_newer_keeps_its_recipients)
+    instead: ClassVar = {"gossip.queued": _newer_keeps_its_recipients}
 
 
 def _newest_first(state: State, said: ClusterEventVector) -> State:
@@ -177,16 +177,16 @@ class NewestFirst(Wrong):
     """Sends the event first that came last."""
 
     caught_by: ClassVar = ("datagram-of-exactly-the-limit", "datagram-one-beyond-the-limit")
-    instead: ClassVar = queueing(_newest_first)
+    instead: ClassVar = {"gossip.queued": _newest_first}
 
 
 class OlderStays(Wrong):
     """Does not queue an event about a node of which one is queued."""
 
     caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = queueing(
-        lambda state, said: state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
-    )
+    instead: ClassVar = {
+        "gossip.queued": lambda state, said: state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
+    }
 
 
 def _news(state: State, claim: Claim) -> State:

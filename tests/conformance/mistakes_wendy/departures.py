@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from tests.conformance.mistakes_wendy.joining import with_messages
-from tests.conformance.wrong_wendy import Wrong, leaving
+from tests.conformance.wrong_wendy import Wrong
 
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Step
 from peerproof.spec.wendy import repair, transitions
@@ -146,7 +146,7 @@ class AnybodyDeparts(Wrong):
         step = DEPARTED(state, gone)
         return step._replace(state=replace(step.state, departed=step.state.departed | {gone}))
 
-    instead: ClassVar = leaving(_departed)
+    instead: ClassVar = {"repair.departed": _departed}
 
 
 class AsksWithoutTheCell(Wrong):
@@ -209,7 +209,7 @@ class AsksAllRows(Wrong):
             )
         return step._replace(effects=(*step.effects, *more))
 
-    instead: ClassVar = leaving(_departed)
+    instead: ClassVar = {"repair.departed": _departed}
 
 
 class NeverAsksAgain(Wrong):
@@ -282,7 +282,7 @@ class NeighboursFillCells(Wrong):
             after = inserted(after, node, Mask(routing_table=True))
         return step._replace(state=after)
 
-    instead: ClassVar = leaving(_departed)
+    instead: ClassVar = {"repair.departed": _departed}
 
 
 class AsksTheFurthestOfAll(Wrong):

@@ -1,4 +1,4 @@
-"""Mistakes in answering those who want to join."""
+"""Mistakes in joining: in answering those who want to, and in asking, waiting, and learning from what others send."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 from tests.conformance.variant import received
 from tests.conformance.wrong_wendy import Wrong
 
-from peerproof.spec.core import Pick, Send, Sent, Step
-from peerproof.spec.wendy import routing
-from peerproof.spec.wendy.messages import Mask, NodeJoin, StateData, Tables
+from peerproof.spec.core import Asked, Duration, NodeId, Notify, Pick, Send, Sent, SetTimer, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.wendy import joining, routing
+from peerproof.spec.wendy.messages import Announce, Join, JoinFailed, Mask, NodeAnnouncement, NodeJoin, StateData, Tables
+from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
 from peerproof.spec.wendy.tables import inserted, shown
 
@@ -196,3 +198,209 @@ class TablesOnceMore(Wrong):
             return step
         table = shown(step.state).routing_table
         return with_messages(step, StateData, lambda data: replace(data, tables=data.tables._replace(routing_table=table)))
+
+
+# -- the one that joins ------------------------------------------------------------------------------------------------
+
+ON_JOIN = joining.on_join
+ON_STATE_DATA = joining.on_state_data
+
+
+class BeginsJoined(Wrong):
+    """Begins as if it had joined: whoever is alone is a cluster."""
+
+    caught_by: ClassVar = ("a-node-begins-with-nothing", "a-join-goes-to-the-contact")
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Joined."""
+        first = super().initial(self_id, config)
+        return Step(replace(first.state, stage=Stage.JOINED), first.effects)
+
+
+class _Joiner(Wrong):
+    """Asks otherwise."""
+
+    def asked(self, state: State, command: Join, step: Next) -> Next:
+        """What is done instead."""
+        raise NotImplementedError
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Replaces what is done about a wish to join."""
+        step = super().step(state, event, pick)
+        return self.asked(state, event.command, step) if isinstance(event, Asked) and isinstance(event.command, Join) else step
+
+
+class JoinsByTheContactsKey(_Joiner):
+    """Sends a join with hops, as if it had received it."""
+
+    caught_by: ClassVar = ("a-join-goes-to-the-contact", "alone-after-a-restart", "own-global-host", "own-host-with-colons")
+
+    def asked(self, state: State, command: Join, step: Next) -> Next:  # noqa: ARG002
+        """With one hop."""
+        return with_messages(step, NodeJoin, lambda join: replace(join, header=replace(join.header, hop=1)))
+
+
+class JoinsWithoutCredentials(_Joiner):
+    """Leaves the credentials out of a join."""
+
+    caught_by: ClassVar = ("a-join-with-credentials",)
+
+    def asked(self, state: State, command: Join, step: Next) -> Next:  # noqa: ARG002
+        """Without them."""
+        return with_messages(step, NodeJoin, lambda join: replace(join, header=replace(join.header, credentials=None)))
+
+
+def _any_time(state: State, contact: Any) -> Next:
+    if contact == state.self_id:
+        return Step(state)
+    return Step(replace(state, stage=Stage.JOINING, contact=contact), (Send(contact, NodeJoin(header(state))),))
+
+
+class JoinsAnyTime(Wrong):
+    """Joins whenever it is asked to, by whomever."""
+
+    caught_by: ClassVar = ("one-join-at-a-time", "no-join-by-itself", "no-join-while-waiting")
+    instead: ClassVar = {"transitions.on_join": _any_time}
+
+
+def _once(state: State, contact: Any) -> Next:
+    if state.stage is not Stage.ALONE:
+        raise NotEnabled("not_alone", "once")
+    return ON_JOIN(state, contact)
+
+
+class JoinsOnce(Wrong):
+    """Asks to join once, whatever comes of it."""
+
+    caught_by: ClassVar = ("a-join-once-more",)
+    instead: ClassVar = {"transitions.on_join": _once}
+
+
+class SilentFailure(Wrong):
+    """Does not tell that its contact is not there."""
+
+    caught_by: ClassVar = ("a-contact-that-is-not-there",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Leaves that out."""
+        step = super().step(state, event, pick)
+        return step._replace(
+            effects=tuple(e for e in step.effects if not (isinstance(e, Notify) and isinstance(e.notice, JoinFailed)))
+        )
+
+
+def _failed_anyway(state: State, *, failed: bool) -> Next:
+    contact = state.contact
+    if contact is None or not failed:
+        return Step(replace(state, contact=None))
+    return Step(replace(state, contact=None, stage=Stage.ALONE), (Notify(JoinFailed(contact)),))
+
+
+class FailsTooLate(Wrong):
+    """Gives up because of its contact although others have answered."""
+
+    caught_by: ClassVar = ("the-join-fails-too-late",)
+    instead: ClassVar = {"transitions.on_join_sent": _failed_anyway}
+
+
+def _waits(state: State, data: StateData, *, may_wait: bool) -> Next:
+    after, effects = ON_STATE_DATA(state, data)
+    timers = tuple(effect for effect in effects if not isinstance(effect, SetTimer))
+    if not may_wait:
+        return Step(replace(after, stage=state.stage), timers)
+    return Step(replace(after, stage=Stage.WAITING), (*timers, SetTimer(Announce(), Duration(2 * state.config.network_timeout))))
+
+
+class WaitsForAnyLeafSet(Wrong):
+    """Takes any leaf set for that of the destination."""
+
+    caught_by: ClassVar = ("a-leaf-set-without-the-mark",)
+    instead: ClassVar = {
+        "transitions.on_state_data": lambda state, data: (
+            _waits(state, data, may_wait=True)
+            if data.tables.leaf_set is not None and state.stage is Stage.JOINING
+            else ON_STATE_DATA(state, data)
+        )
+    }
+
+
+class WaitsForALeafSet(Wrong):
+    """Does not wait when the mark comes without a leaf set."""
+
+    caught_by: ClassVar = ("the-mark-without-a-leaf-set",)
+    instead: ClassVar = {
+        "transitions.on_state_data": lambda state, data: (
+            _waits(state, data, may_wait=False) if data.tables.leaf_set is None else ON_STATE_DATA(state, data)
+        )
+    }
+
+
+class WaitsAgain(Wrong):
+    """Starts to wait at each mark, whoever it is."""
+
+    caught_by: ClassVar = ("a-second-leaf-set", "a-leaf-set-after-joining", "the-mark-for-somebody-alone")
+    instead: ClassVar = {
+        "transitions.on_state_data": lambda state, data: (
+            _waits(state, data, may_wait=True) if data.destination else ON_STATE_DATA(state, data)
+        )
+    }
+
+
+class WaitsOnce(Wrong):
+    """Waits one network timeout."""
+
+    caught_by: ClassVar = ("announcement-after-the-wait", "another-timeout", "before-the-wait-is-over")
+    instead: ClassVar = {"joining.WAIT": 1}
+
+
+class WaitsTwentySeconds(Wrong):
+    """Waits as long as by default, whatever is configured."""
+
+    caught_by: ClassVar = ("another-timeout", "before-the-wait-is-over")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sets another timer."""
+        step = super().step(state, event, pick)
+        effects = [
+            SetTimer(e.timer, Duration(20_000)) if isinstance(e, SetTimer) and isinstance(e.timer, Announce) else e
+            for e in step.effects
+        ]
+        return step._replace(effects=tuple(effects))
+
+
+class PassesStragglersOver(Wrong):
+    """Applies no tables while it waits."""
+
+    caught_by: ClassVar = ("stragglers-are-applied", "a-second-leaf-set", "the-larger-versions-stay")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Drops them."""
+        late = received(event, StateData) and state.stage is Stage.WAITING
+        return Step(state) if late else super().step(state, event, pick)
+
+
+class NoSender(Wrong):
+    """Inserts the nodes of tables, and not who has sent them."""
+
+    caught_by: ClassVar = ("a-joiner-has-met-its-contact", "sender-and-leaves-of-a-state-message", "leaves-nearest-first")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Has a sender without an address."""
+        if received(event, StateData):
+            header = event.message.header
+            sender = header.sender._replace(local_ip="", global_ip="")
+            event = replace(event, message=replace(event.message, header=replace(header, sender=sender)))
+        return super().step(state, event, pick)
+
+
+class TellsWhoIsMeasured(Wrong):
+    """Announces itself to those whom it only measures, too."""
+
+    caught_by: ClassVar = ("who-is-measured-is-not-told",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sends more announcements."""
+        step = super().step(state, event, pick)
+        sends = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, NodeAnnouncement)]
+        more = [replace(sends[0], to=NodeId(f"{node.local_ip}:{node.port}")) for node in state.measured.values()] if sends else []
+        return step._replace(effects=(*step.effects, *more))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong_wendy import Wrong, routing_by
+from tests.conformance.wrong_wendy import Wrong
 
 from peerproof.spec.core import Asked, Pick, Step, Table
 from peerproof.spec.wendy import routing
@@ -79,14 +79,14 @@ class NoCells(Wrong):
 
     caught_by: ClassVar = ("route-to-a-cell-that-is-further", "route-to-the-cell-of-no-leaf")
 
-    instead: ClassVar = routing_by(
-        lambda state, key: NEXT_HOP(
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: NEXT_HOP(
             replace(state, routing_table=state.routing_table.without((state.config.ring.cell(state.id, key),)))
             if key != state.id
             else state,
             key,
         )
-    )
+    }
 
 
 def _a_closer_cell(state: State, key: Id) -> Node | None:
@@ -98,7 +98,7 @@ class CellsOnlyIfCloser(Wrong):
     """Sends to the cell of the key only if that is closer to it."""
 
     caught_by: ClassVar = ("route-to-a-cell-that-is-further",)
-    instead: ClassVar = routing_by(_a_closer_cell)
+    instead: ClassVar = {"routing.next_hop": _a_closer_cell}
 
 
 def _row_zero(state: State, key: Id) -> Node | None:
@@ -110,7 +110,7 @@ class OneRow(Wrong):
     """Knows the first row of its routing table only."""
 
     caught_by: ClassVar = ("route-to-a-cell-deeper", "route-to-later-rows", "route-to-later-rows-any-column")
-    instead: ClassVar = routing_by(_row_zero)
+    instead: ClassVar = {"routing.next_hop": _row_zero}
 
 
 def _first_of(state: State, key: Id, order: Any) -> Node | None:
@@ -128,55 +128,57 @@ class TheClosestInTheTable(Wrong):
     """Takes the closest one of the row and of those below instead of the first."""
 
     caught_by: ClassVar = ("route-to-the-first-not-the-closest",)
-    instead: ClassVar = routing_by(
-        lambda state, key: _first_of(state, key, lambda rows: next(iter(closer(state, key, [n for _, n in rows])), None))
-    )
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: _first_of(
+            state, key, lambda rows: next(iter(closer(state, key, [n for _, n in rows])), None)
+        )
+    }
 
 
 class AnyoneInTheRow(Wrong):
     """Takes the first one of the row, closer or not."""
 
     caught_by: ClassVar = ("route-past-one-that-is-not",)
-    instead: ClassVar = routing_by(lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None))
+    instead: ClassVar = {"routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)}
 
 
 class FromTheLastColumn(Wrong):
     """Searches rows and columns backwards."""
 
     caught_by: ClassVar = ("route-to-the-first-closer", "route-to-the-row-before-the-later")
-    instead: ClassVar = routing_by(
-        lambda state, key: _first_of(
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: _first_of(
             state, key, lambda rows: next((n for _, n in reversed(rows) if closer(state, key, [n])), None)
         )
-    )
+    }
 
 
 class NotTheRestOfTheRow(Wrong):
     """Goes to the rows below at once."""
 
     caught_by: ClassVar = ("route-to-the-first-closer", "route-to-the-row-before-the-later")
-    instead: ClassVar = routing_by(
-        lambda state, key: _first_of(
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: _first_of(
             state,
             key,
             lambda rows: next(
                 (n for at, n in rows if at[0] > state.config.ring.prefix(state.id, key) and closer(state, key, [n])), None
             ),
         )
-    )
+    }
 
 
 class NotTheRowsBelow(Wrong):
     """Searches the row of the key only."""
 
     caught_by: ClassVar = ("route-to-later-rows", "route-to-later-rows-any-column", "route-to-later-rows-that-were-met")
-    instead: ClassVar = routing_by(
-        lambda state, key: (
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: (
             NEXT_HOP(state, key)
             if key == state.id
             else NEXT_HOP(with_cells(state, (state.config.ring.prefix(state.id, key),)), key)
         )
-    )
+    }
 
 
 def _without_the_last_look(state: State, key: Id) -> Node | None:
@@ -189,7 +191,7 @@ class NoLastLook(Wrong):
     """Takes the document's steps for all there are, and does not look at its leaves once more."""
 
     caught_by: ClassVar = ("route-to-the-furthest-leaf", "route-to-the-furthest-leaf-below")
-    instead: ClassVar = routing_by(_without_the_last_look)
+    instead: ClassVar = {"routing.next_hop": _without_the_last_look}
 
 
 def _lower_rows(state: State, key: Id) -> Node | None:
@@ -204,7 +206,7 @@ class LowerMeansSmaller(Wrong):
     """Takes the lower rows for those with smaller indices."""
 
     caught_by: ClassVar = ("route-to-later-rows",)
-    instead: ClassVar = routing_by(_lower_rows)
+    instead: ClassVar = {"routing.next_hop": _lower_rows}
 
 
 def _every_row(state: State, key: Id) -> Node | None:
@@ -219,14 +221,16 @@ class EveryRow(Wrong):
     """Searches the rows above as well."""
 
     caught_by: ClassVar = ("route-not-to-earlier-rows-though-closer",)
-    instead: ClassVar = routing_by(_every_row)
+    instead: ClassVar = {"routing.next_hop": _every_row}
 
 
 class AnybodyRatherThanItself(Wrong):
     """Sends to anybody in the routing table before it delivers."""
 
     caught_by: ClassVar = ("route-not-to-earlier-rows", "route-to-itself-though-cells-fit")
-    instead: ClassVar = routing_by(lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None))
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)
+    }
 
 
 def _above_is_closer(ring: Ring, node: Id, key: Id) -> int:
@@ -281,25 +285,29 @@ class TheFastest(Wrong):
     """Takes the closest in proximity of those that are closer on the ring."""
 
     caught_by: ClassVar = ("route-whatever-the-scores",)
-    instead: ClassVar = routing_by(_by_score)
+    instead: ClassVar = {"routing.next_hop": _by_score}
 
 
 class ByNeighbours(Wrong):
     """Sends to a neighbour if that is the closest of all."""
 
     caught_by: ClassVar = ("route-never-by-neighbours",)
-    instead: ClassVar = routing_by(
-        lambda state, key: next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
-    )
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: (
+            next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
+        )
+    }
 
 
 class OnlyFastLeaves(Wrong):
     """Sends to nobody who is slow."""
 
     caught_by: ClassVar = ("a-bad-neighborhood-set",)
-    instead: ClassVar = routing_by(
-        lambda state, key: None if any(score > 10**6 for score in state.scores.values()) else NEXT_HOP(state, key)
-    )
+    instead: ClassVar = {
+        "routing.next_hop": lambda state, key: (
+            None if any(score > 10**6 for score in state.scores.values()) else NEXT_HOP(state, key)
+        )
+    }
 
 
 class NothingToItself(Wrong):

@@ -21,11 +21,6 @@ IS_PASSED_OVER = proximity.is_passed_over
 NODES_OF = tables.nodes_of
 
 
-def neighbours_by(insert: Any) -> dict[str, Any]:
-    """What is replaced to have another neighborhood set."""
-    return {"tables.in_neighborhood_set": insert, "proximity.in_neighborhood_set": insert}
-
-
 class ColumnFromTheOwner(Wrong):
     """Takes the column from its own id."""
 
@@ -125,44 +120,46 @@ class AheadOfEquals(Wrong):
         place = next((index for index, member in enumerate(others) if score <= state.score(member.id)), len(others))
         return (*others[:place], node, *others[place:])[: state.config.neighborhood_set]
 
-    instead: ClassVar = neighbours_by(_insert)
+    instead: ClassVar = {"tables.in_neighborhood_set": _insert}
 
 
 class BehindTheOthers(Wrong):
     """Appends a neighbour, and sorts nothing."""
 
     caught_by: ClassVar = ("neighbours-by-score", "a-neighbour-moves-ahead")
-    instead: ClassVar = neighbours_by(
-        lambda state, node: (
+    instead: ClassVar = {
+        "tables.in_neighborhood_set": lambda state, node: (
             state.neighborhood_set
             if node in state.neighborhood_set
             else (*state.neighborhood_set, node)[: state.config.neighborhood_set]
         )
-    )
+    }
 
 
 class NeighboursWithoutEnd(Wrong):
     """Has as many neighbours as it meets."""
 
     caught_by: ClassVar = ("thirty-two-neighbours", "a-neighbour-that-is-too-far", "neighbours-of-another-number")
-    instead: ClassVar = neighbours_by(
-        lambda state, node: IN_NEIGHBORHOOD_SET(replace(state, config=replace(state.config, neighborhood_set=10**6)), node)
-    )
+    instead: ClassVar = {
+        "tables.in_neighborhood_set": lambda state, node: IN_NEIGHBORHOOD_SET(
+            replace(state, config=replace(state.config, neighborhood_set=10**6)), node
+        )
+    }
 
 
 class TheLastOfEqualsGivesWay(Wrong):
     """Lets somebody with the score of the last one into a full set."""
 
     caught_by: ClassVar = ("a-neighbour-as-far-as-the-last",)
-    instead: ClassVar = neighbours_by(
-        lambda state, node: (
+    instead: ClassVar = {
+        "tables.in_neighborhood_set": lambda state, node: (
             (*state.neighborhood_set[:-1], node)
             if len(state.neighborhood_set) == state.config.neighborhood_set
             and node.id not in (member.id for member in state.neighborhood_set)
             and state.score(node.id) == state.score(state.neighborhood_set[-1].id)
             else IN_NEIGHBORHOOD_SET(state, node)
         )
-    )
+    }
 
 
 def _measured_anyway(state: State, node: Node, *, is_leaf: bool) -> State:
@@ -223,7 +220,10 @@ class AnybodyIsMet(Wrong):
     """Inserts whoever it hears of: itself, and those without an address."""
 
     caught_by: ClassVar = ("own-id-is-passed-over", "own-id-as-the-sender", "no-host", "no-port", "the-own-address")
-    instead: ClassVar = {"proximity.is_passed_over": lambda state, node: node.id in state.departed}
+    instead: ClassVar = {
+        "proximity.is_passed_over": lambda state, node: node.id in state.departed,
+        "joining.is_passed_over": IS_PASSED_OVER,
+    }
 
 
 class AnyAddressIsBelieved(Wrong):

@@ -11,13 +11,13 @@ import pytest
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, Chain, Element
 from peerproof.spec.distkv.codec import MESSAGE, chain_bytes, number_bytes, of_payload, payload, read_number
-from peerproof.spec.distkv.events import event_name, request, type_of_event
 from peerproof.spec.distkv.messages import Info, Message, Ping, Update
 from peerproof.spec.distkv.paths import path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
+from peerproof.spec.distkv.serf_events import event_name, request, type_of_event
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import packed, unpacked
 
 from .samples import chain, element, ping, sets, ticks, update
 

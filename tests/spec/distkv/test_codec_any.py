@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Chain, Element, is_change_chain
 from peerproof.spec.distkv.codec import MESSAGE, of_payload, payload
-from peerproof.spec.distkv.events import TYPES
 from peerproof.spec.distkv.messages import Info, Message, Ping, Update
 from peerproof.spec.distkv.paths import path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
+from peerproof.spec.distkv.serf_events import TYPES
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import packed, unpacked
 
 from .test_codec import SAMPLES
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
 from peerproof.conformance.fuzz.profiles import Profile
-from peerproof.conformance.fuzz.telling import HAPPENINGS, told
 from peerproof.spec import distkv
 from peerproof.spec.core import Step
-from peerproof.spec.distkv import PROPERTIES, Phase, State, electing, entries, transitions
+from peerproof.spec.distkv import PROPERTIES, Phase, State, election, entries, transitions
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Applied
+from peerproof.spec.overrides import names_in, overriding
 
 #: What pytest was told: quick, ci or soak.
 
@@ -60,24 +61,24 @@ def zeros_may_ping(chain: Chain) -> bool:
 
 
 APPLY = entries.apply
-ORIGINATE = electing.originate  # type: ignore[attr-defined]  # it has imported it
+ORIGINATE = election.originate  # type: ignore[attr-defined]  # it has imported it
 
 #: id: (where, name, what it is replaced by, the property that must find it)
 MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
     "chains without bounds": (entries, "apply", unbounded, "ChainsBounded"),
-    "a tock for two messages": (electing, "originate", unraised, "TockRises"),
+    "a tock for two messages": (election, "originate", unraised, "TockRises"),
     "ready without data": (transitions, "look_whether_settled", always_ready, "ReadyWithData"),
-    "pings with the tick zero": (electing, "zero_may_ping", zeros_may_ping, "ZeroIsSilent"),
+    "pings with the tick zero": (election, "zero_may_ping", zeros_may_ping, "ZeroIsSilent"),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_step_is_found(mistake: str) -> None:
     module, name, wrong, found = MISTAKES[mistake]
-    monkeypatch.setattr(module, name, wrong)
 
-    campaign = searched("distkv", 4, Profile(60, 40), seeds=10)
+    with overriding(names_in(module, **{name: wrong})):
+        campaign = searched("distkv", 4, Profile(60, 40), seeds=10)
 
     assert campaign.finding is not None
     assert campaign.finding.name == found

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from peerproof.spec.core import Duration, NodeId, Step
-from peerproof.spec.distkv import Config, DeleteValue, SetValue, State, entries, recovering, transitions
+from peerproof.spec.distkv import Config, DeleteValue, SetValue, State, entries, recovery, transitions
 from peerproof.spec.distkv import Phase as NodePhase
 from peerproof.spec.distkv.entries import Applied, Outcome
 from peerproof.spec.distkv.paths import path_of
 from peerproof.spec.distkv.state import ELEMENT_BYTES, PING_BYTES
 from peerproof.spec.distkv.ticks import difference
 from peerproof.spec.distkv.values import value_of_plain
+from peerproof.spec.overrides import names_in, overriding
 
 from .network import Network, contents, missed
 
@@ -182,7 +183,7 @@ APPLY = entries.apply
 MISTAKES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "a conflict keeps what is there (DX-04)": (entries, "apply", kept),
     "nobody asks again (DX-14)": (transitions, "look_for_repair", silent),
-    "requests are not answered": (recovering, "_on_missing", silent),
+    "requests are not answered": (recovery, "_on_missing", silent),
     "a failed download is not tried again": (transitions, "on_load_failed", silent),
 }
 
@@ -191,8 +192,7 @@ MISTAKES: dict[str, tuple[Any, str, Callable[..., Any]]] = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_keeps_nodes_from_agreeing(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, name, wrong = MISTAKES[mistake]
-    monkeypatch.setattr(where, name, wrong)
     monkeypatch.setattr(f"{__name__}.TIMES", 3)
 
-    with pytest.raises(AssertionError):
+    with overriding(names_in(where, **{name: wrong})), pytest.raises(AssertionError):
         searched(300, 25)

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from tests.spec.distkv.samples import chain, ping, sets, ticks, update
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import distkv
 from peerproof.spec.core import EVERYBODY, Duration, NodeId
-from peerproof.spec.distkv import Config, Info, Message, monitors
-from peerproof.spec.distkv.monitors import RULES, monitor
-from peerproof.spec.observed import Breach, Seen
-from peerproof.spec.trace import Line, parse
+from peerproof.spec.distkv import Config, Info, Message
+from peerproof.spec.distkv.model import monitors
+from peerproof.spec.distkv.model.monitors import RULES, monitor
+from peerproof.spec.traces.observed import Breach, Seen
+from peerproof.spec.traces.trace import Line, parse
 
 CLOCK = 1_000_000  #: microseconds
 
@@ -111,7 +112,7 @@ def test_without_times_messages_are_in_the_order_of_being_sent() -> None:
 def lines(seed: str, **plan: Any) -> list[Line]:
     """The trace of a cluster."""
     written: list[str] = []
-    campaign.run(Campaign(PROTOCOLS["distkv"], {"clock": 400}, 5, 80, seed, 5, **plan), written.append)
+    campaign.run(Campaign(RUNTIMES["distkv"], {"clock": 400}, 5, 80, seed, 5, **plan), written.append)
     return [parse(line) for line in written]
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from peerproof.spec.core import NodeId, Send, Table
 from peerproof.spec.distkv import Info
 from peerproof.spec.distkv.codec import payload
+from peerproof.spec.distkv.outgoing import send_info
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
-from peerproof.spec.distkv.sending import send_info
 from peerproof.spec.distkv.ticks import union
 
 from .nodes import config, expires, node

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.distkv.notation import change_texts, content_text
+from peerproof.spec.distkv.model.notation import change_texts, content_text
 
 A, B, CUT = (((1, 2),), False), (((2, 1), (1, 2)), False), (((2, 1), (1, 2)), True)
 NOTHING: frozenset[Any] = frozenset()

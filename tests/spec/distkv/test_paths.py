@@ -12,7 +12,7 @@ from peerproof.spec.distkv.forms import PATH, VALUE
 from peerproof.spec.distkv.paths import ROOT, Name, is_meta, names_of, path_of, read
 from peerproof.spec.distkv.values import plain_of, value_of, value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import DEPTH_MAX, Extension, unpacked
+from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, unpacked
 
 # [D-34, D-35, DA-27]
 SAME: dict[str, tuple[list[Name], list[Name], bool]] = {

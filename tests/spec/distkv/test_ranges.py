@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from peerproof.spec.distkv.codec import ranges_bytes
 from peerproof.spec.distkv.ranges import NONE, TICK_MAX, Ranges, missing, of_range, of_ticks, read, up_to
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.messagepack import unpacked
+from peerproof.spec.forms.messagepack import unpacked
 
 from .samples import ranges
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from peerproof.spec.distkv.codec import of_payload, payload
-from peerproof.spec.distkv.events import type_of_event
 from peerproof.spec.distkv.messages import Update
+from peerproof.spec.distkv.serf_events import type_of_event
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import packed, unpacked
 
 FOLDER = Path(__file__).parent / "recorded"
 

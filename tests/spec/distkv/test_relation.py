@@ -11,8 +11,8 @@ from peerproof.spec import distkv
 from peerproof.spec.core import Instant, NodeId, Received, SetTimer
 from peerproof.spec.distkv import Config, PingDue
 from peerproof.spec.distkv.relation import narrowed
-from peerproof.spec.relation import Bounds, Judgement, Observed, Opinion, Question, Relation
-from peerproof.spec.trace import effect_plain
+from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Question, Relation
+from peerproof.spec.traces.trace import effect_plain
 
 
 def heard(*answers: int, effects: bool) -> Judgement:

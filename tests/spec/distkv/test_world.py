@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from tests.spec.distkv.worlds import PAIR, TRIO, ends, explored, firing, run, shown, starting, todo
 
-from peerproof.spec.distkv.variants import VARIANTS
-from peerproof.spec.distkv.world import Model
-from peerproof.spec.explore import Exploration, explore
+from peerproof.spec.distkv.model.bounded import Model
+from peerproof.spec.distkv.model.variants import VARIANTS
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
 
 NOTHING: frozenset[Any] = frozenset()
 
@@ -220,7 +221,7 @@ CHURN = SPLIT | {"Todo": todo(n1=[["set", 2, 3]], n2=[["crash", 0, 0]]), "Restar
 def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerproof.spec.explore.WORTH_SHARING", 2)
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
     alone = explore(Model(CHURN), digest=True)
 
     def interrupt(_seen: int, _waiting: int, depth: int) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from peerproof.spec.distkv.model.variants import VARIANTS
 from peerproof.spec.distkv.properties import PROPERTIES
-from peerproof.spec.distkv.variants import VARIANTS
-from peerproof.spec.explore import Exploration, explore
-from peerproof.spec.monitor import Monitored
-from peerproof.spec.world import World
+from peerproof.spec.model.bounded import World
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.model.run_monitor import Monitored
 
 #: Two nodes that are ready and empty, of whom nothing happens by itself.
 PAIR: dict[str, Any] = {

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
+from peerproof.conformance.fuzz.finding_text import told
 from peerproof.conformance.fuzz.profiles import Profile
-from peerproof.conformance.fuzz.telling import told
 from peerproof.spec import peter
 from peerproof.spec.core import Notify, Step
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import PROPERTIES, Update, tree
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.wendy import Id
@@ -66,11 +67,11 @@ MISTAKES: dict[str, tuple[str, Any, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_step_is_found(mistake: str) -> None:
     name, wrong, found = MISTAKES[mistake]
-    monkeypatch.setattr(tree, name, wrong)
 
-    campaign = searched("peter", 4, Profile(60, 30), seeds=10)
+    with overriding(names_in(tree, **{name: wrong})):
+        campaign = searched("peter", 4, Profile(60, 30), seeds=10)
 
     assert campaign.finding is not None
     assert campaign.finding.name == found

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.spec.wendy.nodes import peer
 
 from peerproof.spec.core import Notify, Step, Table
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import Publish, Subscribe, Unsubscribe, tree
 from peerproof.spec.peter.messages import Rerouted
 from peerproof.spec.peter.snapshot import misplaced
@@ -273,8 +274,6 @@ def search() -> None:
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, name, MISTAKES[name])
-
-    with pytest.raises(AssertionError):
+def test_a_mistake_is_found(name: str) -> None:
+    with overriding(names_in(tree, **{name: MISTAKES[name]})), pytest.raises(AssertionError):
         search()

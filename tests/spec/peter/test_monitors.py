@@ -8,28 +8,20 @@ import pytest
 from tests.spec.watched import arrivals, complaints_inside, complaints_on_the_wire
 from tests.spec.wendy.nodes import h, peer, place
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import peter
 from peerproof.spec.core import NodeId
-from peerproof.spec.observed import Seen
-from peerproof.spec.peter import (
-    MESSAGE,
-    Config,
-    Message,
-    NotifyMessage,
-    PublishMessage,
-    SubscribeMessage,
-    UnsubscribeMessage,
-    monitors,
-)
-from peerproof.spec.peter.monitors import RULES, monitor
+from peerproof.spec.peter import MESSAGE, Config, Message, NotifyMessage, PublishMessage, SubscribeMessage, UnsubscribeMessage
+from peerproof.spec.peter.model import monitors
+from peerproof.spec.peter.model.monitors import RULES, monitor
 from peerproof.spec.peter.senders import Senders
 from peerproof.spec.peter.tree import MOST_HOPS
-from peerproof.spec.trace import Line, parse
+from peerproof.spec.traces.observed import Seen
+from peerproof.spec.traces.trace import Line, parse
 from peerproof.spec.wendy import Header, Heartbeat, Versions
-from peerproof.spec.wendy.monitors import RULES as WENDY_RULES
+from peerproof.spec.wendy.model.monitors import RULES as WENDY_RULES
 
 SECOND = 1_000_000
 TOPIC = h("33")
@@ -127,7 +119,7 @@ def lines(**plan: Any) -> list[Line]:
     """The trace of a ring."""
     written: list[str] = []
     plan = {"topics": 3, "config": {"heartbeat": 20_000}, **plan}
-    campaign.run(Campaign(PROTOCOLS["peter"], plan.pop("config"), 7, 50, "m", 6, **plan), written.append)
+    campaign.run(Campaign(RUNTIMES["peter"], plan.pop("config"), 7, 50, "m", 6, **plan), written.append)
     return [parse(line) for line in written]
 
 

@@ -12,7 +12,7 @@ from peerproof.spec import peter
 from peerproof.spec.core import Asked, Expired, NodeId, Received, Send, Sent, Step, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import NotifyMessage, Publish, PublishMessage, Row, Subscribe, SubscribeMessage, UnsubscribeMessage
-from peerproof.spec.peter import State as Whole
+from peerproof.spec.peter import State as Integer
 from peerproof.spec.peter.topics import State as Tree
 from peerproof.spec.stack import Stacked
 from peerproof.spec.wendy import (
@@ -37,23 +37,23 @@ from .nodes import TEXT, T, notify, publish, row, subscribe, unsubscribe
 NEAR = f"{T:032x}"[:4]  #: the first digits of an id beside the topic's
 
 
-def whole(router: Any, kept: Row | None = None) -> Whole:
+def whole(router: Any, kept: Row | None = None) -> Integer:
     """A node of both with these tables, which keeps this of the topic T."""
     consulted = replace(router, config=replace(router.config, is_consulted=True))
     return Stacked(consulted, Tree(router.self_id, consulted.config, Table({T: kept} if kept else {})))
 
 
-def took(state: Whole, event: Any) -> Step[Any, Any]:
+def took(state: Integer, event: Any) -> Step[Any, Any]:
     """A step of both."""
     return peter.step(state, event, no_choice)
 
 
-def received(state: Whole, message: Any) -> Step[Any, Any]:
+def received(state: Integer, message: Any) -> Step[Any, Any]:
     """A message comes."""
     return took(state, Received(NOW, NodeId("somewhere:9"), message))
 
 
-def lost(state: Whole, effect: Send[Any]) -> Step[Any, Any]:
+def lost(state: Integer, effect: Send[Any]) -> Step[Any, Any]:
     """A message did not arrive."""
     return took(state, Sent(NOW, effect.to, effect.message, None))
 

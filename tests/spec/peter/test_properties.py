@@ -10,14 +10,14 @@ import pytest
 from tests.spec.peter.worlds import CHAIN
 
 from peerproof.spec.core import Asked, NodeId, Notify, Received, Send, Table
+from peerproof.spec.model.bounded import NOW
 from peerproof.spec.peter import PROPERTIES, Row, Update, id_of_topic
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
-from peerproof.spec.peter.router import addr, node_id, node_of, topic_text
-from peerproof.spec.peter.world import Lived, Model, Todo
+from peerproof.spec.peter.model.abstract_router import addr, node_id, node_of, topic_text
+from peerproof.spec.peter.model.bounded import Model, ModelNode, Todo
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Header, Heartbeat, NodeJoined
-from peerproof.spec.world import NOW
 
 NAMED = {prop.name: prop for prop in PROPERTIES}
 TOPIC, OTHER = id_of_topic(Model(CHAIN).texts[1]), id_of_topic(topic_text(2))
@@ -28,7 +28,7 @@ def nodes(**changes: Any) -> dict[NodeId, Any]:
     return dict(Model(CHAIN | {"Subscribed": [[1, 1], [2, 1]]} | changes).nodes)
 
 
-def with_row(state: Lived, topic: Id = TOPIC, **changes: Any) -> Lived:
+def with_row(state: ModelNode, topic: Id = TOPIC, **changes: Any) -> ModelNode:
     """A node that keeps something else of a topic, whether or not that is right."""
     row = state.upper.row(topic)._replace(**changes)
     return replace(state, upper=replace(state.upper, topics=state.upper.topics.put({topic: row})))

@@ -11,17 +11,7 @@ from peerproof.spec.core import Notify
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import Publish, Subscribe, Unsubscribe
 from peerproof.spec.stack import Request
-from peerproof.spec.wendy import (
-    Application,
-    Delivered,
-    Forward,
-    Forwarding,
-    Join,
-    JoinFailed,
-    Leave,
-    NodeExited,
-    Route,
-)
+from peerproof.spec.wendy import Application, Delivered, Forward, Forwarding, Join, JoinFailed, Leave, NodeExited, Route
 
 from .nodes import (
     OTHER,

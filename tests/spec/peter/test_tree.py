@@ -12,10 +12,7 @@ from peerproof.spec.peter import Row, Subscribe, Unsubscribe, tree
 from peerproof.spec.peter.messages import SubscribeMessage
 from peerproof.spec.peter.topics import MOST_CHILDREN, State
 from peerproof.spec.stack import Request
-from peerproof.spec.wendy import (
-    Forward,
-    Header,
-)
+from peerproof.spec.wendy import Forward, Header
 
 from .nodes import (
     TEXT,

@@ -10,12 +10,7 @@ from tests.spec.wendy.nodes import h, header, peer
 from peerproof.spec.core import Notify, Table
 from peerproof.spec.peter import Row
 from peerproof.spec.peter.messages import Rerouted
-from peerproof.spec.wendy import (
-    Heartbeat,
-    Joined,
-    NodeExited,
-    NodeJoined,
-)
+from peerproof.spec.wendy import Heartbeat, Joined, NodeExited, NodeJoined
 
 from .nodes import (
     T,

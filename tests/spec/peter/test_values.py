@@ -13,7 +13,8 @@ from tests.spec.wendy.test_values import FULL
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Specification, Table
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.fingerprint import fingerprint
+from peerproof.spec.forms.fingerprint import fingerprint
+from peerproof.spec.forms.form import Tagged
 from peerproof.spec.peter import (
     COMMAND,
     NOTICE,
@@ -30,7 +31,6 @@ from peerproof.spec.peter import (
 )
 from peerproof.spec.stack import Stacked
 from peerproof.spec.wendy import Id, Leave, id_text
-from peerproof.spec.wire import Tagged
 
 from .nodes import TEXT, T, U, row
 

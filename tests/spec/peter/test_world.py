@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.spec.peter.worlds import CHAIN
 
-from peerproof.conformance.local_steps import local_steps
+from peerproof.conformance.models.local_steps import local_steps
 from peerproof.spec import peter, wendy
-from peerproof.spec.explore import Exploration, explore
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.peter.model.bounded import Model
+from peerproof.spec.peter.model.variants import VARIANTS
 from peerproof.spec.peter.properties import PROPERTIES
-from peerproof.spec.peter.variants import VARIANTS
-from peerproof.spec.peter.world import Model
 
 SUBSCRIBE, UNSUBSCRIBE, PUBLISH = ["subscribe", 1, 0], ["unsubscribe", 1, 0], ["publish", 1, 1]
 
@@ -192,7 +193,7 @@ def test_world_where_somebody_comes_or_may_choose_has_no_nodes_on_wendy() -> Non
     for change in ({"Todo": todo(n1=[["crash", 0, 0]])}, {"Members": [2, 3]}, {"Knows": [[1, 2], [1, 3]], "Hops": "any"}):
         model = Model(CHAIN | STILL | change)
         with pytest.raises(ValueError, match="no tables"):
-            model.seen(model.nodes[0][1])
+            model.project_state(model.nodes[0][1])
 
 
 OPERATIONS = {"n1": [SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE], "n2": [SUBSCRIBE, UNSUBSCRIBE]}
@@ -256,7 +257,7 @@ CHURN = {
 def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ordered: bool
 ) -> None:
-    monkeypatch.setattr("peerproof.spec.explore.WORTH_SHARING", 2)
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
     model = Model(CHAIN | CHURN | {"Fifo": is_ordered})
     alone = explore(model, digest=True)
 

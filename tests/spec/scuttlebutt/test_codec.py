@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerproof.conformance.strategies import datagrams, spellings, values
+from peerproof.conformance.fuzz.strategies import datagrams, spellings, values
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.form import U64_MAX
 from peerproof.spec.scuttlebutt import (
     COMMAND,
     CONFIG,
@@ -33,7 +34,6 @@ from peerproof.spec.scuttlebutt import (
     UpdateLocal,
 )
 from peerproof.spec.scuttlebutt.codec import delta_entry_size, digest_entry_size
-from peerproof.spec.wire import U64_MAX
 
 
 def digest(*entries: tuple[str, int]) -> tuple[DigestEntry, ...]:

@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from peerproof.conformance.strategies import datagrams, values
+from peerproof.conformance.fuzz.strategies import datagrams, values
 from peerproof.spec.core import Asked, Duration, Expired, Instant, NodeId, Option, Pick, Received, Send, Table
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.fingerprint import fingerprint
+from peerproof.spec.forms.fingerprint import fingerprint
+from peerproof.spec.forms.form import U64_MAX
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.properties import Cluster, InFlight, Taken, violated
 from peerproof.spec.scuttlebutt import (
     MESSAGE,
@@ -36,7 +38,6 @@ from peerproof.spec.scuttlebutt import (
     step,
     transitions,
 )
-from peerproof.spec.wire import U64_MAX
 
 A, B, C = NodeId("a:1"), NodeId("b:1"), NodeId("c:1")
 ADDRESSES = st.sampled_from([A, B, C, NodeId("d:1"), NodeId(""), NodeId("\udcff")])
@@ -274,11 +275,10 @@ NEWER_PAIRS, LEARNED = reconcile.newer_pairs, transitions.learned
 def test_a_wrong_step_is_found(
     machine: type[RuleBasedStateMachine], module: Any, name: str, wrong: Any, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, name, wrong)
     monkeypatch.setattr(ThreeNodes, "ends_equal", False)  # a property must find it, before the end
     enough = settings(
         max_examples=500, stateful_step_count=40, phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None
     )
 
-    with pytest.raises(AssertionError, match=f"name='{found}'"):
+    with overriding(names_in(module, **{name: wrong})), pytest.raises(AssertionError, match=f"name='{found}'"):
         run_state_machine_as_test(machine, settings=enough)

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.core import Duration, NodeId
-from peerproof.spec.observed import Seen
-from peerproof.spec.scuttlebutt import (
-    MESSAGE,
-    Config,
-    Delta,
-    DeltaEntry,
-    DigestEntry,
-    DigestRequest,
-    DigestResponse,
-    Message,
-    monitors,
-)
-from peerproof.spec.scuttlebutt.monitors import RULES, monitor
-from peerproof.spec.trace import parse
+from peerproof.spec.scuttlebutt import MESSAGE, Config, Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Message
+from peerproof.spec.scuttlebutt.model import monitors
+from peerproof.spec.scuttlebutt.model.monitors import RULES, monitor
+from peerproof.spec.traces.observed import Seen
+from peerproof.spec.traces.trace import parse
 
 A, B, C, D = (NodeId(f"{name}:1") for name in "abcd")
 
@@ -61,7 +52,7 @@ def broken(*seen: Seen, max_payload: int = 1400) -> list[str]:
 @pytest.mark.parametrize("max_payload", [1400, 60])
 def test_what_nodes_say_breaks_no_rule(faults: Faults, max_payload: int) -> None:
     lines: list[str] = []
-    campaign.run(Campaign(PROTOCOLS["scuttlebutt"], {"max_payload": max_payload}, 5, 30, "m", 6, faults), lines.append)
+    campaign.run(Campaign(RUNTIMES["scuttlebutt"], {"max_payload": max_payload}, 5, 30, "m", 6, faults), lines.append)
     watches: dict[str, monitors.ScuttlebuttMonitor] = {}
     seen = 0
     for line in map(parse, lines):

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from peerproof.spec.core import Duration, Instant, NodeId, Table
+from peerproof.spec.forms.form import U64_MAX
 from peerproof.spec.scuttlebutt import QUERIES, STATE, Config, Liveness, State, Status
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
-from peerproof.spec.wire import U64_MAX
 
 Node = Callable[..., State]
 

@@ -9,6 +9,7 @@ import pytest
 
 from peerproof.spec.core import Asked, Duration, Instant, NodeId, Notify, Pick, Received, Send, SetTimer, Table
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import U64_MAX
 from peerproof.spec.scuttlebutt import (
     MESSAGE,
     Config,
@@ -25,7 +26,6 @@ from peerproof.spec.scuttlebutt import (
     initial,
     step,
 )
-from peerproof.spec.wire import U64_MAX
 
 Node = Callable[..., State]
 Say = Callable[..., Next]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.explore import explore
+from peerproof.spec.model.explorer import explore
 from peerproof.spec.properties import Cluster, Property
 from peerproof.spec.scuttlebutt import PROPERTIES
+from peerproof.spec.scuttlebutt.model.bounded import Model
 from peerproof.spec.scuttlebutt.properties import views_equal
-from peerproof.spec.scuttlebutt.world import Model
 
 TINY: dict[str, Any] = {
     "Node": [1, 2],

@@ -19,8 +19,8 @@ from transit.reader import Reader as OtherReader  # type: ignore[import-untyped]
 from transit.transit_types import Boolean, Keyword  # type: ignore[import-untyped]
 from transit.writer import Writer as OtherWriter  # type: ignore[import-untyped]
 
-from peerproof.conformance.fuzz.swim import INPUTS
-from peerproof.conformance.strategies import values
+from peerproof.conformance.fuzz.inputs.swim import INPUTS
+from peerproof.conformance.fuzz.strategies import values
 from peerproof.spec.core import NodeId
 from peerproof.spec.swim import MESSAGE, Message
 from peerproof.spec.swim.transit import Pairs, Reader, Writer, escaped, unescaped, unpacked

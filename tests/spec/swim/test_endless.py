@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.swim.endless import Standing
-from peerproof.spec.swim.variants import FirstPicks
-from peerproof.spec.world import System, World
+from peerproof.spec.model.bounded import System, World
+from peerproof.spec.swim.model.endless import Standing
+from peerproof.spec.swim.model.variants import FirstPicks
 from peerproof.tla.manifest import configurations
 
 WORLDS = 500

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from tests.campaigns import CHOSEN, searched
 
-from peerproof.conformance.fuzz.inputs import inputs_of
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
+from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.profiles import Profile
-from peerproof.conformance.fuzz.telling import HAPPENINGS, told
 from peerproof.spec import swim
 from peerproof.spec.core import Pick
+from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import PROPERTIES, Message, Row, State, Uuid, detector, gossip, rounds, transitions
 from peerproof.spec.swim.messages import ClusterEventVector
 from peerproof.spec.swim.state import Queued
@@ -86,11 +87,11 @@ MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_wrong_step_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_step_is_found(mistake: str) -> None:
     module, name, wrong, found = MISTAKES[mistake]
-    monkeypatch.setattr(module, name, wrong)
 
-    campaign = searched("swim", 4, Profile(100, 60), seeds=10)
+    with overriding(names_in(module, **{name: wrong})):
+        campaign = searched("swim", 4, Profile(100, 60), seeds=10)
 
     assert campaign.finding is not None
     assert campaign.finding.name == found

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.core import Duration, NodeId
-from peerproof.spec.observed import Seen
 from peerproof.spec.swim import (
     CONFIG,
     MESSAGE,
@@ -33,10 +32,11 @@ from peerproof.spec.swim import (
     Suspicious,
     Uuid,
     Vector,
-    monitors,
 )
-from peerproof.spec.swim.monitors import RULES, monitor
-from peerproof.spec.trace import parse
+from peerproof.spec.swim.model import monitors
+from peerproof.spec.swim.model.monitors import RULES, monitor
+from peerproof.spec.traces.observed import Seen
+from peerproof.spec.traces.trace import parse
 
 A, B, C, D = (Uuid(f"00000000-0000-0000-0000-00000000000{name}") for name in "abcd")
 HERE, THERE = NodeId("a:1"), NodeId("b:1")
@@ -76,7 +76,7 @@ def broken(*seen: Seen, **config: Any) -> list[str]:
 @pytest.mark.parametrize("config", [{}, {"emit_incarnation": True, "ae_size": 5}, {"max_datagram": 512}], ids=str)
 def test_what_nodes_say_breaks_no_rule(faults: Faults, config: dict[str, Any]) -> None:
     lines: list[str] = []
-    plan = Campaign(PROTOCOLS["swim"], config, 6, 30, "m", 6, faults, crashes=((1, 8),), restarts=((1, 20),))
+    plan = Campaign(RUNTIMES["swim"], config, 6, 30, "m", 6, faults, crashes=((1, 8),), restarts=((1, 20),))
     campaign.run(plan, lines.append)
     watches: dict[str, monitors.SwimMonitor] = {}
     seen = 0

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.network import Faults
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import swim
 from peerproof.spec.core import Expired, Instant, NodeId, Send, Table
-from peerproof.spec.relation import Bounds, Judgement, Observed, Opinion, Relation
 from peerproof.spec.swim import Config, Incarnation, Ping, Quantum, Row, State, Status, Uuid
 from peerproof.spec.swim.relation import narrowed, unfolded
-from peerproof.spec.trace import Line, event_of, parse
+from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Relation
+from peerproof.spec.traces.trace import Line, event_of, parse
 
 
 def lines_of(nodes: int, rounds: int = 25, **plan: Any) -> list[Line]:
     """What the second node did."""
     lines: list[str] = []
     config = plan.pop("config", {})
-    campaign.run(Campaign(PROTOCOLS["swim"], config, nodes, rounds, "r", 3, Faults(loss=0.1), **plan), lines.append)
+    campaign.run(Campaign(RUNTIMES["swim"], config, nodes, rounds, "r", 3, Faults(loss=0.1), **plan), lines.append)
     return [line for line in map(parse, lines) if line.node == "n1:1"]
 
 

@@ -9,13 +9,13 @@ import pytest
 from tests.spec.watched import arrivals, complaints_inside, complaints_on_the_wire
 from tests.spec.wendy.nodes import h, peer, peers, place
 
-from peerproof.reference import campaign
-from peerproof.reference.campaign import Campaign
-from peerproof.reference.protocols import PROTOCOLS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.simulation import campaign
+from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
-from peerproof.spec.observed import Seen
-from peerproof.spec.trace import Line, parse
+from peerproof.spec.traces.observed import Seen
+from peerproof.spec.traces.trace import Line, parse
 from peerproof.spec.wendy import (
     MESSAGE,
     Application,
@@ -35,10 +35,9 @@ from peerproof.spec.wendy import (
     StateRequest,
     Tables,
     Versions,
-    dealings,
-    monitors,
 )
-from peerproof.spec.wendy.monitors import RULES, monitor
+from peerproof.spec.wendy.model import monitors, obligations
+from peerproof.spec.wendy.model.monitors import RULES, monitor
 from peerproof.spec.wendy.senders import STATIONS, WAYS, Senders
 
 HERE, THERE = place("40"), place("70")
@@ -192,7 +191,7 @@ def test_versions_that_went_back_are_told_once() -> None:
 def lines(**plan: Any) -> list[Line]:
     """The trace of a ring."""
     written: list[str] = []
-    campaign.run(Campaign(PROTOCOLS["wendy"], {}, 7, 50, "m", 6, **plan), written.append)
+    campaign.run(Campaign(RUNTIMES["wendy"], {}, 7, 50, "m", 6, **plan), written.append)
     return [parse(line) for line in written]
 
 
@@ -241,7 +240,7 @@ def test_a_host_that_is_a_number_counts_as_it_is_said_and_a_name_as_it_is_seen()
 
 def test_memory_is_bounded() -> None:
     watch, senders = monitor(HERE, Config(h("40"))), Senders()
-    for number in range(dealings.PEERS + 10):
+    for number in range(obligations.PEERS + 10):
         of = f"{number:04x}8"
         for message in (NodeJoin(header(of)), routed(0, b"", of), StateRequest(header(of), Mask()), data()):
             list(watch.see(got(message, number, of)))
@@ -250,6 +249,6 @@ def test_memory_is_bounded() -> None:
         senders.sender(routed(hop), place("20"), place(f"{hop:02x}8"))
 
     assert len(watch._parcels) == monitors.PARCELS
-    assert len(watch._dealings._by_id) == len(watch._dealings._by_place) == dealings.PEERS
+    assert len(watch._dealings._by_id) == len(watch._dealings._by_place) == obligations.PEERS
     assert len(senders._ways) == WAYS
     assert max(map(len, senders._ways.values())) == STATIONS

@@ -11,8 +11,9 @@ import pytest
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Received, Send, Sent, Specification, Step, Table
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.fingerprint import Fingerprints, fingerprint
-from peerproof.spec.trace import Line, described, effect_plain, event_of, replay
+from peerproof.spec.forms.fingerprint import Fingerprints, fingerprint
+from peerproof.spec.forms.form import Form
+from peerproof.spec.traces.trace import Line, described, effect_plain, event_of, replay
 from peerproof.spec.wendy import (
     COMMAND,
     CONFIG,
@@ -34,7 +35,6 @@ from peerproof.spec.wendy import (
     Versions,
     initial,
 )
-from peerproof.spec.wire import Form
 
 from .nodes import NOW, Cluster, data, h, header, no_choice, node, peer, place, received, tables
 from .test_application import message

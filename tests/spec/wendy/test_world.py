@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from peerproof.spec.explore import Exploration, explore
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.wendy.model.bounded import Model
 from peerproof.spec.wendy.state import Stage
-from peerproof.spec.wendy.world import Model
 
 CONSTANTS: dict[str, Any] = {
     "Node": [0, 2, 4],
@@ -154,7 +155,7 @@ def everything(found: Exploration) -> tuple[Any, ...]:
 def test_graph_is_the_same_by_several_processes_and_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerproof.spec.explore.WORTH_SHARING", 2)
+    monkeypatch.setattr("peerproof.spec.model.explorer.WORTH_SHARING", 2)
     alone = explored(**ROOMY)
 
     def interrupt(_seen: int, _waiting: int, depth: int) -> None:

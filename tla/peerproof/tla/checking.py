@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from peerproof.tla.counterexample import dumps, to_itf
 from peerproof.tla.manifest import COUNTS, Model, root
-from peerproof.tla.outcome import Progress, Result, Verdict
-from peerproof.tla.tlc import Run, run
-from peerproof.tla.tools import Tools
+from peerproof.tla.output.counterexample import dumps, to_itf
+from peerproof.tla.output.outcome import Progress, Result, Verdict
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.tools.tlc import Run, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def keep(checked: Checked) -> None:
         model.counterexample_path.parent.mkdir(exist_ok=True)
         model.counterexample_path.write_text(counterexample_text(checked), encoding="utf-8")
     if model.is_whole_graph:
-        path = root() / model.protocol / "constants.json"
+        path = root(model.protocol) / model.protocol / "constants.json"
         data = json.loads(path.read_bytes())
         configuration = data["configurations"][model.configuration.name]
         known = configuration.get("expected", {})
@@ -119,7 +119,7 @@ def keep(checked: Checked) -> None:
 
 def keep_expected(model: Model, found: Mapping[str, int]) -> None:
     """Writes this into what the manifest expects of a model."""
-    path = root() / "manifest.json"
+    path = root(model.protocol) / "manifest.json"
     data = json.loads(path.read_bytes())
     entry = next(entry for entry in data["models"] if (entry["protocol"], entry["name"]) == (model.protocol, model.name))
     entry["expected"] |= found

@@ -5,7 +5,7 @@ What models there are: the question each asks, with which constants, and what mu
 specification as well; those whose `by` is "explorer" ask what happens in the end of graphs that are too large for TLC to say.
 The constants are in `PROTOCOL/constants.json`, by configuration, with the size of the state graph that they make; whoever
 else explores the same graph reads the same file. Where a module has constants of its own, `defaults` of a configuration
-says under which name they are. TLC's `.cfg` files are made from the two.
+says under which name they are. TLC's configurations are made from the two whenever TLC is run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
+
+from peerproof.spec.protocols import PROTOCOLS
 
 SIZES: Final = ("small", "medium", "large")
 
@@ -72,19 +74,14 @@ class Model:
     @property
     def module_path(self) -> Path:
         """The root module."""
-        return root() / self.protocol / f"{self.module}.tla"
-
-    @property
-    def cfg_path(self) -> Path:
-        """TLC's configuration, as people start TLC with it."""
-        return root() / self.protocol / "cfg" / f"{self.name}.cfg"
+        return root(self.protocol) / self.protocol / f"{self.module}.tla"
 
     @property
     def counterexample_path(self) -> Path | None:
         """The behaviour that breaks the property, as TLC found it, if one must be broken."""
         if self.verdict == "success" or self.by != "tlc":
             return None
-        return root() / self.protocol / "counterexamples" / f"{self.name}.itf.json"
+        return root(self.protocol) / self.protocol / "counterexamples" / f"{self.name}.itf.json"
 
     @property
     def behaviour(self) -> str:
@@ -118,7 +115,7 @@ class Model:
         """The text of TLC's configuration; without checks, for a run that only explores."""
         lines = [
             f"\\* {self.question}",
-            "\\* Made from manifest.json and constants.json by: peerproof model-check --rewrite",
+            f"\\* Model {self.name} of {self.protocol}, for {self.module}.tla; made from manifest.json and constants.json.",
             "CONSTANTS",
         ]
         lines += [f"    {name} = {tla(value)}" for name, value in self.configuration.constants.items()]
@@ -130,8 +127,11 @@ class Model:
         return "\n".join(lines) + "\n"
 
 
-def root() -> Path:
-    """The folder of the modules: inside the package once it is installed, above it in the source tree."""
+def root(protocol: str | None = None) -> Path:
+    """The folder of the modules, of a protocol or of this project: in the package if it is installed, else above it."""
+    home = PROTOCOLS[protocol].home if protocol and protocol in PROTOCOLS else None
+    if home:
+        return home / "tla"
     installed = _PACKAGE / "models"
     return installed if installed.exists() else _PACKAGE.parents[1]
 
@@ -160,7 +160,7 @@ def tla(value: Any) -> str:
 
 def configurations(protocol: str) -> dict[str, Configuration]:
     """The configurations of a protocol, by name."""
-    path = root() / protocol / "constants.json"
+    path = root(protocol) / protocol / "constants.json"
     data = _read(path)
     try:
         return {
@@ -186,10 +186,16 @@ def _vectors(path: Path, name: str, entry: Mapping[str, Any]) -> str:
 
 
 def models(protocol: str | None = None) -> tuple[Model, ...]:
-    """The models of one protocol, or of all, in the order of the manifest."""
-    path = root() / "manifest.json"
-    entries = [entry for entry in _read(path).get("models", []) if protocol in (None, entry.get("protocol", protocol))]
-    found = tuple(_models(path, entries))
+    """The models of one protocol, or of all, in the order of the manifests."""
+    folders = [root(protocol)] if protocol else dict.fromkeys(map(root, PROTOCOLS))
+    return tuple(model for folder in folders for model in _models_in(folder / "manifest.json", protocol))
+
+
+def _models_in(path: Path, protocol: str | None) -> tuple[Model, ...]:
+    if path.parent != root() and not path.exists():
+        return ()  # a protocol at another home need not have models
+    entries = _read(path).get("models", [])
+    found = tuple(_models(path, [entry for entry in entries if protocol in (None, entry.get("protocol", protocol))]))
     often = Counter((model.protocol, model.name) for model in found)
     repeated = {name for (_, name), times in often.items() if times > 1}
     if repeated:

@@ -15,34 +15,34 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from peerproof.tla.counterexample import Counterexample, dumps, to_itf
-from peerproof.tla.dot import BadDump, summary
-from peerproof.tla.manifest import root
-from peerproof.tla.outcome import BadModule, Progress, RunFailed
-from peerproof.tla.sany import parse
-from peerproof.tla.simulation import any_seed, simulate
-from peerproof.tla.tlc import Run, Walks, run
-from peerproof.tla.tools import Tools, ToolsUnusable, find
-from peerproof.tla.values import text
+from peerproof.tla.manifest import BadManifest, Model, models, root
+from peerproof.tla.output.counterexample import Counterexample, dumps, to_itf
+from peerproof.tla.output.dot import BadDump, summary
+from peerproof.tla.output.outcome import BadModule, Progress, RunFailed
+from peerproof.tla.output.values import text
+from peerproof.tla.tools.installation import ToolsUnusable, find
+from peerproof.tla.tools.random_walks import any_seed, simulate
+from peerproof.tla.tools.sany import parse
+from peerproof.tla.tools.tlc import Run, Walks, run
 
 WELL, WRONG, USAGE, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def tlc(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Checks a module with TLC, and says how far it is.
+    Checks a model of the manifest, or any module, with TLC, and prints its progress.
 
-      tla/bin/tlc tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/tiny.cfg
+      tla/bin/tlc scuttlebutt tiny
+      tla/bin/tlc tla/scuttlebutt/MCScuttlebutt.tla --config my.cfg
 
-    The configuration is MODULE.cfg beside the module if none is named. Deadlock is no error.
+    A deadlock is no error.
     """
     _what_to_run(parser)
     parser.add_argument("--workers", type=_positive, default=1, metavar="N", help="threads (default: 1)")
     parser.add_argument("--coverage", action="store_true", help="say how often each action was taken")
 
-    def do(tools: Tools, args: Namespace) -> int:
-        what = _run_of(args, coverage=args.coverage, workers=args.workers)
-        result = run(tools, what, _show)
+    def do(args: Namespace) -> int:
+        result = run(find(), _run_of(args, coverage=args.coverage, workers=args.workers), _show)
         _clear()
         for action, count in sorted(result.actions.items()):
             print(f"{action:20} {count.generated:12,} steps, {count.distinct:,} to new states")
@@ -54,38 +54,39 @@ def tlc(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
     return do
 
 
-def sany(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+def sany(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     Parses a module with SANY: a mistake is told with file and line.
 
       tla/bin/sany tla/scuttlebutt/Scuttlebutt.tla
     """
-    _module(parser)
+    parser.add_argument("module", type=Path, metavar="MODULE.tla")
+    _add_library(parser)
 
-    def do(tools: Tools, args: Namespace) -> int:
-        read = parse(tools, args.module, _library(args))
+    def do(args: Namespace) -> int:
+        read = parse(find(), args.module, _library(args))
         print(f"{args.module}: no mistake; read with it: {', '.join(read[:-1]) or 'nothing'}")
         return WELL
 
     return do
 
 
-def graph(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Writes the whole state graph of a module as GraphViz's dot, with labelled edges, and counts it.
+    Writes the whole state graph of a model or module as GraphViz's dot, with labelled edges, and counts it.
 
-      tla/bin/graph tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/tiny.cfg --output tiny.dot
+      tla/bin/graph scuttlebutt tiny --output tiny.dot
 
-    Whether it is the graph of the Python specification, `peerproof graph` says.
+    `peerproof graph` compares it with the graph of the Python specification.
     """
     _what_to_run(parser)
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="where; the name ends in .dot")
 
-    def do(tools: Tools, args: Namespace) -> int:
+    def do(args: Namespace) -> int:
         if args.output.suffix != ".dot":
             print(f"graph: {args.output} must end in .dot", file=sys.stderr)
             return USAGE
-        result = run(tools, _run_of(args, dump=args.output), _show)
+        result = run(find(), _run_of(args, dump=args.output), _show)
         _clear()
         if result.verdict.value != "success":
             return _broken(args, result.verdict.value, result.violated, result.counterexample)
@@ -103,11 +104,11 @@ def graph(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
     return do
 
 
-def simulation(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
+def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
-    Walks through a model at random, with TLC. The seed is printed: with it, the same walks are made again.
+    Walks through a model or module at random, with TLC. The seed is printed: with it, the same walks are made again.
 
-      tla/bin/simulate tla/scuttlebutt/MCScuttlebutt.tla --config tla/scuttlebutt/cfg/large.cfg --walks 1000 --length 60
+      tla/bin/simulate scuttlebutt large --walks 1000 --length 60
 
     What holds on all walks need not hold; what is found broken is.
     """
@@ -116,13 +117,14 @@ def simulation(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
     parser.add_argument("--length", type=_positive, default=100, metavar="N", help="steps of each, at most (default: 100)")
     parser.add_argument("--seed", type=int, metavar="N", help="make these walks (default: any, and say which)")
 
-    def do(tools: Tools, args: Namespace) -> int:
+    def do(args: Namespace) -> int:
         walks = Walks(args.walks, args.length, any_seed() if args.seed is None else args.seed)
         print(f"seed {walks.seed}", flush=True)
+        module, configuration = _module_and_configuration(args)
         done = simulate(
-            tools,
-            args.module,
-            _configuration(args),
+            find(),
+            module,
+            configuration,
             walks,
             library=_library(args),
             seconds=args.seconds,
@@ -137,7 +139,41 @@ def simulation(parser: ArgumentParser) -> Callable[[Tools, Namespace], int]:
     return do
 
 
-PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulation}
+def configuration(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """
+    Prints the configuration of a model for TLC, or writes one or all to a folder, for use with other tools.
+
+      tla/bin/cfg scuttlebutt                          lists the models of a protocol; without one, all
+      tla/bin/cfg scuttlebutt tiny                     prints the configuration
+      tla/bin/cfg scuttlebutt tiny --output build/cfg  writes build/cfg/scuttlebutt/tiny.cfg
+      tla/bin/cfg --output build/cfg                   writes one file for each model of each protocol
+
+    Each is made from tla/manifest.json and constants.json of its protocol, and names its module in a comment.
+    """
+    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="of this protocol (default: all)")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="of this model (default: all)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="write DIR/PROTOCOL/MODEL.cfg instead of printing")
+
+    def do(args: Namespace) -> int:
+        chosen = _models_for_tlc(args.protocol) if args.model is None else [_find_model(args.protocol, args.model)]
+        if args.output is None:
+            for model in chosen:
+                print(model.cfg().rstrip() if args.model else f"{model.protocol:12} {model.name:32} {model.question}")
+            return WELL
+        try:
+            for model in chosen:
+                path: Path = args.output / model.protocol / f"{model.name}.cfg"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(model.cfg(), encoding="utf-8")
+        except OSError as problem:
+            raise _UsageError(f"the configurations cannot be written ({problem})") from problem
+        print(f"{args.output}: configurations written: {len(chosen):,}")
+        return WELL
+
+    return do
+
+
+PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulation, "cfg": configuration}
 
 
 def main(name: str, arguments: list[str]) -> int:
@@ -150,7 +186,7 @@ def main(name: str, arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return do(find(), args)
+        return do(args)
     except BadModule as problem:
         _clear()
         print(f"{name}: {problem}", file=sys.stderr)
@@ -159,7 +195,7 @@ def main(name: str, arguments: list[str]) -> int:
         _clear()
         print(f"{name}: NO VERDICT: {problem}", file=sys.stderr)
         return UNUSABLE
-    except _Missing as problem:
+    except (_UsageError, BadManifest) as problem:
         print(f"{name}: {problem}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
@@ -168,29 +204,33 @@ def main(name: str, arguments: list[str]) -> int:
         return INTERRUPTED
 
 
-class _Missing(Exception):
-    """A file that the command line names, and that cannot be read."""
+class _UsageError(Exception):
+    """The command line names what does not exist or cannot be read."""
 
 
-def _module(parser: ArgumentParser) -> None:
-    parser.add_argument("module", type=Path, metavar="MODULE.tla")
+def _add_library(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--library", type=Path, action="append", default=[], metavar="DIR", help="more modules are there; may be given again"
     )
 
 
 def _what_to_run(parser: ArgumentParser) -> None:
-    _module(parser)
-    parser.add_argument("--config", type=Path, metavar="FILE", help="constants and what to check (default: MODULE.cfg)")
+    parser.add_argument("module", metavar="PROTOCOL|MODULE.tla", help="a protocol, followed by MODEL; or the file of a module")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="a model of that protocol")
+    _add_library(parser)
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="constants and what to check, of a module (default: MODULE.cfg beside it)"
+    )
     parser.add_argument("--heap", type=_positive, default=2048, metavar="MB", help="memory of the Java machine (default: 2048)")
     parser.add_argument("--seconds", type=float, metavar="N", help="give up after so long")
     parser.add_argument("--itf", type=Path, metavar="FILE", help="write a counterexample there, as ITF JSON")
 
 
 def _run_of(args: Namespace, *, dump: Path | None = None, coverage: bool = False, workers: int = 1) -> Run:
+    module, configuration = _module_and_configuration(args)
     return Run(
-        module=args.module,
-        configuration=_configuration(args),
+        module=module,
+        configuration=configuration,
         library=_library(args),
         workers=workers,
         heap_megabytes=args.heap,
@@ -200,14 +240,37 @@ def _run_of(args: Namespace, *, dump: Path | None = None, coverage: bool = False
     )
 
 
-def _configuration(args: Namespace) -> str:
-    path: Path = args.config or args.module.with_suffix(".cfg")
-    if not args.module.is_file():
-        raise _Missing(f"there is no file {args.module}")
+def _module_and_configuration(args: Namespace) -> tuple[Path, str]:
+    """The root module and the text of its configuration, of a model or of files."""
+    if args.model is not None:
+        if args.config is not None:
+            raise _UsageError("a model has its own configuration; --config is for the file of a module")
+        model = _find_model(args.module, args.model)
+        return model.module_path, model.cfg()
+    module = Path(args.module)
+    if not module.is_file():
+        raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
+    path: Path = args.config or module.with_suffix(".cfg")
     try:
-        return path.read_text(encoding="utf-8")
+        return module, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise _Missing(f"the configuration {path} cannot be read ({problem}); name one with --config") from problem
+        raise _UsageError(
+            f"the configuration {path} cannot be read ({problem}); name one with --config, or PROTOCOL and MODEL"
+        ) from problem
+
+
+def _models_for_tlc(protocol: str | None) -> list[Model]:
+    every = models()
+    if protocol is not None and all(model.protocol != protocol for model in every):
+        raise _UsageError(f"no models of {protocol!r}; there are some of {', '.join(sorted({m.protocol for m in every}))}")
+    return [model for model in every if model.by == "tlc" and protocol in (None, model.protocol)]
+
+
+def _find_model(protocol: str, name: str) -> Model:
+    for model in _models_for_tlc(protocol):
+        if model.name == name:
+            return model
+    raise _UsageError(f"TLC has no model {name!r} of {protocol}; tla/bin/cfg {protocol} lists them")
 
 
 def _library(args: Namespace) -> tuple[Path, ...]:

@@ -24,7 +24,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Removes, and prints how much."""
-    from peerproof.conformance.pipeline.status import collect
+    from peerproof.pipeline.storage.status import collect
 
     files, size = collect(args.place, uncommitted_too=args.uncommitted)
     print(f"removed {files:,} files, {size:,} bytes")

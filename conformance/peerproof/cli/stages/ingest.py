@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from peerproof.cli.stages.options import add_out, add_spark
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.ingest import Ingested, Reading
-    from peerproof.conformance.pipeline.work import Show
+    from peerproof.pipeline.spark.work import Show
+    from peerproof.pipeline.stages.ingest import Ingested, Reading
 
 OK, USAGE, NOTHING, OWN_FAULT = 0, 2, 4, 5
 
@@ -53,10 +53,10 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Reads the files."""
     from peerproof.cli.stages.options import engine
-    from peerproof.conformance.pipeline.ingest import WrongSum, execute
-    from peerproof.conformance.pipeline.inputs import BadInput
-    from peerproof.conformance.pipeline.source import InputChanged
-    from peerproof.conformance.yaml_subset import VectorError
+    from peerproof.conformance.captures.byte_source import InputChanged
+    from peerproof.conformance.suite.strict_yaml import VectorError
+    from peerproof.pipeline.ingest.inputs import BadInput
+    from peerproof.pipeline.stages.ingest import WrongSum, execute
 
     if problem := _contradiction(args):
         return _complain(problem, USAGE)
@@ -84,7 +84,7 @@ def run(args: Namespace) -> int:
 
 
 def _contradiction(args: Namespace) -> str | None:
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.protocols.registry import RUNTIMES
 
     if args.format == "jsonl":
         for option in ("protocol", "port", "impl"):
@@ -93,16 +93,16 @@ def _contradiction(args: Namespace) -> str | None:
     else:
         if args.mapping:
             return "--mapping is for logs; what is in a capture, --protocol and --port say"
-        if args.protocol not in PROTOCOLS:
+        if args.protocol not in RUNTIMES:
             found = "nothing" if args.protocol is None else repr(args.protocol)
-            return f"--protocol: expected whose messages the capture holds, one of {', '.join(PROTOCOLS)}; found {found}"
+            return f"--protocol: expected whose messages the capture holds, one of {', '.join(RUNTIMES)}; found {found}"
     return None
 
 
 def _reading(args: Namespace) -> Reading:
-    from peerproof.conformance.pipeline.ingest import Reading
-    from peerproof.conformance.pipeline.inputs import BadInput, inputs
-    from peerproof.conformance.pipeline.mapping import load
+    from peerproof.pipeline.ingest.inputs import BadInput, inputs
+    from peerproof.pipeline.ingest.mapping import load
+    from peerproof.pipeline.stages.ingest import Reading
 
     mapping = None
     if args.mapping:
@@ -130,7 +130,7 @@ class _shows:  # noqa: N801  # a function with a memory
         self._quiet = args.quiet
 
     def __call__(self, step: str) -> Show:
-        from peerproof.conformance.pipeline.progress import Progress
+        from peerproof.pipeline.spark.progress import Progress
 
         return Progress(f"ingest, {step}", quiet=self._quiet)
 
@@ -165,7 +165,7 @@ def _text(result: Ingested, reading: Reading) -> str:
 def _examples(result: Ingested) -> list[str]:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-    from peerproof.conformance.pipeline.tables import QUARANTINE
+    from peerproof.pipeline.storage.tables import QUARANTINE
 
     shown: list[str] = []
     for file in result.success.files(QUARANTINE):

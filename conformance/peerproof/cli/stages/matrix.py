@@ -18,15 +18,11 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from peerproof.cli import options
-from peerproof.cli.implementation import REFERENCE, tell_unusable
+from peerproof.cli.implementation import tell_unusable
 from peerproof.cli.stages.options import add_out, add_spark
-
-if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.batches import Success
-    from peerproof.conformance.pipeline.matrix import Matrix
+from peerproof.conformance.adapter.implementation import REFERENCE
 
 OK, WRONG, NOTHING = 0, 1, 4
 
@@ -57,13 +53,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Tries the cases."""
     from peerproof.cli.stages.options import engine, tell
-    from peerproof.conformance.adapter import Unusable
-    from peerproof.conformance.cases import cases
-    from peerproof.conformance.pipeline.matrix import Matrix, check, execute
-    from peerproof.conformance.pipeline.progress import Progress
+    from peerproof.conformance.adapter.adapter import AdapterUnavailable
+    from peerproof.conformance.runner.case_selection import select_cases
+    from peerproof.pipeline.spark.progress import Progress
+    from peerproof.pipeline.stages.matrix import Matrix, check, execute
+    from peerproof.pipeline.stages.verdict_counts import count_results, has_failure
 
     suite = options.suite(args)
-    selected = cases(suite, options.selected(args, suite))
+    selected = options.selected(select_cases, args, suite)
     if not selected:
         print("peerproof pipeline matrix: no case is selected", file=sys.stderr)
         return NOTHING
@@ -80,41 +77,25 @@ def run(args: Namespace) -> int:
                 progress.clear()
             if args.format == "text":
                 tell(args, spark, result)
-    except Unusable as error:
+    except AdapterUnavailable as error:
         return tell_unusable(error)
-    counts = _counts(todo, result.success)
+    counts = count_results(todo, result.success)
     shown = {"folder": str(result.success.folder), **result.success.told, "verdicts": counts}
     print(json.dumps(shown) if args.format == "json" else _text(counts), flush=True)
-    return WRONG if _wrong(counts) else OK
+    return WRONG if has_failure(counts) else OK
 
 
 def _mutants(words: str, protocols: Collection[str]) -> list[str]:
     """What they are called as implementations. Ends the program if there is none."""
-    from peerproof.conformance.mutants.places import modules, mutants
-    from peerproof.conformance.pipeline.matrix import MUTANT
+    from peerproof.conformance.mutation.scoring import select_mutants
+    from peerproof.pipeline.stages.matrix import MUTANT
 
-    made = (mutant.id for protocol in sorted(protocols) for module in modules(protocol) for mutant in mutants(module))
-    found = [f"{MUTANT}{name}" for name in made if all(word in name for word in words.split())]
+    found = [f"{MUTANT}{mutant.id}" for protocol in sorted(protocols) for mutant in select_mutants(protocol, words)]
     if not found:
         names = " and ".join(sorted(protocols))
         said = f"peerproof pipeline matrix: no mutant of {names} has {words!r} in its name; peerproof mutants --list shows them"
         raise options.refusal(said, NOTHING)
     return found
-
-
-def _counts(todo: Matrix, success: Success) -> dict[str, dict[str, int]]:
-    """Implementation -> verdict -> cases."""
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
-
-    from peerproof.conformance.pipeline.tables import VECTOR_RESULTS
-
-    counts: dict[str, dict[str, int]] = {implementation: {} for implementation in todo.implementations}
-    for file in success.files(VECTOR_RESULTS):
-        rows = pq.read_table(file, columns=["impl", "verdict"], partitioning=None).group_by(["impl", "verdict"])
-        for row in rows.aggregate([([], "count_all")]).to_pylist():
-            of = counts[row["impl"]]
-            of[row["verdict"]] = of.get(row["verdict"], 0) + row["count_all"]
-    return counts
 
 
 def _text(counts: dict[str, dict[str, int]]) -> str:
@@ -123,9 +104,3 @@ def _text(counts: dict[str, dict[str, int]]) -> str:
         f"{name:{width}}  {', '.join(f'{number:,} {verdict}' for verdict, number in sorted(of.items()))}"
         for name, of in counts.items()
     )
-
-
-def _wrong(counts: dict[str, dict[str, int]]) -> bool:
-    from peerproof.conformance.result import STATUSES
-
-    return any(STATUSES[verdict] for of in counts.values() for verdict in of)

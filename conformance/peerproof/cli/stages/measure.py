@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from peerproof.cli.stages.options import add_in, add_spark
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.work import Show
+    from peerproof.pipeline.spark.work import Show
 
 OK, NOTHING = 0, 4
 
@@ -44,7 +44,7 @@ def add_shared_clock(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Measures."""
     from peerproof.cli.stages.options import engine, tell
-    from peerproof.conformance.pipeline.measure import NothingToMeasure, execute, sources
+    from peerproof.pipeline.stages.measure import NothingToMeasure, execute, sources
 
     try:
         measured = sources(args.place, shared_clock=args.shared_clock)
@@ -64,6 +64,6 @@ class shows:  # noqa: N801  # a function with a memory
 
     def __call__(self, step: str) -> Show:
         """For the step of this name."""
-        from peerproof.conformance.pipeline.progress import Progress
+        from peerproof.pipeline.spark.progress import Progress
 
         return Progress(f"{self._stage}, {step}", quiet=self._quiet)

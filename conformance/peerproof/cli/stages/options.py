@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.execution import Engine, Executed, Work
+    from peerproof.pipeline.spark.execution import Engine, Executed, Work
 
 LOCAL = "local[*,4]"  # as conformance.pipeline.session has it, which --help need not import
 
@@ -48,8 +48,8 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
     """The Spark that the options ask for; it starts when a stage needs it. One that is shared with other stages goes on."""
     if hasattr(args, "engine"):
         return nullcontext(args.engine)
-    from peerproof.conformance.pipeline.execution import Engine
-    from peerproof.conformance.pipeline.session import Settings
+    from peerproof.pipeline.spark.execution import Engine
+    from peerproof.pipeline.spark.session import Settings
 
     settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
     return Engine(settings, told=lambda text: print(text, file=sys.stderr))
@@ -57,8 +57,8 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
 
 def executed(args: Namespace, spark: Engine, todo: Work) -> Executed:
     """Do a stage, showing how far it is, and print what came of it."""
-    from peerproof.conformance.pipeline.execution import execute
-    from peerproof.conformance.pipeline.progress import Progress
+    from peerproof.pipeline.spark.execution import execute
+    from peerproof.pipeline.spark.progress import Progress
 
     progress = Progress(todo.plan.stage, quiet=args.quiet)
     try:

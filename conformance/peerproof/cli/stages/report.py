@@ -30,8 +30,8 @@ def run(args: Namespace) -> int:
     """Writes the page."""
     from importlib.util import find_spec
 
-    from peerproof.conformance.pipeline.gathered import NothingToReport
-    from peerproof.conformance.pipeline.report import write
+    from peerproof.pipeline.report.report_data import NothingToReport
+    from peerproof.pipeline.stages.report import write
 
     if find_spec("matplotlib") is None:
         print("peerproof pipeline report: matplotlib is not installed: pip install 'peerproof[pipeline]'", file=sys.stderr)

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from peerproof.cli.stages.measure import add_shared_clock
 from peerproof.cli.stages.options import add_out, add_spark, count
-from peerproof.conformance.sources import examples, shown
+from peerproof.conformance.suite.locations import examples, shown
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.execution import Engine
+    from peerproof.pipeline.spark.execution import Engine
 
 OK, FOUND, USAGE = 0, 1, 2
 

@@ -34,9 +34,9 @@ OK, USAGE = 0, 2
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.reference.protocols import PROTOCOLS
+    from peerproof.reference.protocols.registry import RUNTIMES
 
-    parser.add_argument("protocol", choices=list(PROTOCOLS), metavar="PROTOCOL", help=", ".join(PROTOCOLS))
+    parser.add_argument("protocol", choices=list(RUNTIMES), metavar="PROTOCOL", help=", ".join(RUNTIMES))
     parser.add_argument("--runs", type=count, required=True, metavar="N", help="how many, over all configurations")
     parser.add_argument("--grid", type=Path, metavar="FILE", help="the configurations, in YAML; without it there is one")
     parser.add_argument("--seed", default="0", metavar="TEXT", help="fixes all runs (default 0)")
@@ -47,8 +47,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Simulates."""
     from peerproof.cli.stages.options import engine, executed
-    from peerproof.conformance.pipeline.grid import BadGrid, read
-    from peerproof.conformance.pipeline.simulate import simulation
+    from peerproof.pipeline.stages.grid import BadGrid, read
+    from peerproof.pipeline.stages.simulate import simulation
 
     try:
         points = read(args.grid.read_text(encoding="utf-8") if args.grid else "")

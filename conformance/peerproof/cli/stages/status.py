@@ -24,7 +24,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints a few lines for each batch."""
-    from peerproof.conformance.pipeline.status import Standing, standings
+    from peerproof.pipeline.storage.status import Standing, standings
 
     found = standings(args.place)
     if not found:

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 from peerproof.cli.stages.options import add_spark, count
 
 if TYPE_CHECKING:
-    from peerproof.conformance.pipeline.validate import Validated, Validation
-    from peerproof.conformance.pipeline.work import Show
-    from peerproof.spec.wire import Plain
+    from peerproof.pipeline.spark.work import Show
+    from peerproof.pipeline.stages.validate import Validated, Validation
+    from peerproof.spec.forms.form import Plain
 
 OK, FOUND, USAGE, NOTHING = 0, 1, 2, 4
 
@@ -64,21 +64,25 @@ def run(args: Namespace) -> int:
     if problem := _contradiction(args):
         return _complain(problem, USAGE)
     if args.follow is not None:
-        from peerproof.conformance.pipeline.follow import follow
+        from peerproof.pipeline.judging.follow import follow
 
         if not args.follow.is_dir():
             return _complain(f"{args.follow} is no folder", USAGE)
         return follow(args.follow, _validation(args).options, sys.stdout)
-    if problem := _bad_config(args.config):
+    from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
+
+    try:
+        check_config(args.config)
+    except BadConfiguration as problem:
         return _complain(f"--config: {problem}", USAGE)
     if args.run is not None:
         return _shown_again(args)
     from peerproof.cli.stages.options import engine
-    from peerproof.conformance.pipeline.validate import execute
+    from peerproof.pipeline.stages.validate import execute
 
     with engine(args) as spark:
         result = execute(spark, args.out, _validation(args), _shows(args))
-    counts = _counts(result)
+    counts = count_verdicts(result)
     print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
     return FOUND if counts["violations"] else OK
 
@@ -96,26 +100,10 @@ def _contradiction(args: Namespace) -> str | None:
 
 
 def _validation(args: Namespace) -> Validation:
-    from peerproof.conformance.pipeline.validate import Validation
+    from peerproof.pipeline.stages.validate import Validation
 
     place = args.follow if args.place is None else args.place
     return Validation(place, args.config, args.states, args.tries, args.every)
-
-
-def _bad_config(config: Plain) -> str | None:
-    """Why no protocol can be configured so."""
-    from peerproof.reference.protocols import PROTOCOLS
-    from peerproof.spec.core import NodeId
-
-    problems: list[str] = []
-    for protocol in PROTOCOLS.values():
-        try:
-            protocol.configured(config, NodeId("127.0.0.1:1"), [])
-        except ValueError as error:
-            problems.append(f"{protocol.name}: {getattr(error, 'detail', None) or error}")
-        else:
-            return None
-    return "; ".join(problems)
 
 
 class _shows:  # noqa: N801  # a function with a memory
@@ -125,13 +113,13 @@ class _shows:  # noqa: N801  # a function with a memory
         self._quiet = args.quiet
 
     def __call__(self, step: str) -> Show:
-        from peerproof.conformance.pipeline.progress import Progress
+        from peerproof.pipeline.spark.progress import Progress
 
         return Progress(f"validate, {step}", quiet=self._quiet)
 
 
 def _shown_again(args: Namespace) -> int:
-    from peerproof.conformance.pipeline.again import findings
+    from peerproof.pipeline.judging.again import findings
 
     found = list(findings(_validation(args), args.run, args.node))
     if not found:
@@ -156,29 +144,9 @@ def _shown_again(args: Namespace) -> int:
 
 
 def _names() -> list[str]:
-    from peerproof.conformance.pipeline.tables import VIOLATIONS
+    from peerproof.pipeline.storage.tables import VIOLATIONS
 
     return [column.name for column in VIOLATIONS.columns]
-
-
-def _counts(result: Validated) -> dict[str, int]:
-    """How many nodes and runs have each verdict, and how many violations of each severity there are."""
-    from collections import Counter
-
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
-
-    from peerproof.conformance.pipeline.tables import VERDICTS, VIOLATIONS
-
-    counts: Counter[str] = Counter(violations=result.success.rows(VIOLATIONS))
-    for file in result.success.files(VERDICTS):
-        table = pq.read_table(file, columns=["way", "verdict", "n_events"], partitioning=None)
-        for way, verdict, events in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            counts[f"{'runs' if way == 'cluster' else 'nodes'} {verdict}"] += 1
-            counts["events"] += 0 if way == "cluster" else events
-    for file in result.success.files(VIOLATIONS):
-        for severity in pq.read_table(file, columns=["severity"], partitioning=None).column("severity").to_pylist():
-            counts[f"violations {severity}"] += 1
-    return dict(sorted(counts.items()))
 
 
 def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
@@ -202,9 +170,9 @@ def _text(result: Validated, counts: dict[str, int]) -> str:
 
 
 def _examples(result: Validated) -> list[str]:
-    import pyarrow.parquet as pq
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-    from peerproof.conformance.pipeline.tables import VIOLATIONS
+    from peerproof.pipeline.storage.tables import VIOLATIONS
 
     shown: list[str] = []
     for file in result.success.files(VIOLATIONS):
@@ -214,7 +182,7 @@ def _examples(result: Validated) -> list[str]:
 
 
 def _violation(row: dict[str, object], *, whole: bool = False) -> str:
-    from peerproof.conformance.pipeline.follow import violation_text
+    from peerproof.conformance.traces.findings import violation_text
 
     return violation_text(row, whole=whole)
 

@@ -17,7 +17,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:  # noqa: ARG001  # every command has them
     """Makes the archive."""
-    from peerproof.conformance.pipeline.quick_start import warm
+    from peerproof.pipeline.spark.quick_start import warm
 
     archive = warm()
     print(f"{archive}: {archive.stat().st_size:,} bytes; Spark uses it from now on")

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance import clauses, message_graph
-from peerproof.conformance.clauses import Clause
-from peerproof.conformance.coverage import in_order
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.clauses.catalogue import Clause, in_order
+from peerproof.conformance.diagrams import labels
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
-from peerproof.conformance.matching import Difference
-from peerproof.conformance.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.vectors.matching import Difference
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 
@@ -133,7 +133,7 @@ def _shown(node: NodeId | None) -> str:
 def reading(spec: Specification, data: bytes) -> str:
     """A datagram on one line."""
     try:
-        return message_graph.shortened(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
+        return labels.shortened(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
     except MalformedMessage as error:
         return f"{data.hex() or 'nothing'} ({error.reason})"
 
@@ -145,7 +145,7 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
             return " ".join(["start", *(f"{name}={value}" for name, value in (kept or {}).items())])
         case Called(command):
             plain = spec.COMMAND.plain(command)
-            arguments = ", ".join(f"{k}={message_graph.plain_text(v)}" for k, v in plain.items() if k != "type")
+            arguments = ", ".join(f"{k}={labels.plain_text(v)}" for k, v in plain.items() if k != "type")
             return f"{plain['type']}({arguments})"
         case Passed():
             return "time passes"
@@ -158,7 +158,7 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
 
 def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
     """The clauses among these, and those that the functions among these cite."""
-    prose = clauses.load(protocol)
+    prose = catalogue.load(protocol)
     at = {clause for clause, places in prose.code.items() if any(place.within in cited for place in places)}
     found = [item for name, item in prose.items.items() if name in cited or (name in at and item.level)]
     return sorted(found, key=lambda item: in_order(item.id))

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from peerproof.conformance.fuzz.arena import Action, Datagram
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
-from peerproof.conformance.fuzz.inputs import Inputs
-from peerproof.conformance.fuzz.judge import ADDRESS
+from peerproof.conformance.fuzz.implementation_players import ADDRESS
+from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.shrinking import Run
+from peerproof.conformance.fuzz.simulation import Action, Datagram
 from peerproof.spec.core import NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
 
 
 class Keeper:

@@ -20,15 +20,15 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from hypothesis.strategies import SearchStrategy
 
-from peerproof.conformance.fuzz.arena import MOST_UNDER_WAY, Action, Arena, Datagram
 from peerproof.conformance.fuzz.corpus import CorpusError
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
-from peerproof.conformance.fuzz.inputs import FORGETTING, Inputs, inputs_of
+from peerproof.conformance.fuzz.inputs.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.conformance.fuzz.shrinking import Run, Shrinking, again
-from peerproof.conformance.strategies import datagrams, values
+from peerproof.conformance.fuzz.simulation import MOST_UNDER_WAY, Action, Arena, Datagram
+from peerproof.conformance.fuzz.strategies import datagrams, values
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
@@ -261,7 +261,7 @@ class _Machine(RuleBasedStateMachine):
         faults = self.faults
         yield from ("time", "time")
         if arena.up:
-            yield from ("call", "call", "call")
+            yield from ("call", "call", "call") if self.campaign.inputs.spec.COMMAND.cases else ()
             yield from ("malformed" for _ in range("malformed" in faults))
             yield from ("forge" for _ in range(2 * ("forgery" in faults)))
             yield from ("crash" for _ in range("crash" in faults))

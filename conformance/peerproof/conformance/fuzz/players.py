@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from peerproof.conformance.choices import Choices
+from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found
 from peerproof.conformance.fuzz.reaction import Birth, Node, Reaction, Stimulus, react
 from peerproof.spec.core import Instant, NodeId, Option, Pick, Send
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
 
 
 @dataclass

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from peerproof.conformance.clauses import LEVELS
+from peerproof.conformance.clauses.catalogue import LEVELS
 from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, clauses_of, reading
-from peerproof.conformance.fuzz.inputs import Inputs
-from peerproof.conformance.fuzz.judge import ADDRESS, answers_in, configured, unordered
+from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, configured, unordered
+from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
 from peerproof.spec.core import Notify, Send
 

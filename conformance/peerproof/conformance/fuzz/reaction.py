@@ -30,8 +30,8 @@ from peerproof.spec.core import (
     Step,
 )
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import Taken
-from peerproof.spec.wire import Plain
 
 
 class Node(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from peerproof.conformance.adapter import Adapter, Trouble, Unusable
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
 from peerproof.conformance.fuzz.findings import Over
 
 #: After so many crashes it is over.
@@ -22,7 +22,7 @@ class Restarts:
         self._adapter: Final = adapter
         self._left = MOST
 
-    def count(self, trouble: Trouble) -> None:
+    def count(self, trouble: AdapterError) -> None:
         """It ended, or had to be ended."""
         self._left -= _COST.get(trouble.kind, 1)
 
@@ -32,5 +32,5 @@ class Restarts:
             raise Over(f"the implementation had to be started again too often (for {MOST} crashes, or hangs that take as long)")
         try:
             self._adapter.start()
-        except Unusable as error:
+        except AdapterUnavailable as error:
             raise Over(f"the implementation cannot be started again: {error}", unusable=error) from None

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from peerproof.conformance.fuzz.arena import Action, Arena
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp
-from peerproof.conformance.fuzz.inputs import Inputs
-from peerproof.conformance.fuzz.judge import configured
+from peerproof.conformance.fuzz.implementation_players import configured
+from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.simpler import made, replaced, simpler_data
+from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from inspect import getdoc
-from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from peerproof.conformance.clauses import protocols
+from peerproof.spec.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.paths import Outcome
@@ -131,8 +130,7 @@ def prove(proof: Proof, seconds: float) -> Proved:
 
 def proven_protocols() -> list[str]:
     """The protocols that have a module of proofs."""
-    modules = {module.name for module in iter_modules(import_module(__package__).__path__)}
-    return [protocol for protocol in protocols() if protocol in modules]
+    return sorted(name for name, protocol in PROTOCOLS.items() if protocol.proofs)
 
 
 def load(protocol: str) -> tuple[Proof, ...]:
@@ -141,5 +139,5 @@ def load(protocol: str) -> tuple[Proof, ...]:
         import_module("z3")
     except ImportError as error:
         raise ProverMissing(f"proofs need Z3 ({error}): {EXTRA}") from None
-    found: tuple[Proof, ...] = import_module(f"{__package__}.{protocol}").PROOFS
-    return tuple(sorted(found, key=lambda proof: proof.item))
+    reference = PROTOCOLS[protocol].proofs
+    return tuple(sorted(reference.load() if reference else (), key=lambda proof: proof.item))

@@ -1,6 +1,6 @@
 """
-What Python cannot do on Z3 terms, done: byte strings and texts of any length, tables of any number of rows, 64-bit integers as
-digits.
+What Python cannot do on Z3 terms, done: integers that may be compared with anything, byte strings and texts of any length, tables
+of any number of rows, 64-bit integers as digits.
 
 Each stands for one type of Python, as far as the specification uses it; tests compare the two on all small inputs.
 """
@@ -11,7 +11,7 @@ import builtins
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
@@ -19,6 +19,71 @@ from peerproof.conformance.proofs.paths import Path, Term
 
 BYTE_MAX: Final = 255
 U64_DIGITS: Final = 8  #: to the base 256
+
+
+class Number:
+    """An integer that may be compared with what is none, as of `int`; a name is one, for all that is asked is which is lower."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __bool__(self) -> bool:
+        return bool(self.term != 0)
+
+    def __eq__(self, other: object) -> Any:
+        return self.term == term_of(other) if isinstance(other, (Number, int)) else False
+
+    def __ne__(self, other: object) -> Any:
+        return self.term != term_of(other) if isinstance(other, (Number, int)) else True
+
+    def __lt__(self, other: object) -> Any:
+        return self.term < term_of(other)
+
+    def __le__(self, other: object) -> Any:
+        return self.term <= term_of(other)
+
+    def __gt__(self, other: object) -> Any:
+        return self.term > term_of(other)
+
+    def __ge__(self, other: object) -> Any:
+        return self.term >= term_of(other)
+
+    def __add__(self, other: object) -> Number:
+        return Number(self.term + term_of(other))
+
+    def __sub__(self, other: object) -> Number:
+        return Number(self.term - term_of(other))
+
+    def __mul__(self, factor: int) -> Number:
+        return Number(self.term * factor)
+
+    def __neg__(self) -> Number:
+        return Number(-self.term)
+
+    def __floordiv__(self, divisor: int) -> Number:
+        return Number(self.term / divisor)  # rounded down, for a divisor above 0
+
+    def __rshift__(self, bits: int) -> Number:
+        return self // (1 << bits)
+
+    def __hash__(self) -> int:
+        return 0  # equal ones are equal terms or others, so each is compared
+
+
+def term_of(value: Any) -> Term:
+    """The term of a number."""
+    return cast("Term", value.term) if isinstance(value, Number) else z3.IntVal(value) if isinstance(value, int) else value
+
+
+def choice(path: Path, name: str, options: int) -> int:
+    """Any number from 0 up to so many."""
+    number = path.integer(name, 0, options - 1)
+    return next((option for option in range(options - 1) if number == option), options - 1)
+
+
+def truth(fact: Any) -> Term:
+    """What Python has found, as a claim."""
+    return z3.BoolVal(bool(fact))
 
 
 class Octets:
@@ -245,7 +310,7 @@ def no_rows(kind: type[Any], **sorts: Term) -> Rows:
 
 
 def same_row(one: Any, other: Any) -> Term:
-    """That two rows are equal, field by field."""
+    """That two rows, or other tuples of one type, are equal, field by field."""
     return z3.And(*(mine == its for mine, its in zip(one, other, strict=True)))
 
 

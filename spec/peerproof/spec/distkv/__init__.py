@@ -48,7 +48,7 @@ from peerproof.spec.distkv.properties import PROPERTIES
 from peerproof.spec.distkv.snapshot import CONFIG, STATE, download, dump, own, stored, value_at
 from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.transitions import initial, step
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
 
 NAME: Final = "distkv"
 

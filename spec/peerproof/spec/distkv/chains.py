@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from peerproof.spec.core import NodeId
-from peerproof.spec.messagepack import DEPTH_MAX
+from peerproof.spec.forms.messagepack import DEPTH_MAX
 
 #: A chain that is sent has so many elements at most: each nests deeper than the one before it. [DA-92]
 ELEMENTS_MAX: Final = DEPTH_MAX

@@ -19,16 +19,16 @@ from typing import Any, Final
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv import paths
 from peerproof.spec.distkv.chains import ELEMENTS_MAX, NAME_MAX, Chain, Element, is_change_chain, is_name
-from peerproof.spec.distkv.events import TYPES, event_name
 from peerproof.spec.distkv.forms import MESSAGE_FORM
 from peerproof.spec.distkv.messages import Info, Message, Ping, Update
 from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
 from peerproof.spec.distkv.ranges import read as read_ranges
+from peerproof.spec.distkv.serf_events import TYPES, event_name
 from peerproof.spec.distkv.ticks import Ticks, TickSets
 from peerproof.spec.distkv.values import value_of
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import REMEMBERED, array_header, integer_bytes, map_header, read, string_bytes
-from peerproof.spec.packing import Codec
+from peerproof.spec.forms.messagepack import REMEMBERED, array_header, integer_bytes, map_header, read, string_bytes
+from peerproof.spec.forms.packing import Codec
 
 _NULL: Final = b"\xc0"
 

@@ -39,7 +39,7 @@ from peerproof.spec.distkv.paths import path_of_plain, plain_of_path
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.values import plain_of, value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, misfit
+from peerproof.spec.forms.form import U64, Flag, Form, ListOf, OneOf, Optional, Plain, Record, Tagged, misfit
 
 
 class NodeName(Form):
@@ -142,7 +142,7 @@ TICK: Final = U64(most=TICK_MAX)  # [D-26]
 RANGES: Final = RangeList()
 VALUE: Final = Packed("a value", plain_of, value_of_plain)
 PATH: Final = Packed("a path", plain_of_path, path_of_plain)
-ELEMENT: Final = Record(Element, node=NODE, tick=Maybe(TICK))
+ELEMENT: Final = Record(Element, node=NODE, tick=Optional(TICK))
 SENDER: Final = Record(Element, node=NODE, tick=TICK)
 CHANGE_CHAIN: Final = ChainOf(is_change=True)
 PING_CHAIN: Final = ChainOf()
@@ -152,7 +152,7 @@ TICKS: Final = ByNode(TICK)
 _BOUND: Final = U64(most=TICK_MAX + 1)  # an end may be 2^63
 _CHAIN: Final = Record(Chain, elements=ListOf(ELEMENT), cut=Flag())
 
-UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Maybe(SENDER))
+UPDATE: Final = Record(Update, chain=CHANGE_CHAIN, path=PATH, value=VALUE, tock=TICK, sender=Optional(SENDER))
 _INFO: Final = Record(
     Info,
     chain=ChainOf(needs_tick=True),
@@ -160,7 +160,7 @@ _INFO: Final = Record(
     known=SETS,
     ticks=TICKS,
     missing=SETS,
-    reason=Maybe(PING_CHAIN),
+    reason=Optional(PING_CHAIN),
 )
 
 PING: Final = Record(Ping, chain=PING_CHAIN, tock=TICK)

@@ -12,8 +12,8 @@ from typing import Any, Final, NewType, TypeAlias
 
 from peerproof.spec.distkv.values import plain_of_raw, raw_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import array_header, packed, unpacked
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.forms.messagepack import array_header, packed, unpacked
 
 #: A name on a path; None only as the first, for the meta hierarchy. [D-33, D-36, DA-26]
 Name: TypeAlias = str | bytes | int | float | bool | None

@@ -15,15 +15,7 @@ from typing import Any, Final
 from peerproof.spec.core import Asked, Expired, Received, Send, Table
 from peerproof.spec.distkv.chains import Claim, Element, Relation, is_change_chain, relation, zero_may_ping
 from peerproof.spec.distkv.entries import on_chains
-from peerproof.spec.distkv.messages import (
-    FoundingDue,
-    Info,
-    Loaded,
-    OldDataDue,
-    Ping,
-    PingDue,
-    Update,
-)
+from peerproof.spec.distkv.messages import FoundingDue, Info, Loaded, OldDataDue, Ping, PingDue, Update
 from peerproof.spec.distkv.paths import Path
 from peerproof.spec.distkv.pings import winner
 from peerproof.spec.distkv.ranges import up_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from peerproof.spec.relation import Answer, Question
+from peerproof.spec.traces.relation import Answer, Question
 
 #: Questions about a moment -> the timer that is set to it.
 _TIMERS: Final = {"ping.early": "ping_due", "ping.late": "ping_due", "repair.moment": "repair_due"}

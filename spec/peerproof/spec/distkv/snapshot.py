@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Entries, Entry, on_chains
 from peerproof.spec.distkv.forms import LOADED, NODE, PING, PING_CHAIN, SETS, TICK, TICKS, TIMER, UPDATE, VALUE, ByNode
-from peerproof.spec.distkv.messages import Ping, Timer, Update
+from peerproof.spec.distkv.messages import Update
 from peerproof.spec.distkv.paths import path_of_plain
 from peerproof.spec.distkv.state import (
     LEAST_CLOCK,
@@ -24,136 +25,77 @@ from peerproof.spec.distkv.state import (
     stored_of,
     updates_of,
 )
-from peerproof.spec.distkv.ticks import Ticks, TickSets, union
-from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
+from peerproof.spec.distkv.ticks import TickSets, union
+from peerproof.spec.forms import state_form
+from peerproof.spec.forms.form import Flag, Integer, ListOf, OneOf, Optional, Plain, Record, misfit
+from peerproof.spec.forms.state_form import ShownAs, set_of
 
 STORED: Final = Record(Stored, tock=TICK, entries=ListOf(UPDATE), superseded=SETS, ticks=TICKS)
 
 CONFIG: Final = Record(
     Config,
-    clock=Whole(LEAST_CLOCK),
-    ping_length=Whole(1, LENGTH_MAX),
-    change_length=Whole(1, LENGTH_MAX),
-    max_payload=Whole(1),
-    start=Maybe(Whole()),
-    root=Maybe(VALUE),
-    stored=Maybe(STORED),
+    clock=Integer(LEAST_CLOCK),
+    ping_length=Integer(1, LENGTH_MAX),
+    change_length=Integer(1, LENGTH_MAX),
+    max_payload=Integer(1),
+    start=Optional(Integer()),
+    root=Optional(VALUE),
+    stored=Optional(STORED),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryOf:
-    """A recovery."""
+    """A recovery, of which what is left out is as at its begin."""
 
     mine: Chain
-    side: tuple[NodeId, ...]
+    side: frozenset[NodeId]
     lost: bool
     ping: Chain | None = None
     covered: TickSets = field(default_factory=Table)
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A node but for its name and configuration; what is left out is as in an empty node."""
-
-    phase: Phase = Phase.EMPTY
-    tock: int = 0
-    ticks: Ticks = field(default_factory=Table)
-    entries: tuple[Update, ...] = ()
-    superseded: TickSets = field(default_factory=Table)
-    last: Ping | None = None
-    heard: Table[NodeId, int] = field(default_factory=Table)
-    tried: tuple[NodeId, ...] = ()
-    source: NodeId | None = None
-    wanted: TickSets = field(default_factory=Table)
-    newcomer: Chain | None = None
-    recovery: RecoveryOf | None = None
-    timers: tuple[Timer, ...] = ()
+_RECOVERY: Final = Record(RecoveryOf, mine=PING_CHAIN, side=set_of(NODE), lost=Flag(), ping=Optional(PING_CHAIN), covered=SETS)
 
 
-SNAPSHOT: Final = Record(
-    Snapshot,
+class StateForm(state_form.StateForm):
+    """How a state looks as plain data: entries are shown by their updates, and beside them the changes on no chain any more."""
+
+    def shown(self, state: State) -> Mapping[str, Any]:
+        """The values that are shown."""
+        entries = {"entries": updates_of(state.entries), "superseded": state.entries.superseded()}
+        return {name: entries[name] if name in entries else getattr(state, name) for name in self.forms}
+
+    def state(self, plain: Plain, self_id: NodeId, config: Config, shown: dict[str, Any]) -> State:
+        """The state of a node that shows these values. Raises MalformedMessage for what no node can be."""
+        updates: tuple[Update, ...] = shown.pop("entries", ())
+        rows = {update.path: Entry(update.chain, update.value, update.tock) for update in updates}
+        if len(rows) < len(updates):
+            raise misfit("entries", "each path once", plain["entries"])
+        known, ticks = union(on_chains(rows), shown.pop("superseded", Table())), shown.get("ticks", Table())
+        if any(ranges.ends[-1] > ticks.get(node, 0) + 1 for node, ranges in known.items()):
+            raise misfit("ticks", "for each node the highest tick of its changes", plain.get("ticks", {}))
+        return State(self_id, config, entries=Entries(Table(rows), known), **shown)
+
+
+STATE: Final[Any] = StateForm(
+    State,
     phase=OneOf(Phase),
     tock=TICK,
     ticks=TICKS,
     entries=ListOf(UPDATE),
     superseded=SETS,
-    last=Maybe(PING),
+    last=Optional(PING),
     heard=ByNode(TICK),
-    tried=ListOf(NODE),
-    source=Maybe(NODE),
+    tried=set_of(NODE),
+    source=Optional(NODE),
     wanted=SETS,
-    newcomer=Maybe(PING_CHAIN),
-    recovery=Maybe(
-        Record(RecoveryOf, mine=PING_CHAIN, side=ListOf(NODE), lost=Flag(), ping=Maybe(PING_CHAIN), covered=SETS),
+    newcomer=Optional(PING_CHAIN),
+    recovery=Optional(
+        ShownAs(_RECOVERY, lambda recovery: recovery, lambda shown: Recovery(*attrgetter(*_RECOVERY.forms)(shown)))
     ),
-    timers=ListOf(TIMER),
+    timers=set_of(TIMER, key=str),
 )
-
-
-class StateForm:
-    """How a state looks as plain data: the members of `Snapshot`."""
-
-    record: Final = SNAPSHOT
-
-    def plain(self, state: State) -> Plain:
-        """The plain data of a state."""
-        recovery = state.recovery
-        return SNAPSHOT.plain(
-            Snapshot(
-                phase=state.phase,
-                tock=state.tock,
-                ticks=state.ticks,
-                entries=updates_of(state.entries),
-                superseded=state.entries.superseded(),
-                last=state.last,
-                heard=state.heard,
-                tried=_sorted(state.tried),
-                source=state.source,
-                wanted=state.wanted,
-                newcomer=state.newcomer,
-                recovery=None if recovery is None else RecoveryOf(recovery.mine, _sorted(recovery.side), *recovery[2:]),
-                timers=tuple(sorted(state.timers, key=str)),
-            )
-        )
-
-    def value(self, plain: Plain, self_id: NodeId, config: Config) -> State:
-        """The state that plain data shows, of the node with this name. Raises MalformedMessage for what no node can be."""
-        shown: Snapshot = SNAPSHOT.value(plain)
-        rows = {update.path: Entry(update.chain, update.value, update.tock) for update in shown.entries}
-        if len(rows) < len(shown.entries):
-            raise misfit("entries", "each path once", plain["entries"])
-        known = union(on_chains(rows), shown.superseded)
-        if any(ranges.ends[-1] > shown.ticks.get(node, 0) + 1 for node, ranges in known.items()):
-            raise misfit("ticks", "for each node the highest tick of its changes", plain.get("ticks", {}))
-        recovery = shown.recovery
-        return State(
-            self_id,
-            config,
-            shown.phase,
-            shown.tock,
-            shown.ticks,
-            Entries(Table(rows), known),
-            shown.last,
-            shown.heard,
-            frozenset(shown.tried),
-            shown.source,
-            shown.wanted,
-            shown.newcomer,
-            None if recovery is None else _recovery(recovery),
-            frozenset(shown.timers),
-        )
-
-
-def _recovery(shown: RecoveryOf) -> Recovery:
-    return Recovery(shown.mine, frozenset(shown.side), shown.lost, shown.ping, shown.covered)
-
-
-def _sorted(nodes: Iterable[NodeId]) -> tuple[NodeId, ...]:
-    return tuple(sorted(nodes))
-
-
-STATE: Final[Any] = StateForm()
 
 
 def value_at(state: State, names: Plain) -> Plain:

@@ -8,9 +8,9 @@ from functools import partial
 from peerproof.spec.core import NodeId, Notify, Pick, Step, Table
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Element
-from peerproof.spec.distkv.changing import change, on_update
+from peerproof.spec.distkv.changes import change, on_update
 from peerproof.spec.distkv.codec import payload
-from peerproof.spec.distkv.electing import decide, on_initial_ping_due, try_next
+from peerproof.spec.distkv.election import decide, on_initial_ping_due, try_next
 from peerproof.spec.distkv.entries import Entries, Entry, on_chains
 from peerproof.spec.distkv.messages import (
     Fault,
@@ -23,10 +23,10 @@ from peerproof.spec.distkv.messages import (
     Ready,
     Update,
 )
+from peerproof.spec.distkv.outgoing import Next, send_again, set_timer, then
 from peerproof.spec.distkv.paths import ROOT
 from peerproof.spec.distkv.ranges import TICK_MAX
-from peerproof.spec.distkv.recovering import tell_ticks
-from peerproof.spec.distkv.sending import Next, send_again, set_timer, then
+from peerproof.spec.distkv.recovery import tell_ticks
 from peerproof.spec.distkv.state import Config, Phase, State, Stored, in_order, is_authoritative_for, named, updates_of
 from peerproof.spec.distkv.ticks import Ticks, latest, union
 from peerproof.spec.errors import NotEnabled

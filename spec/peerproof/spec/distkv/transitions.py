@@ -14,8 +14,8 @@ from typing import assert_never
 
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Step
 from peerproof.spec.distkv.chains import Element
-from peerproof.spec.distkv.changing import on_change, on_update
-from peerproof.spec.distkv.electing import on_initial_ping_due, on_ping, on_ping_due
+from peerproof.spec.distkv.changes import on_change, on_update
+from peerproof.spec.distkv.election import on_initial_ping_due, on_ping, on_ping_due
 from peerproof.spec.distkv.messages import (
     Command,
     DeleteValue,
@@ -41,7 +41,8 @@ from peerproof.spec.distkv.messages import (
     Timer,
     Update,
 )
-from peerproof.spec.distkv.recovering import (
+from peerproof.spec.distkv.outgoing import Next, then
+from peerproof.spec.distkv.recovery import (
     ask_for,
     look_for_repair,
     on_greeting_due,
@@ -51,7 +52,6 @@ from peerproof.spec.distkv.recovering import (
     on_recovery_over,
     on_ticks_due,
 )
-from peerproof.spec.distkv.sending import Next, then
 from peerproof.spec.distkv.startup import (
     initial,
     look_whether_settled,

@@ -16,8 +16,8 @@ from math import isfinite
 from typing import Any, Final, NewType
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import DEPTH_MAX, S63, U64, Extension, packed, unpacked
-from peerproof.spec.wire import Plain
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.forms.messagepack import DEPTH_MAX, S63, U64, Extension, packed, unpacked
 
 #: The canonical MessagePack of a value.
 Value = NewType("Value", bytes)

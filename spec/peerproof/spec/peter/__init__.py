@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from peerproof.spec import wendy
-from peerproof.spec.peter import topics, tree
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.peter import topics
 from peerproof.spec.peter.codec import MESSAGE
 from peerproof.spec.peter.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.peter.messages import (
@@ -33,17 +34,12 @@ from peerproof.spec.peter.overlay import Next, State, initial, step
 from peerproof.spec.peter.properties import PROPERTIES
 from peerproof.spec.peter.snapshot import STATE
 from peerproof.spec.peter.topics import Row, id_of_topic
-from peerproof.spec.wendy import Config, Timer, transitions
-from peerproof.spec.wire import Plain
+from peerproof.spec.wendy import Config, Timer
 
 NAME: Final = "peter"
 
 #: What carries its messages.
 TRANSPORT: Final = "tcp"
-
-
-#: Where the functions for events are: of a protocol on another, of both.
-HANDLERS: Final = (tree, transitions)
 
 
 def _of_wendy(query: Callable[..., Plain]) -> Callable[[Any], Plain]:
@@ -64,7 +60,6 @@ QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
 __all__ = [
     "COMMAND",
     "CONFIG",
-    "HANDLERS",
     "MESSAGE",
     "NAME",
     "NOTICE",

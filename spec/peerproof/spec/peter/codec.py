@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from peerproof.spec import wendy
-from peerproof.spec.packing import Codec
+from peerproof.spec.forms.packing import Codec
 from peerproof.spec.peter.forms import MESSAGE_FORM
 from peerproof.spec.peter.messages import Message, lifted, lowered
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from peerproof.spec.forms.form import Form, Plain, Record, Tagged, misfit
 from peerproof.spec.peter.messages import (
     NOTIFY,
     PUBLISH,
@@ -20,7 +21,6 @@ from peerproof.spec.peter.messages import (
 )
 from peerproof.spec.wendy import forms
 from peerproof.spec.wendy.forms import HEADER, ID, OCTETS
-from peerproof.spec.wire import Form, Plain, Record, Tagged, misfit
 
 
 class TopicText(Form):

@@ -1,19 +1,19 @@
 """
 What holds in every run of Peter, and what should be seen to happen in some; PI- and PL- names are those of `spec/peter.md`.
 
-All of it is said of nodes that stand on Wendy and of those of bounded worlds, which stand on an abstract router. What speaks of
-a tree at rest says something only where nothing is under way, nobody knows anybody who is not there, and every node but the
-meeting point has a way to go.
+The properties are of nodes on Wendy, and of nodes on another router that has `known`, the nodes that a node knows, and registers
+its own `has_way` and `is_busy`: the abstract router of the bounded models does. What speaks of a tree at rest says something only
+where nothing is under way, nobody knows anybody who is not there, and every node but the meeting point has a way to go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import singledispatch
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import Asked, NodeId, Notify, Received, Send
 from peerproof.spec.peter.messages import NotifyMessage, Own, SubscribeMessage, UnsubscribeMessage, Update
-from peerproof.spec.peter.router import Known
 from peerproof.spec.peter.snapshot import misplaced
 from peerproof.spec.peter.topics import Row
 from peerproof.spec.properties import Cluster, Property, Taken
@@ -47,17 +47,17 @@ class Tree(NamedTuple):
         return found
 
 
-def view(state: Stacked[Any, Any]) -> Collection[Id]:
-    """The nodes that the protocol below knows."""
-    return state.lower.view if isinstance(state.lower, Known) else state.lower.known.keys()
+@singledispatch
+def has_way(lower: Any, topic: Id) -> bool:
+    """Whether the node knows another one that is nearer to the meeting point of a topic, as Wendy answers it."""
+    return next_hop(lower, topic) is not None
 
 
-def has_way(state: Stacked[Any, Any], topic: Id) -> bool:
-    """Whether the protocol below knows a node that is nearer to the meeting point of a topic, or is it."""
-    if isinstance(state.lower, Known):
-        rank = state.lower.config.ring.rank
-        return any(rank(node, topic) < rank(state.lower.id, topic) for node in state.lower.view)
-    return next_hop(state.lower, topic) is not None
+@singledispatch
+def is_busy(lower: Any) -> bool:
+    """Whether the node is about to do something by itself, as Wendy answers it."""
+    is_joining = lower.stage in (Stage.JOINING, Stage.WAITING)
+    return bool(is_joining or lower.measured or lower.repairs or lower.announcing or lower.is_warned)
 
 
 def present(cluster: Cluster) -> dict[Id, Any]:
@@ -66,23 +66,15 @@ def present(cluster: Cluster) -> dict[Id, Any]:
     return {state.lower.id: state for state in states if getattr(state, "up", True) and not state.upper.has_left}
 
 
-def is_busy(state: Stacked[Any, Any]) -> bool:
-    """Whether the protocol below is about to do something by itself."""
-    wendy = state.lower
-    return not isinstance(wendy, Known) and bool(
-        wendy.stage in (Stage.JOINING, Stage.WAITING) or wendy.measured or wendy.repairs or wendy.announcing or wendy.is_warned
-    )
-
-
 def trees_at_rest(cluster: Cluster) -> Iterator[Tree]:
     """The trees in which nothing changes any more by itself."""
     if not all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight):
         return
     states = present(cluster)
-    if any(is_busy(state) or not states.keys() >= set(view(state)) for state in states.values()):
+    if any(is_busy(state.lower) or not states.keys() >= set(state.lower.known) for state in states.values()):
         return
     for tree, topic in trees(states):
-        if all(has_way(state, topic) for node, state in states.items() if node != tree.owner):
+        if all(has_way(state.lower, topic) for node, state in states.items() if node != tree.owner):
             yield tree
 
 
@@ -152,7 +144,7 @@ def asked_alternating(taken: Taken) -> bool:
     sends, come = _asked(taken), _come(taken)
     for topic in _touched(taken):
         old, new = before.row(topic).parent, after.row(topic).parent
-        is_gone = old is not None and old.id not in view(taken.after)
+        is_gone = old is not None and old.id not in taken.after.lower.known
         is_back = old is not None and old.id in come.values()
         asked = old and address_of(before.config, old)
         for to, message in sends:

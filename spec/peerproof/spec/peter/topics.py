@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.wendy import Config, Id, Node, id_of_bytes, id_text
 from peerproof.spec.wendy.ids import ID_BYTES
 from peerproof.spec.wendy.state import address_of
-from peerproof.spec.wire import Plain
 
 #: Children of a node, of all its topics together. [PA-29]
 MOST_CHILDREN: Final = 2**16

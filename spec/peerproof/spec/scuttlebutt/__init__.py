@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.scuttlebutt.arrival import Detector
 from peerproof.spec.scuttlebutt.codec import COMMAND, CONFIG, MESSAGE, NOTICE, TIMER
 from peerproof.spec.scuttlebutt.messages import (
@@ -32,9 +33,9 @@ from peerproof.spec.scuttlebutt.messages import (
     UpdateLocal,
 )
 from peerproof.spec.scuttlebutt.properties import PROPERTIES
-from peerproof.spec.scuttlebutt.state import STATE, Config, Liveness, Peer, State, Status, Versioned, peers, status, view
+from peerproof.spec.scuttlebutt.snapshot import STATE
+from peerproof.spec.scuttlebutt.state import Config, Liveness, Peer, State, Status, Versioned, peers, status, view
 from peerproof.spec.scuttlebutt.transitions import Next, initial, step
-from peerproof.spec.wire import Plain
 
 NAME: Final = "scuttlebutt"
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from peerproof.spec import packing
-from peerproof.spec.packing import Codec, binary
+from peerproof.spec.forms import packing
+from peerproof.spec.forms.form import U64, Integer, ListOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.packing import Codec, binary
 from peerproof.spec.scuttlebutt.arrival import Detector
 from peerproof.spec.scuttlebutt.messages import (
     Delta,
@@ -31,11 +32,10 @@ from peerproof.spec.scuttlebutt.messages import (
     UpdateLocal,
 )
 from peerproof.spec.scuttlebutt.state import MAX_DATAGRAM, MAX_STRING, Config
-from peerproof.spec.wire import U64, ListOf, Maybe, Record, Tagged, Text, Whole
 
 STRING: Final = Text(most=MAX_STRING)  # [B-42, BA-02, BA-04]
 VERSION: Final = U64()  # [B-43, BA-01]
-MILLISECONDS: Final = Whole()
+MILLISECONDS: Final = Integer()
 
 DIGEST_ENTRY: Final = Record(DigestEntry, addr=STRING, version=VERSION)  # [B-43]
 DELTA_ENTRY: Final = Record(DeltaEntry, addr=STRING, key=STRING, value=STRING, version=VERSION)  # [B-45]
@@ -58,14 +58,14 @@ TIMER: Final = Tagged(round=(0, Record(Round)))
 NOTICE: Final = Tagged(
     join=(0, Record(Join, peer=STRING)),
     update=(0, Record(Update, peer=STRING, key=STRING, value=STRING, version=VERSION)),
-    heartbeat=(0, Record(Heartbeat, peer=STRING, round_trip=Maybe(MILLISECONDS))),
+    heartbeat=(0, Record(Heartbeat, peer=STRING, round_trip=Optional(MILLISECONDS))),
     up=(0, Record(Up, peer=STRING)),
     down=(0, Record(Down, peer=STRING)),
 )
 CONFIG: Final = Record(
     Config,
     seeds=ListOf(STRING),
-    interval=Whole(1),
-    max_payload=Whole(1, MAX_DATAGRAM),
-    detector=Maybe(Record(Detector, window=Whole(1), bootstrap=Whole(1), critical=Whole(), down=Whole())),
+    interval=Integer(1),
+    max_payload=Integer(1, MAX_DATAGRAM),
+    detector=Optional(Record(Detector, window=Integer(1), bootstrap=Integer(1), critical=Integer(), down=Integer())),
 )

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from peerproof.spec.core import NodeId, Table
+from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size, digest_entry_size
 from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry
 from peerproof.spec.scuttlebutt.state import Peer, State, Versioned
-from peerproof.spec.wire import octets
 
 Entry = TypeVar("Entry")
 

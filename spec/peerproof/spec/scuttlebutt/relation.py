@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from peerproof.spec.relation import Answer, Question
+from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt.messages import DigestRequest
-from peerproof.spec.wire import octets
+from peerproof.spec.traces.relation import Answer, Question
 
 
 def narrowed(question: Question) -> Iterable[Answer] | None:

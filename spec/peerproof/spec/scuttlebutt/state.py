@@ -7,13 +7,13 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from peerproof.spec.core import Duration, Instant, NodeId, Table
+from peerproof.spec.forms.form import U64, ListOf, Plain, Record, Text
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow, Detector
-from peerproof.spec.wire import U64, ListOf, Maybe, OneOf, Plain, Record, Text, Whole, misfit
 
 #: Strings have one byte for their size. [B-42]
 MAX_STRING: Final = 255
 
-_STRING: Final = Text(most=MAX_STRING)
+STRING: Final = Text(most=MAX_STRING)
 
 DEFAULT_INTERVAL: Final = Duration(1000)
 
@@ -79,7 +79,7 @@ class State:
     self_id: NodeId
     config: Config
     store: Table[NodeId, Peer]
-    liveness: Table[NodeId, Liveness]  #: empty if no failure detector is configured
+    liveness: Table[NodeId, Liveness] = field(default_factory=Table)  #: empty if no failure detector is configured
 
 
 class Pair(NamedTuple):
@@ -98,81 +98,14 @@ class KnownPeer(NamedTuple):
     pairs: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What the failure detector keeps of a peer, as it is shown."""
-
-    addr: NodeId
-    status: Status
-    last: Instant
-    intervals: tuple[Duration, ...]
-    digest_sent: Instant | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A state as it is shown, without what its node is called and how it is configured; peers are in the order of addresses."""
-
-    store: tuple[KnownPeer, ...]
-    liveness: tuple[Watched, ...] = ()
-
-
-_MILLISECONDS: Final = Whole()
-_KNOWN_PEER: Final = Record(
-    KnownPeer, addr=_STRING, version=U64(), pairs=ListOf(Record(Pair, key=_STRING, value=_STRING, version=U64()))
+KNOWN_PEER: Final = Record(
+    KnownPeer, addr=STRING, version=U64(), pairs=ListOf(Record(Pair, key=STRING, value=STRING, version=U64()))
 )
-_WATCHED: Final = Record(
-    Watched,
-    addr=_STRING,
-    status=OneOf(Status),
-    last=_MILLISECONDS,
-    intervals=ListOf(_MILLISECONDS),
-    digest_sent=Maybe(_MILLISECONDS),
-)
-_SNAPSHOT: Final = Record(Snapshot, store=ListOf(_KNOWN_PEER), liveness=ListOf(_WATCHED))
-
-
-class StateForm:
-    """How a state looks as plain data: `{"store": […], "liveness": […]}`, a member for each peer; liveness if there is any."""
-
-    record: Final = _SNAPSHOT
-
-    def plain(self, state: State) -> Plain:
-        """The plain data of a state."""
-        watched = (
-            Watched(addr, known.status, known.window.last, known.window.intervals, known.digest_sent)
-            for addr, known in state.liveness.items()
-        )
-        shown: dict[str, Plain] = {"store": view(state)}
-        if state.liveness:
-            shown["liveness"] = [_WATCHED.plain(peer) for peer in watched]
-        return shown
-
-    def value(self, plain: Plain, self_id: NodeId, config: Config) -> State:
-        """The state that plain data shows, of the node with this name. Raises MalformedMessage."""
-        snapshot: Snapshot = _SNAPSHOT.value(plain)
-        for name, addrs in (("store", [peer.addr for peer in snapshot.store]), ("liveness", [p.addr for p in snapshot.liveness])):
-            if len(set(addrs)) < len(addrs):
-                raise misfit(name, "each peer once", plain[name])
-        if self_id not in {peer.addr for peer in snapshot.store}:
-            raise misfit("store", f"the node's own record, {self_id!a}", plain["store"])
-        known = {
-            peer.addr: Peer(Table({pair.key: Versioned(pair.value, pair.version) for pair in peer.pairs}), peer.version)
-            for peer in snapshot.store
-        }
-        watched = {
-            peer.addr: Liveness(ArrivalWindow(peer.last, peer.intervals), peer.status, peer.digest_sent)
-            for peer in snapshot.liveness
-        }
-        return State(self_id, config, Table(known), Table(watched))
-
-
-STATE: Final = StateForm()
 
 
 def peers(state: State) -> Plain:
     """The addresses of all known peers, the node's own among them, as plain data."""
-    return [_STRING.plain(addr) for addr in state.store]
+    return [STRING.plain(addr) for addr in state.store]
 
 
 def view(state: State) -> Plain:
@@ -181,16 +114,18 @@ def view(state: State) -> Plain:
 
     `[{"addr": "a:1", "version": "1", "pairs": [{"key": "k", "value": "v", "version": "1"}]}]`
     """
-    return [
-        _KNOWN_PEER.plain(KnownPeer(addr, peer.version, tuple(Pair(key, *versioned) for key, versioned in peer.pairs.items())))
-        for addr, peer in state.store.items()
-    ]
+    return [KNOWN_PEER.plain(known_peer(addr, peer)) for addr, peer in state.store.items()]
+
+
+def known_peer(addr: NodeId, peer: Peer) -> KnownPeer:
+    """A peer as it is shown."""
+    return KnownPeer(addr, peer.version, tuple(Pair(key, *versioned) for key, versioned in peer.pairs.items()))
 
 
 def status(state: State) -> Plain:
     """The other peers by address with their status, as plain data; without a failure detector all are up."""
     return [
-        {"addr": _STRING.plain(addr), "status": (state.liveness[addr].status if addr in state.liveness else Status.UP).value}
+        {"addr": STRING.plain(addr), "status": (state.liveness[addr].status if addr in state.liveness else Status.UP).value}
         for addr in state.store
         if addr != state.self_id
     ]

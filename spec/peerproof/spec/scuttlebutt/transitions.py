@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 
 from peerproof.spec.core import Asked, Duration, Expired, Instant, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import U64_MAX, bounded_octets
 from peerproof.spec.scuttlebutt.arrival import heard, opened, phi_exceeds
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import (
@@ -33,7 +34,6 @@ from peerproof.spec.scuttlebutt.messages import (
 )
 from peerproof.spec.scuttlebutt.reconcile import delta, digest, lacking_here, merged
 from peerproof.spec.scuttlebutt.state import MAX_STRING, Config, Liveness, Peer, State, Status, Versioned
-from peerproof.spec.wire import U64_MAX, bounded_octets
 
 Next: TypeAlias = Step[State, Effect]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.codec import MESSAGE
 from peerproof.spec.swim.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.swim.messages import (
@@ -54,7 +55,6 @@ from peerproof.spec.swim.properties import PROPERTIES
 from peerproof.spec.swim.snapshot import STATE
 from peerproof.spec.swim.state import Config, Exchange, Row, Seed, State, Status, active_size, node_info, nodes, own, total_size
 from peerproof.spec.swim.transitions import Next, initial, step
-from peerproof.spec.wire import Plain
 
 NAME: Final = "swim"
 

@@ -15,8 +15,8 @@ from reprlib import repr as brief
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.messagepack import integer_bytes, string_bytes
-from peerproof.spec.packing import Codec
+from peerproof.spec.forms.messagepack import integer_bytes, string_bytes
+from peerproof.spec.forms.packing import Codec
 from peerproof.spec.swim.forms import MESSAGE_FORM
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
@@ -40,18 +40,8 @@ from peerproof.spec.swim.messages import (
     Vector,
 )
 from peerproof.spec.swim.state import MAX_HOST, PORT_MAX, is_host
-from peerproof.spec.swim.transit import (
-    DEPTH_MAX,
-    LIST_TAG,
-    Pairs,
-    Reader,
-    Writer,
-    escaped,
-    unescaped,
-    unpacked,
-    uuid_bytes,
-)
-from peerproof.spec.swim.verbose import concise, written
+from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, Pairs, Reader, Writer, escaped, unescaped, unpacked, uuid_bytes
+from peerproof.spec.swim.transit_json import concise, written
 
 #: The keys of a map in anti-entropy, in the document's order. [S-22]
 MEMBER_KEYS: Final = ("~:host", "~:port", "~:uuid", "~:restart-counter", "~:tx-counter")

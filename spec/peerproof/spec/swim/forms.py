@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.form import U64, Flag, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, misfit
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
     Ack,
@@ -42,8 +43,7 @@ from peerproof.spec.swim.messages import (
 )
 from peerproof.spec.swim.state import LEAST_DATAGRAM, MAX_HOST, MOST_DATAGRAM, PORT_MAX, Config, Seed, is_host
 from peerproof.spec.swim.transit import is_uuid
-from peerproof.spec.swim.verbose import canonical
-from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, OneOf, Plain, Record, Tagged, Whole, misfit
+from peerproof.spec.swim.transit_json import canonical
 
 
 class UuidText(Form):
@@ -94,7 +94,7 @@ class TransitMap(Form):
 UUID_TEXT: Final = UuidText()
 COUNTER: Final = U64(most=COUNTER_MAX)  # [SA-47]
 HOST: Final = Host()
-PORT: Final = Whole(1, PORT_MAX)
+PORT: Final = Integer(1, PORT_MAX)
 INCARNATION: Final = Record(Incarnation, restart=COUNTER, tx=COUNTER)
 MEMBER: Final = Record(Member, host=HOST, port=PORT, uuid=UUID_TEXT, restart_counter=COUNTER, tx_counter=COUNTER)
 DATA: Final = TransitMap()
@@ -102,9 +102,9 @@ EVENT_TYPE: Final = OneOf(EventType)
 
 _EVENTS: Final = {
     "joining": (0, Record(Joining, node=UUID_TEXT, incarnation=INCARNATION, host=HOST, port=PORT)),
-    "normal": (0, Record(Normal, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    "suspicious": (0, Record(Suspicious, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
-    "dead": (0, Record(Dead, node=UUID_TEXT, incarnation=Maybe(INCARNATION))),
+    "normal": (0, Record(Normal, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
+    "suspicious": (0, Record(Suspicious, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
+    "dead": (0, Record(Dead, node=UUID_TEXT, incarnation=Optional(INCARNATION))),
     "leave": (0, Record(Leave, node=UUID_TEXT, incarnation=INCARNATION)),
 }
 EVENT: Final = Tagged(**_EVENTS)
@@ -144,9 +144,9 @@ CONFIG: Final = Record(
     uuid=UUID_TEXT,
     restart_counter=COUNTER,
     seeds=ListOf(Record(Seed, uuid=UUID_TEXT, host=HOST, port=PORT)),
-    interval=Whole(1),
-    ae_size=Whole(),
-    max_datagram=Whole(LEAST_DATAGRAM, MOST_DATAGRAM),
+    interval=Integer(1),
+    ae_size=Integer(),
+    max_datagram=Integer(LEAST_DATAGRAM, MOST_DATAGRAM),
     emit_incarnation=Flag(),
     cluster_events=ListOf(EVENT_TYPE),
 )

@@ -13,11 +13,11 @@ from itertools import permutations
 from typing import Any, TypeAlias
 
 from peerproof.spec.core import Expired, Send
-from peerproof.spec.relation import Answer, Question
 from peerproof.spec.swim.gossip import fanout
 from peerproof.spec.swim.messages import COUNTER_MAX, Ack, AntiEntropy, IndirectPing, Ping, Quantum
 from peerproof.spec.swim.rounds import still_live
 from peerproof.spec.swim.state import State, active_size
+from peerproof.spec.traces.relation import Answer, Question
 
 Sends: TypeAlias = tuple[Send[Any], ...] | None
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from peerproof.spec.core import Pick, Send
+from peerproof.spec.core import Pick, Send, Step
 from peerproof.spec.swim.detector import closed
 from peerproof.spec.swim.gossip import fanout, request
 from peerproof.spec.swim.messages import Message, Uuid
 from peerproof.spec.swim.state import State, active_size
 
 
-def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+def on_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
     """
     One quantum: the next few nodes of the round are pinged. [S-43…S-46, SA-24, SA-26]
 
@@ -19,7 +19,7 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
     are not live any more are passed over. A node that has left goes on only to say so [SA-59].
     """
     if state.left and not any(entry.event.node == state.uuid for entry in state.queue):
-        return state, ()
+        return Step(state)
     sends: tuple[Send[Message], ...] = ()
     vector = still_live(state)
     if not vector:
@@ -34,7 +34,7 @@ def on_quantum(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ..
         if sent:  # otherwise the counters are at their end, and nobody can be blamed for not answering [SA-47]
             state = replace(state, pinged=state.pinged | {node})
         sends += sent
-    return state, sends
+    return Step(state, sends)
 
 
 def still_live(state: State) -> tuple[Uuid, ...]:

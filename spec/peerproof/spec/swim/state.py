@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from peerproof.spec.core import Duration, NodeId, Table
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.messages import COUNTER_MAX, ClusterEventVector, EventType, Incarnation, Uuid
-from peerproof.spec.wire import Plain
 
 #: How often a node sends, in milliseconds. [S-02, SA-01]
 PING_INTERVAL_MS: Final = Duration(300)

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgpack
 
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.messagepack import (
+from peerproof.spec.forms.messagepack import (
     REMEMBERED,
     S63,
     U64,

@@ -98,7 +98,7 @@ def step(state: State, event: Event, pick: Pick) -> Next:
                 case Ack():
                     return told(state, *on_ack(state, message, pick))
                 case Probe(_, incarnation):
-                    return Step(*on_probe(state, sender, incarnation))
+                    return on_probe(state, sender, incarnation)
                 case ProbeAck(node, _, probe_tx):
                     return on_probe_ack(state, sender, node, probe_tx)
                 case _:
@@ -154,7 +154,7 @@ def told(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
     return Step(after, (*effects, *notices))
 
 
-def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State, Send[Message]]:
     """
     Somebody asks whether this node is there. [S-32, S-41, S-42, SA-22]
 
@@ -162,18 +162,18 @@ def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> tuple[State
     is applied, and answered to where it came from [SA-51]. Twice the same ping gets two acks and changes nothing twice [SA-11].
     """
     if ping.target != state.uuid:
-        return state, ()
+        return Step(state)
     if is_past(state, ping):
         remembered = (Dead(ping.sender, state.rows[ping.sender].incarnation),)
         state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), remembered, BARE, pick)
-        return state, () if message is None else (Send(sender, message),)
+        return Step(state, () if message is None else (Send(sender, message),))
     state = applied(state, ping)
     state, answered = answer(state, ping, sender, pick)
     state, relayed = relays_asked(state, ping, pick)
-    return state, answered + relayed
+    return Step(state, answered + relayed)
 
 
-def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
+def on_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
     """
     Somebody answers. [S-41, SA-16, SA-22]
 
@@ -181,7 +181,7 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
     this node is told [SA-55]. Twice the same ack matches once.
     """
     if ack.target != state.uuid or is_past(state, ack):
-        return state, ()
+        return Step(state)
     state, waiting_for_it = relays_answered(state, ack)
     if row := state.rows.get(ack.sender):
         state = replace(state, heard=True)
@@ -190,7 +190,7 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
             state = with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
             state = replace(state, answered=state.answered | ({ack.sender} & state.pinged))
         state = introduced_by(applied(state, ack), ack)
-    return indirectly_acked(state, ack, waiting_for_it, pick)
+    return Step(*indirectly_acked(state, ack, waiting_for_it, pick))
 
 
 def is_past(state: State, message: Ping | Ack) -> bool:
@@ -208,7 +208,7 @@ def applied(state: State, message: Ping | Ack) -> State:
     sender = message.sender
     joining = next((v for v in message.vectors if isinstance(v, Joining) and v.node == sender), None)
     if joining is not None and sender != state.uuid:
-        state = on_vector(state, message, joining)
+        state = with_vector(state, message, joining)
     elif sender in state.rows:
         state = claimed(state, of_sender(state, sender, message.incarnation))
     else:
@@ -216,14 +216,14 @@ def applied(state: State, message: Ping | Ack) -> State:
     state = replace(state, isolated=False)  # [SA-07]
     for vector in message.vectors:
         if not isinstance(vector, Payload):
-            state = on_vector(state, message, vector)
+            state = with_vector(state, message, vector)
     for vector in message.vectors:
         if isinstance(vector, Payload):
             state = with_row(state, sender, replace(state.rows[sender], payload=vector.data))  # [S-34]
     return state
 
 
-def on_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
+def with_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
     """The node after one vector of a message. Those that call for a datagram have their turn elsewhere."""
     match vector:
         case Joining(node, incarnation, host, port):
@@ -339,12 +339,12 @@ def indirectly_acked(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick
     return state, sends
 
 
-def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> tuple[State, Sends]:
+def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> Step[State, Send[Message]]:
     """Somebody asks whether anybody is here. [SA-41]"""
     sending = counted(state)
     if sending is None:
-        return state, ()
-    return sending, (Send(sender, ProbeAck(state.uuid, sending.incarnation, incarnation.tx)),)
+        return Step(state)
+    return Step(sending, (Send(sender, ProbeAck(state.uuid, sending.incarnation, incarnation.tx)),))
 
 
 def on_probe_ack(state: State, sender: NodeId, node: Uuid, probe_tx: int) -> Next:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.wendy.codec import MESSAGE
 from peerproof.spec.wendy.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.wendy.ids import Id, Ring, id_of_bytes, id_of_text, id_text
@@ -56,7 +57,6 @@ from peerproof.spec.wendy.proximity import Next
 from peerproof.spec.wendy.snapshot import STATE
 from peerproof.spec.wendy.state import Config, Repair, Stage, State, leaf_set, neighborhood_set, own, routing_table
 from peerproof.spec.wendy.transitions import initial, step
-from peerproof.spec.wire import Plain
 
 NAME: Final = "wendy"
 

@@ -17,10 +17,10 @@ from operator import itemgetter
 from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.packing import Codec
+from peerproof.spec.forms.packing import Codec
 from peerproof.spec.wendy.forms import MESSAGE_FORM
 from peerproof.spec.wendy.ids import ID_BYTES, ID_DIGITS, Id, id_text
-from peerproof.spec.wendy.jsondata import is_shallow, parsed, quoted, too_deep
+from peerproof.spec.wendy.json_data import is_shallow, parsed, quoted, too_deep
 from peerproof.spec.wendy.messages import (
     LEAST_ROUTED,
     MOST_CREDENTIALS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import U64, Flag, Form, Integer, ListOf, Optional, Plain, Record, Tagged, misfit
 from peerproof.spec.wendy.ids import DIGIT_BITS, ID_DIGITS, Ring, id_of_text, id_text
 from peerproof.spec.wendy.messages import (
     LEAST_ROUTED,
@@ -43,7 +44,6 @@ from peerproof.spec.wendy.messages import (
     Versions,
 )
 from peerproof.spec.wendy.state import LEAF_SET_SIDE, MAX_HOST, NEIGHBORHOOD_SET, PORT_MAX, Config, host_and_port, is_short
-from peerproof.spec.wire import U64, Flag, Form, ListOf, Maybe, Plain, Record, Tagged, Whole, misfit
 
 
 class IdText(Form):
@@ -106,18 +106,20 @@ ID: Final = IdText()
 OCTETS: Final = Octets()
 TEXT: Final = ShortText()
 ADDRESS: Final = Address()
-PORT: Final = Whole(0, PORT_MAX)
+PORT: Final = Integer(0, PORT_MAX)
 NODE: Final = Record(Node, id=ID, local_ip=TEXT, global_ip=TEXT, port=PORT, region=TEXT)
 VERSIONS: Final = Record(Versions, routing_table=U64(), leaf_set=U64(), neighborhood_set=U64())
-ROW: Final = Whole(0, ID_DIGITS - 1)
-COLUMN: Final = Whole(0, 2**DIGIT_BITS - 1)
+ROW: Final = Integer(0, ID_DIGITS - 1)
+COLUMN: Final = Integer(0, 2**DIGIT_BITS - 1)
 ENTRY: Final = Record(Entry, row=ROW, column=COLUMN, node=NODE)
 LEAF_SET: Final = Record(LeafSet, left=ListOf(NODE), right=ListOf(NODE))
-TABLES: Final = Record(Tables, routing_table=Maybe(ListOf(ENTRY)), leaf_set=Maybe(LEAF_SET), neighborhood_set=Maybe(ListOf(NODE)))
+TABLES: Final = Record(
+    Tables, routing_table=Optional(ListOf(ENTRY)), leaf_set=Optional(LEAF_SET), neighborhood_set=Optional(ListOf(NODE))
+)
 MASK: Final = Record(
     Mask, routing_table=Flag(), leaf_set=Flag(), neighborhood_set=Flag(), rows=ListOf(ROW), columns=ListOf(COLUMN)
 )
-HEADER: Final = Record(Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Maybe(OCTETS), hop=Whole(0, MOST_HOPS))
+HEADER: Final = Record(Header, sender=NODE, key=ID, versions=VERSIONS, credentials=Optional(OCTETS), hop=Integer(0, MOST_HOPS))
 
 #: The messages; their tags are the purposes on the wire, and all that are not listed are an application's. [WA-55]
 MESSAGE_FORM: Final = Tagged(
@@ -131,7 +133,7 @@ MESSAGE_FORM: Final = Tagged(
     node_announcement=(7, Record(NodeAnnouncement, header=HEADER, tables=TABLES)),
     application=(
         LEAST_ROUTED,
-        Record(Application, header=HEADER, purpose=Whole(LEAST_ROUTED, MOST_PURPOSE), value=Maybe(OCTETS)),
+        Record(Application, header=HEADER, purpose=Integer(LEAST_ROUTED, MOST_PURPOSE), value=Optional(OCTETS)),
     ),
 )
 
@@ -140,7 +142,7 @@ _APPLICATION: Final = MESSAGE_FORM.cases["application"]
 COMMAND: Final = Tagged(
     join=(0, Record(Join, contact=ADDRESS)),
     leave=(0, Record(Leave)),
-    route=(0, Record(Route, key=ID, value=Maybe(OCTETS), purpose=Whole(LEAST_ROUTED, MOST_PURPOSE))),
+    route=(0, Record(Route, key=ID, value=Optional(OCTETS), purpose=Integer(LEAST_ROUTED, MOST_PURPOSE))),
     forward=(0, Record(Forward, message=_APPLICATION)),
     send_to=(
         0,
@@ -148,9 +150,9 @@ COMMAND: Final = Tagged(
             SendTo,
             node=NODE,
             key=ID,
-            value=Maybe(OCTETS),
-            purpose=Whole(LEAST_ROUTED, MOST_PURPOSE),
-            hop=Whole(0, MOST_HOPS),
+            value=Optional(OCTETS),
+            purpose=Integer(LEAST_ROUTED, MOST_PURPOSE),
+            hop=Integer(0, MOST_HOPS),
         ),
     ),
 )
@@ -173,12 +175,12 @@ CONFIG: Final = Record(
     id=ID,
     global_ip=TEXT,
     region=TEXT,
-    network_timeout=Whole(1),
-    heartbeat=Whole(),
-    credentials=Maybe(OCTETS),
+    network_timeout=Integer(1),
+    heartbeat=Integer(),
+    credentials=Optional(OCTETS),
     is_consulted=Flag(),
-    ring=Record(Ring, digits=Whole(1, ID_DIGITS), digit_bits=Whole(1, DIGIT_BITS)),
-    leaf_set_side=Whole(1, LEAF_SET_SIDE),
-    neighborhood_set=Whole(1, NEIGHBORHOOD_SET),
+    ring=Record(Ring, digits=Integer(1, ID_DIGITS), digit_bits=Integer(1, DIGIT_BITS)),
+    leaf_set_side=Integer(1, LEAF_SET_SIDE),
+    neighborhood_set=Integer(1, NEIGHBORHOOD_SET),
     is_two_sided=Flag(),
 )

@@ -11,7 +11,7 @@ from typing import Final
 
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wendy.codec import MOST_BYTES
-from peerproof.spec.wendy.jsondata import ValueEnd
+from peerproof.spec.wendy.json_data import ValueEnd
 
 #: What a message is confirmed with. [WA-64]
 ACKNOWLEDGEMENT: Final = b'{"status": "Received."}'

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.core import NodeId
+from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.wendy.messages import Application, Message, Node, NodeJoin
 from peerproof.spec.wendy.state import address
 
@@ -36,19 +37,17 @@ class Senders:
     """Follows the messages of a cluster."""
 
     def __init__(self) -> None:
-        self._ways: Final[dict[Parcel, deque[tuple[int, NodeId]]]] = {}
+        self._ways: Final = BoundedDict[Parcel, deque[tuple[int, NodeId]]](WAYS)
 
     def sender(self, message: Message, source: NodeId, target: NodeId) -> NodeId:
         """Its address; only its host if nobody was seen to receive what it passes on."""
         if not isinstance(message, (NodeJoin, Application)):
             return address_of_maker(message.header.sender, source)
         parcel, hop = parcel_of(message), message.header.hop
-        way = self._ways.pop(parcel, None)
+        way = self._ways.get(parcel)
         if way is None:
             way = deque(maxlen=STATIONS)
         self._ways[parcel] = way
-        if len(self._ways) > WAYS:
-            del self._ways[next(iter(self._ways))]
         if hop == 0:
             who = address_of_maker(message.header.sender, source)
         else:

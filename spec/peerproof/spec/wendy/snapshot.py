@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from peerproof.spec.core import NodeId, Table
+from peerproof.spec.forms import state_form
+from peerproof.spec.forms.form import Flag, Integer, ListOf, OneOf, Optional, Plain, Record, misfit
+from peerproof.spec.forms.state_form import rows_by, set_of, table_of
 from peerproof.spec.wendy.forms import ADDRESS, COLUMN, ID, LEAF_SET, NODE, ROW, VERSIONS
 from peerproof.spec.wendy.ids import Id
-from peerproof.spec.wendy.messages import NO_LEAVES, NO_VERSIONS, Entry, LeafSet, Node, Versions
-from peerproof.spec.wendy.state import Config, Repair, Stage, State
-from peerproof.spec.wire import Flag, ListOf, Maybe, OneOf, Plain, Record, Whole, misfit
+from peerproof.spec.wendy.messages import Entry, Versions
+from peerproof.spec.wendy.state import Repair, Stage, State
 
 
 class Score(NamedTuple):
@@ -33,100 +33,16 @@ class RepairOf(NamedTuple):
     row: int
     column: int
     asked_row: int
-    waiting: tuple[Id, ...]
+    waiting: frozenset[Id]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A node but for its name and configuration; what is left out is as in a node that has just started."""
+class StateForm(state_form.StateForm):
+    """How a state looks as plain data."""
 
-    stage: Stage = Stage.ALONE
-    routing_table: tuple[Entry, ...] = ()
-    leaf_set: LeafSet = NO_LEAVES
-    neighborhood_set: tuple[Node, ...] = ()
-    versions: Versions = NO_VERSIONS
-    scores: tuple[Score, ...] = ()
-    cache: tuple[Score, ...] = ()
-    measured: tuple[Node, ...] = ()
-    stored: tuple[Stored, ...] = ()
-    departed: tuple[Id, ...] = ()
-    repairs: tuple[RepairOf, ...] = ()
-    announcing: tuple[NodeId, ...] = ()
-    is_warned: bool = False
-    contact: NodeId | None = None
-
-
-_SCORES: Final = ListOf(Record(Score, node=ID, score=Whole()))
-
-SNAPSHOT: Final = Record(
-    Snapshot,
-    stage=OneOf(Stage),
-    routing_table=ListOf(Record(Entry, row=ROW, column=COLUMN, node=NODE)),
-    leaf_set=LEAF_SET,
-    neighborhood_set=ListOf(NODE),
-    versions=VERSIONS,
-    scores=_SCORES,
-    cache=_SCORES,
-    measured=ListOf(NODE),
-    stored=ListOf(Record(Stored, node=ID, versions=VERSIONS)),
-    departed=ListOf(ID),
-    repairs=ListOf(Record(RepairOf, row=ROW, column=COLUMN, asked_row=Whole(-1, ROW.most), waiting=ListOf(ID))),
-    announcing=ListOf(ADDRESS),
-    is_warned=Flag(),
-    contact=Maybe(ADDRESS),
-)
-
-
-class StateForm:
-    """How a state looks as plain data: the members of `Snapshot`."""
-
-    record: Final = SNAPSHOT
-
-    def plain(self, state: State) -> Plain:
-        """The plain data of a state."""
-        return SNAPSHOT.plain(
-            Snapshot(
-                state.stage,
-                tuple(Entry(row, column, node) for (row, column), node in state.routing_table.items()),
-                state.leaf_set,
-                state.neighborhood_set,
-                state.versions,
-                tuple(Score(*row) for row in state.scores.items()),
-                tuple(Score(*row) for row in state.cache.items()),
-                tuple(state.measured.values()),
-                tuple(Stored(*row) for row in state.stored.items()),
-                tuple(sorted(state.departed)),
-                tuple(RepairOf(*cell, row, tuple(sorted(waiting))) for cell, (row, waiting) in state.repairs.items()),
-                tuple(sorted(state.announcing)),
-                state.is_warned,
-                state.contact,
-            )
-        )
-
-    def value(self, plain: Plain, self_id: NodeId, config: Config) -> State:
-        """The state that plain data shows, of the node with this name. Raises MalformedMessage for what no node can be."""
-        shown: Snapshot = SNAPSHOT.value(plain)
-        state = State(
-            self_id,
-            config,
-            shown.stage,
-            Table({(row, column): node for row, column, node in shown.routing_table}),
-            shown.leaf_set,
-            shown.neighborhood_set,
-            shown.versions,
-            scores=Table(dict(shown.scores)),
-            cache=Table(dict(shown.cache)),
-            measured=Table({node.id: node for node in shown.measured}),
-            stored=Table(dict(shown.stored)),
-            departed=frozenset(shown.departed),
-            repairs=Table({(row, column): Repair(asked, frozenset(waiting)) for row, column, asked, waiting in shown.repairs}),
-            announcing=frozenset(shown.announcing),
-            is_warned=shown.is_warned,
-            contact=shown.contact,
-        )
+    def check(self, state: State, plain: Plain) -> None:
+        """Refuses tables in which nodes stand where they cannot."""
         if (problem := misplaced(state)) is not None:
             raise misfit("state", problem, plain)
-        return state
 
 
 def misplaced(state: State) -> str | None:
@@ -151,4 +67,24 @@ def misplaced(state: State) -> str | None:
     return None
 
 
-STATE: Final[Any] = StateForm()
+_ENTRY: Final = Record(Entry, row=ROW, column=COLUMN, node=NODE)
+_SCORES: Final = table_of(Record(Score, node=ID, score=Integer()), Score)
+_REPAIR: Final = Record(RepairOf, row=ROW, column=COLUMN, asked_row=Integer(-1, ROW.most), waiting=set_of(ID))
+
+STATE: Final[Any] = StateForm(
+    State,
+    stage=OneOf(Stage),
+    routing_table=table_of(_ENTRY, lambda cell, node: Entry(cell[0], cell[1], node), lambda entry: (entry[:2], entry.node)),
+    leaf_set=LEAF_SET,
+    neighborhood_set=ListOf(NODE),
+    versions=VERSIONS,
+    scores=_SCORES,
+    cache=_SCORES,
+    measured=rows_by(NODE, lambda node: node.id),
+    stored=table_of(Record(Stored, node=ID, versions=VERSIONS), Stored),
+    departed=set_of(ID),
+    repairs=table_of(_REPAIR, lambda cell, repair: RepairOf(*cell, *repair), lambda of: (of[:2], Repair(*of[2:]))),
+    announcing=set_of(ADDRESS),
+    is_warned=Flag(),
+    contact=Optional(ADDRESS),
+)

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 from peerproof.spec.core import Duration, NodeId, Table
 from peerproof.spec.errors import NotEnabled
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.wendy.ids import REAL, Id, Ring, id_text
-from peerproof.spec.wendy.jsondata import quoted
+from peerproof.spec.wendy.json_data import quoted
 from peerproof.spec.wendy.messages import MOST_CREDENTIALS, NO_LEAVES, NO_VERSIONS, Cell, LeafSet, Node, Versions
-from peerproof.spec.wire import Plain
 
 #: Nodes on each side of the leaf set, and in the neighborhood set. [W-23, W-32]
 LEAF_SET_SIDE: Final = 16

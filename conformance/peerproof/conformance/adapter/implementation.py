@@ -1,0 +1,92 @@
+"""From the name of an implementation, as `--impl` takes it, to its adapter."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.adapter.line_adapter import LineAdapter
+from peerproof.conformance.adapter.line_channel import Channel, Connection, Program
+from peerproof.conformance.suite.timeouts import Timeouts
+
+#: The command that starts the adapter of the reference, which is used where no implementation is named.
+REFERENCE: Final = (sys.executable, "-m", "peerproof.reference.harness.harness")
+
+
+def create_adapter(
+    implementation: str | None = None, suite: str = "", timeouts: Timeouts | None = None, watch: Watch | None = None
+) -> Adapter:
+    """
+    Creates the adapter of an implementation; nothing is started before `Adapter.start`.
+
+    `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, or `py:MODULE:CLASS`; None is
+    the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are in seconds.
+    `watch` gets each line and its direction, `>` to the implementation and `<` from it. Raises AdapterUnavailable if the text
+    names nothing that can be started.
+
+    >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
+    >>> sorted(adapter.start().protocols)
+    ['distkv', 'peter', 'scuttlebutt', 'swim', 'wendy']
+    >>> adapter.stop()
+    True
+    """
+    patience = timeouts or Timeouts()
+    if implementation is None:
+        return program(REFERENCE, patience, suite, watch)
+    return reach(implementation, patience, suite, watch)
+
+
+def reach(implementation: str, patience: Timeouts, suite: str, watch: Watch | None = None) -> Adapter:
+    """The adapter for what `--impl` says: `tcp://host:port`, `py:module:Class`, or a command. Raises AdapterUnavailable."""
+    if implementation.startswith("py:"):
+        return InProcess(implementation.removeprefix("py:"), patience, suite, watch)
+    if implementation.startswith("tcp://"):
+        host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
+        if not colon or not host or not port.isdigit():
+            raise AdapterUnavailable(f"{implementation!r} is no address: expected tcp://HOST:PORT")
+        return LineAdapter(lambda: _attached(host.strip("[]"), int(port), patience), patience, suite, watch)
+    try:
+        argv = shlex.split(implementation)
+    except ValueError as error:
+        raise AdapterUnavailable(f"--impl {implementation!r}: {error}") from None
+    return program(argv, patience, suite, watch)
+
+
+def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None) -> Adapter:
+    """The adapter that is this program."""
+    if not argv:
+        raise AdapterUnavailable("--impl is empty: expected a command, tcp://HOST:PORT or py:MODULE:CLASS")
+    return LineAdapter(lambda: _started(argv), patience, suite, watch)
+
+
+def _started(argv: Sequence[str]) -> Channel:
+    try:
+        return Program(argv)
+    except FileNotFoundError:
+        hint = (
+            "it is looked for on the PATH; a program in this folder is ./PROGRAM" if os.sep not in argv[0] else "check the path"
+        )
+        if os.path.exists(argv[0]):
+            hint = "the interpreter that its first line names is missing"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program ({hint})") from None
+    except PermissionError:
+        hint = "it is a folder" if os.path.isdir(argv[0]) else f"chmod +x {shlex.quote(argv[0])}"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: it is not executable ({hint})") from None
+    except OSError as error:
+        hint = "is its first line #!, with an interpreter?" if os.path.isfile(argv[0]) else "check the path"
+        raise AdapterUnavailable(f"cannot start {argv[0]!r}: {error.strerror} ({hint})") from None
+
+
+def _attached(host: str, port: int, patience: Timeouts) -> Channel:
+    try:
+        return Connection(host, port, patience.hello or None)
+    except OSError as error:
+        reason = error.strerror or error
+        raise AdapterUnavailable(
+            f"cannot attach to tcp://{host}:{port}: {reason} (start the adapter first, listening there)"
+        ) from None

@@ -1,0 +1,178 @@
+"""
+An implementation in this process: a Python class with `handle(request, choose) -> reply`.
+
+It runs in a thread of its own, so that an endless loop in it is left behind like a program that hangs, and whatever it
+raises, `SystemExit` too, is its own crash. Nothing can be done about one that ends the whole process.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Final
+
+from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
+from peerproof.conformance.adapter.choices import WrongQuestion
+from peerproof.conformance.adapter.messages import DEEPEST, Hello, InvalidReply, Reply, Request, hello_of, nests_too_deep
+from peerproof.conformance.suite.timeouts import Timeouts
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
+
+_json = json.JSONEncoder().encode
+
+Handle = Callable[[Request, Choose], Any]
+
+
+class InProcess:
+    """The adapter `py:module:Class`. To start it again is to make another instance."""
+
+    def __init__(self, name: str, patience: Timeouts, suite: str, watch: Watch | None = None) -> None:
+        self._name = name
+        self._patience = patience
+        self._suite = suite
+        self._watch = watch
+        self._worker: _Worker | None = None
+        self._next_id = 0
+
+    def start(self) -> Hello:
+        """Makes an instance and greets it. Raises AdapterUnavailable."""
+        self.kill()
+        self._next_id = 0
+        self._worker = _Worker(self._made)
+        try:
+            (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
+            return hello_of(reply)
+        except (AdapterError, InvalidReply) as error:
+            self.kill()
+            errors = error.errors if isinstance(error, AdapterError) else b""
+            raise AdapterUnavailable(f"py:{self._name} cannot be used: at hello it {error}", errors) from None
+
+    def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
+        """The replies to requests. Raises AdapterError."""
+        return self._exchange(requests, [choose] * len(requests), self._patience.op)
+
+    def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
+        """The same: in one process there is nothing to gain by a batch."""
+        return self._exchange(requests, choosing, self._patience.op)
+
+    def stop(self) -> bool:
+        """Says goodbye; whether that was answered. Never raises."""
+        if self._worker is None:
+            return True
+        try:
+            self._exchange([{"op": "bye"}], [nothing_to_choose], self._patience.bye)
+        except AdapterError:
+            return False
+        finally:
+            self.kill()
+        return True
+
+    def kill(self) -> None:
+        """Leaves the instance alone; its thread ends as soon as it returns."""
+        if self._worker is not None:
+            self._worker.requests.put(None)
+            self._worker = None
+
+    def abort(self) -> None:
+        """Nothing can be done from outside; whoever waits has waited when the time for a request is over."""
+
+    def _made(self) -> Handle:
+        module, colon, name = self._name.partition(":")
+        if not colon:
+            raise ImportError(f"py:{self._name} is no implementation: expected py:MODULE:CLASS")
+        if (here := str(Path.cwd())) not in sys.path:
+            sys.path.insert(0, here)
+        handle: Handle = getattr(import_module(module), name)().handle
+        return handle
+
+    def _exchange(self, requests: Sequence[Request], choosing: Sequence[Choose], seconds: float) -> list[Reply]:
+        assert self._worker is not None, "an adapter is started before it is asked"
+        first = self._next_id
+        self._next_id += len(requests)
+        task = _Task([{"id": first + index, **request} for index, request in enumerate(requests)], choosing)
+        if self._watch:
+            for request in task.requests:
+                self._watch(">", _encode(request))
+        self._worker.requests.put(task)
+        self._wait(task, seconds)
+        if self._watch:
+            for reply in task.replies:
+                self._watch("<", _encode(reply))
+        if task.failure is not None:
+            kind, detail, errors = task.failure
+            raise AdapterError(kind, detail, list(task.replies), errors.encode())
+        return task.replies
+
+    def _wait(self, task: _Task, seconds: float) -> None:
+        """Until all are answered, or one takes too long."""
+        answered = 0
+        while True:
+            try:
+                return task.done.get(timeout=seconds or None)
+            except Empty:
+                if len(task.replies) == answered:
+                    task.abandoned = True
+                    raise AdapterError("hung", f"did not answer within {seconds:g} s", list(task.replies)) from None
+                answered = len(task.replies)
+
+
+class _Task:
+    """Requests on their way to the thread, and replies on their way back."""
+
+    def __init__(self, requests: list[Request], choosing: Sequence[Choose]) -> None:
+        self.requests: Final = requests
+        self.choosing: Final = choosing  #: who answers the questions of each
+        self.replies: list[Reply] = []
+        self.failure: tuple[str, str, str] | None = None  #: kind, detail and traceback
+        self.abandoned = False
+        self.done: SimpleQueue[None] = SimpleQueue()
+
+
+class _Worker:
+    """The thread in which an instance lives."""
+
+    def __init__(self, make: Callable[[], Handle]) -> None:
+        self.requests: SimpleQueue[_Task | None] = SimpleQueue()
+        threading.Thread(target=self._run, args=(make,), daemon=True).start()
+
+    def _run(self, make: Callable[[], Handle]) -> None:
+        handle: Handle | None = None
+        while (task := self.requests.get()) is not None:
+            try:
+                handle = handle or make()
+                for request, choose in zip(task.requests, task.choosing, strict=True):
+                    if task.abandoned:
+                        return
+                    task.replies.append(_reply(request, handle(request, choose)))
+            except WrongQuestion as error:
+                task.failure = ("garbled", str(error), "")
+            except _NoReply as error:
+                task.failure = ("garbled", str(error), "")
+            except BaseException as error:  # noqa: BLE001  # whatever an implementation does, the runner goes on
+                detail = "".join(traceback.format_exception_only(error)).strip()
+                task.failure = ("crashed", f"raised {detail}", traceback.format_exc())
+            task.done.put(None)
+
+
+class _NoReply(Exception):
+    """What `handle` returned is no reply."""
+
+
+def _reply(request: Request, reply: Any) -> Reply:
+    if not isinstance(reply, dict):
+        raise _NoReply(f"handle() returned no dict for {request['op']}: {reply!r}")
+    if reply.get("id", request["id"]) != request["id"]:
+        raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
+    try:
+        text = _json(reply)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _NoReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
+    if nests_too_deep(text):
+        raise _NoReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
+    return reply

@@ -1,0 +1,52 @@
+__all__ = [
+    "LANGUAGES",
+    "AlreadyThere",
+    "BadPlace",
+    "CannotDraw",
+    "ClauseCoverage",
+    "ClauseNotFound",
+    "Drawing",
+    "Finding",
+    "NoCounterexample",
+    "NoSuchClause",
+    "NotWritten",
+    "Subject",
+    "SuiteCheck",
+    "check_adapter",
+    "check_place",
+    "check_suite",
+    "cover_clauses",
+    "draw_capture",
+    "draw_counterexample",
+    "draw_model",
+    "draw_traces",
+    "draw_vector",
+    "draw_vector_file",
+    "explain_clause",
+    "find_counterexample",
+    "find_subject",
+    "promote_finding",
+    "render_skeleton",
+    "review_clauses",
+    "write_files",
+]
+
+from .adapter_check import Finding, check_adapter
+from .clause_report import ClauseCoverage, ClauseNotFound, cover_clauses, explain_clause
+from .diagram_sources import CannotDraw
+from .drawing import (
+    Drawing,
+    NoCounterexample,
+    Subject,
+    draw_capture,
+    draw_counterexample,
+    draw_model,
+    draw_traces,
+    draw_vector,
+    draw_vector_file,
+    find_counterexample,
+    find_subject,
+)
+from .skeletons import LANGUAGES, AlreadyThere, render_skeleton, write_files
+from .suite_check import NoSuchClause, SuiteCheck, check_suite, review_clauses
+from .vector_promotion import BadPlace, NotWritten, check_place, promote_finding

@@ -1,0 +1,204 @@
+"""Message graphs of whatever can be drawn: vectors, models that fail, counterexamples, traces and captures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from peerproof.conformance.authoring.diagram_sources import CannotDraw, Kind, kind_of, model_of, run_of, vectors_of
+from peerproof.conformance.captures.pcap import is_capture
+from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.diagrams.excerpt import Excerpt
+from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.models import model_diagram
+from peerproof.conformance.models.counterexamples import Unlike
+from peerproof.conformance.runner.vector_diagram import of_vector
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.traces import trace_diagram
+from peerproof.conformance.vectors.lookup import find_vector
+from peerproof.conformance.vectors.suite import Vector
+from peerproof.tla.checking import check
+from peerproof.tla.manifest import BadManifest, Model
+from peerproof.tla.output.counterexample import Counterexample
+from peerproof.tla.output.outcome import Progress
+from peerproof.tla.tools.installation import Tools
+
+#: Unreadable lines of traces that a remark is made on.
+MOST_UNREAD: Final = 3
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A message graph."""
+
+    graph: MessageGraph
+    title: str
+    remarks: tuple[str, ...] = ()  #: what is not drawn, and how a model fails
+
+
+class NoCounterexample(Exception):
+    """TLC finds no counterexample of the model, or cannot be asked about it."""
+
+
+def draw_vector(vector: Vector) -> Drawing:
+    """
+    Draws what a vector feeds and expects.
+
+    >>> from peerproof.conformance.vectors.lookup import find_vector
+    >>> from peerproof.conformance.vectors.suite import load
+    >>> draw_vector(find_vector(load(), "digest-request-of-one")).title.partition(":")[0]
+    'scuttlebutt/codec/digest-request-of-one'
+    """
+    return Drawing(of_vector(vector), f"{vector.id}: {vector.title}")
+
+
+def draw_vector_file(path: Path, name: str = "") -> Drawing:
+    """Draws one vector of a file: the one of this name, or the only one. Raises CannotDraw, VectorNotFound."""
+    try:
+        suite, vectors = vectors_of(path)
+    except VectorError as problem:
+        raise CannotDraw(str(problem)) from None
+    if not name and len(vectors) > 1:
+        shown = "\n".join(f"  {path}#{vector.id.rpartition('/')[2]}" for vector in vectors)
+        raise CannotDraw(f"{path} has {len(vectors)} vectors; draw one of them:\n{shown}")
+    return draw_vector(find_vector(replace(suite, vectors=tuple(vectors)), name) if name else vectors[0])
+
+
+def find_counterexample(model: Model, tools: Tools, on_progress: Callable[[Progress], None] = lambda _: None) -> Counterexample:
+    """Lets TLC find a model's counterexample anew. Raises NoCounterexample, and RunFailed if TLC has no verdict."""
+    found = check(tools, model, on_progress, seconds=None).result.counterexample
+    if found is None:
+        raise NoCounterexample(f"TLC says that {model.name} holds; peerproof model-check says more")
+    return found
+
+
+def draw_model(model: Model, without: Collection[str] = (), example: Counterexample | None = None) -> Drawing:
+    """
+    Draws how a model fails: its kept counterexample, or another one, without these variables of nodes. Raises CannotDraw.
+
+    >>> from peerproof.tla.manifest import models
+    >>> model = next(model for model in models("swim") if model.name == "SX-02-stale-rumour")
+    >>> draw_model(model).remarks[0].startswith("SX-02-stale-rumour: ")
+    True
+    """
+    try:
+        found = model_diagram.failing(model, without) if example is None else model_diagram.of_run(model, example, without)
+    except FileNotFoundError as problem:
+        raise CannotDraw(f"{problem.filename} is not there; --tlc finds the counterexample anew") from None
+    except Unlike as problem:
+        raise CannotDraw(str(problem)) from None
+    return _failing(model, found)
+
+
+def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
+    """Draws a counterexample of TLC in a file, in ITF. Raises CannotDraw, OSError."""
+    return _failing(*run_of(path, list(without)))
+
+
+def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) -> Drawing:
+    """
+    Draws an excerpt of the traces of one run; the name `-` is standard input. Raises CannotDraw, OSError.
+
+    Nodes with clocks of their own are brought together by their messages.
+    """
+    reader = trace_diagram.Reader(begin=excerpt.begin, run=run)
+    try:
+        for name in names:
+            with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+                reader.read(name, file, share=len(names))
+        graph = trace_diagram.drawn(reader, excerpt)
+    except trace_diagram.NoTrace as problem:
+        raise CannotDraw(str(problem)) from None
+    remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
+    if (more := len(reader.unread) - MOST_UNREAD) > 0:
+        remarks.append(f"{more:,} more lines cannot be read")
+    remarks += [f"{name}: only its first {reader.most:,} lines are looked at; --from begins later" for name in reader.cut]
+    runs = sorted({line.run for _, line in reader.lines})
+    title = f"Trace of {reader.lines[0].line.protocol}, run {', '.join(runs)}"
+    return Drawing(graph, title, (*remarks, *_left_out(excerpt)))
+
+
+def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excerpt) -> Drawing:
+    """Draws an excerpt of a capture. Raises CannotDraw, OSError, ImportError if a package is missing that reads captures."""
+    from peerproof.conformance.captures import capture_diagram
+    from peerproof.conformance.captures.refusals import REASONS
+
+    drawn = capture_diagram.drawn(path, specification(protocol), ports, excerpt)
+    remarks = [
+        f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}"
+        for reason, count in sorted(drawn.refused.items())
+    ]
+    if drawn.left_out:
+        remarks.append(f"{path}: {drawn.left_out.total():,} packets of other ports are not drawn")
+    return Drawing(drawn.graph, f"{path.name}: {drawn.messages:,} messages of {protocol}", (*remarks, *_left_out(excerpt)))
+
+
+def check_protocol(protocol: str | None, path: Path) -> str:
+    """Returns the protocol of a capture, if there is such a one. Raises CannotDraw."""
+    if protocol is not None and protocol in protocols():
+        return protocol
+    found = "nothing" if protocol is None else repr(protocol)
+    raise CannotDraw(f"--protocol: expected whose messages {path} holds, one of {', '.join(protocols())}; found {found}")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What sources are: of which kind, and the model if it is one."""
+
+    kind: str  #: the name of a `diagram_sources.Kind`, or VECTOR or MODEL
+    text: str  #: in words
+    files: tuple[str, ...] = ()
+    within: str = ""  #: of a file of vectors: which one
+    model: Model | None = None
+
+
+def find_subject(sources: Sequence[str]) -> Subject:
+    """
+    Finds what sources are: files by their content, else a model or a vector by its name. Raises CannotDraw, OSError.
+
+    >>> find_subject(["digest-request-of-one"]).kind
+    'VECTOR'
+    """
+    files = [name for name in sources if name == "-" or Path(name).exists()]
+    if len(files) < len(sources):
+        if len(sources) > 1:
+            missing = next(name for name in sources if name not in files)
+            raise CannotDraw(f"{missing} is no file; several sources are the traces of one run")
+        return _named(sources[0])
+    kinds = {Kind.TRACE if name == "-" else kind_of(Path(name), is_capture) for name in files}
+    if len(files) > 1 and kinds != {Kind.TRACE}:
+        what = " and ".join(sorted(kind.value for kind in kinds))
+        raise CannotDraw(f"several sources are the traces of one run; these are {what}")
+    kind = kinds.pop()
+    return Subject(kind.name, kind.value, tuple(files))
+
+
+def _named(name: str) -> Subject:
+    file, _, within = name.partition("#")
+    if within and Path(file).is_file():
+        return Subject("VECTORS", "vectors", (file,), within)
+    try:
+        model = model_of(name)
+    except BadManifest as problem:
+        raise CannotDraw(str(problem)) from None
+    if model is not None:
+        return Subject("MODEL", "a model", model=model)
+    if Path(name).suffix in (".jsonl", ".json", ".pcap", ".pcapng", ".yaml", ".gz"):
+        raise CannotDraw(f"there is no file {name}")
+    return Subject("VECTOR", "a vector")
+
+
+def _failing(model: Model, found: model_diagram.Failing) -> Drawing:
+    said = f"{model.name}: {model.violated} is violated {found.length}"
+    return Drawing(found.graph, said, (said,))
+
+
+def _left_out(excerpt: Excerpt) -> list[str]:
+    if not excerpt.left_out:
+        return []
+    drawn, more, then = excerpt.most, excerpt.left_out, excerpt.goes_on
+    return [f"{drawn:,} happenings are drawn, {more:,} more are not: go on with --from {then}, or raise --most"]

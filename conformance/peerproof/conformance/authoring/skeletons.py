@@ -1,0 +1,243 @@
+"""
+The skeleton of an adapter: what `peerproof init` writes.
+
+The files are real ones, in `conformance/skeletons`: those of a language run as they are, for a node called `my-node`; those in
+`common` say the same to everybody. Some words in them stand for others (`_words`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.output import CannotWrite, Deferred
+from peerproof.conformance.vectors.suite import Suite
+
+KNOWN_FAILING: Final = "known-failing.txt"
+
+_STANDS_FOR_ANOTHER: Final = re.compile(r'my-node|scuttlebutt|"udp"|@[A-Z]+@')
+
+
+@dataclass(frozen=True)
+class Language:
+    """How an adapter in it is built, started, and set up on a machine that has nothing."""
+
+    title: str
+    build: str
+    start: str
+    codec: str
+    events: str
+    queries: str
+    setup: str = ""  #: steps of the workflow
+
+
+LANGUAGES: Final[Mapping[str, Language]] = {
+    "python": Language(
+        title="Python",
+        build="python3 -m compileall -q adapter",
+        start="python3 -m adapter",
+        codec="adapter/codec.py",
+        events="adapter/events.py",
+        queries="adapter/queries.py",
+    ),
+    "go": Language(
+        title="Go",
+        build="go build -o adapter .",
+        start="./adapter",
+        codec="codec.go",
+        events="events.go",
+        queries="queries.go",
+        setup="""\
+      - uses: actions/setup-go@v5
+        with:
+          go-version-file: "@FOLDER@/go.mod"
+          cache: false
+""",
+    ),
+    "js": Language(
+        title="JavaScript",
+        build="node --check adapter.js",
+        start="node adapter.js",
+        codec="codec.js",
+        events="events.js",
+        queries="queries.js",
+        setup="""\
+      - uses: actions/setup-node@v4
+        with:
+          node-version: "22"
+""",
+    ),
+}
+
+
+class AlreadyThere(Exception):
+    """Some of the files are there; `paths` are they."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        super().__init__(", ".join(map(str, paths)))
+        self.paths = paths
+
+
+def repository(folder: Path) -> Path | None:
+    """The Git repository that a folder, which need not be there yet, lies in."""
+    resolved = folder.resolve()
+    return next((place for place in (resolved, *resolved.parents) if (place / ".git").exists()), None)
+
+
+def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite: Suite) -> dict[Path, str]:
+    """Every file of an adapter in this folder, with its text. The workflow lies where GitHub looks for it."""
+    root = repository(folder) or folder.resolve()
+    words = _words(LANGUAGES[language], protocol, name, folder.resolve().relative_to(root).as_posix())
+    common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
+    found = {folder / path.relative_to(own): _filled_in(path, words) for path in _sources(own)}
+    found[folder / "README.md"] = _filled_in(common / "README.md", words)
+    found[folder / KNOWN_FAILING] = "\n".join(known_failing(name, protocol, suite)) + "\n"
+    place = folder if root == folder.resolve() else root
+    found[place / ".github" / "workflows" / f"conformance-{name}.yml"] = _filled_in(common / "workflow.yml", words)
+    return found
+
+
+def _sources(folder: Path) -> list[Path]:
+    """The files below a folder, without what compilers leave there."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return sorted(path for path in found if path.suffix or path.name.startswith("."))
+
+
+def _words(language: Language, protocol: str, name: str, folder: str) -> dict[str, str]:
+    """What stands for what."""
+    inside = json.dumps(folder)[1:-1]  # between double quotes in YAML
+    return {
+        "my-node": name,
+        "scuttlebutt": protocol,
+        '"udp"': f'"{specification(protocol).TRANSPORT}"',
+        "@FOLDER@": inside,
+        "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
+        "@RELEASE@": version("peerproof"),
+        "@BUILD@": language.build,
+        "@START@": language.start,
+        "@CODEC@": language.codec,
+        "@EVENTS@": language.events,
+        "@QUERIES@": language.queries,
+        "@WORDS@": "\n".join(_vocabulary(protocol)),
+    }
+
+
+def _filled_in(path: Path, words: Mapping[str, str]) -> str:
+    text = path.read_text(encoding="utf-8")
+    if not words["@SETUP@"]:
+        text = text.replace("@SETUP@\n", "")
+    return _STANDS_FOR_ANOTHER.sub(lambda found: words[found[0]], text)
+
+
+def _vocabulary(protocol: str) -> Iterator[str]:
+    """What the requests name."""
+    spec = specification(protocol)
+    for title, forms in (("Messages", spec.MESSAGE.form.cases), ("Calls", spec.COMMAND.cases), ("Events", spec.NOTICE.cases)):
+        shown = (f"`{name}` ({', '.join(record.forms)})" if record.forms else f"`{name}`" for name, record in forms.items())
+        yield f"- {title}: {', '.join(shown)}"
+    yield f"- Queries: {', '.join(f'`{name}`' for name in spec.QUERIES)}"
+    yield f"- Configuration: {', '.join(f'`{name}`' for name in spec.CONFIG.forms)}"
+    yield f"- Messages travel over {spec.TRANSPORT}"
+
+
+def known_failing(name: str, protocol: str, suite: Suite) -> Iterator[str]:
+    """The list of what an adapter fails that is not filled in, one line for each case of the codec."""
+    yield f"# What {name} cannot do yet. Strike a line when `peerproof run` calls it stale: the case passes then."
+    yield "#"
+    yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
+    found = [(case, _failure(case)) for case in _judged(protocol, suite)]
+    width = max((len(case.id) for case, _ in found), default=0)
+    for case, failure in found:
+        if failure is not None:
+            yield f"{case.id:{width}}  {failure:8}  -  -  not written yet"
+
+
+def _judged(protocol: str, suite: Suite) -> list[Case]:
+    every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
+    return [case for case in every if case.needs <= {"codec"}]
+
+
+def _failure(case: Case) -> str | None:
+    """How a codec fails that rejects everything for a reason of no class, and has no encoder; None if it does not."""
+    if case.vector.level != "must":
+        return None
+    match case.part:
+        case "decode" | "reencode":
+            return "rejected"
+        case "encode":
+            return "error"
+        case _:
+            return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
+
+
+def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
+    """
+    Writes files, all or none, and the folders that they lie in.
+
+    Raises AlreadyThere if one is there, unless they may be written over; a folder may not. Raises CannotWrite.
+    """
+    there = [path for path in texts if os.path.lexists(path) and (path.is_dir() or not force)]
+    if there:
+        raise AlreadyThere(there)
+    writing = _Writing()
+    try:
+        with Deferred() as interruption:
+            for path, text in texts.items():
+                writing.prepare(path, text)
+            writing.put()
+    except OSError as error:
+        writing.undo()
+        raise CannotWrite(f"{error.filename}: {error.strerror}") from None
+    except BaseException:
+        writing.undo()
+        raise
+    if interruption.seen:
+        raise KeyboardInterrupt
+
+
+class _Writing:
+    """Files that are written beside where they shall be, and what there was before."""
+
+    def __init__(self) -> None:
+        self._folders: list[Path] = []
+        self._parts: dict[Path, Path] = {}  #: place -> where its content is until all are there
+        self._before: dict[Path, bytes | None] = {}
+
+    def prepare(self, path: Path, text: str) -> None:
+        """A file, not yet in its place."""
+        for folder in reversed((path.parent, *path.parent.parents)):
+            if not folder.exists():
+                folder.mkdir()
+                self._folders.append(folder)
+        self._parts[path] = path.with_name(f".{path.name}.{os.getpid()}.part")
+        self._parts[path].write_text(text, encoding="utf-8")
+
+    def put(self) -> None:
+        """Every file in its place."""
+        for path, part in self._parts.items():
+            self._before[path] = path.read_bytes() if path.exists() else None
+            part.replace(path)
+
+    def undo(self) -> None:
+        """As it was before, as far as that can be."""
+        with suppress(OSError):
+            for part in self._parts.values():
+                part.unlink(missing_ok=True)
+            for path, content in self._before.items():
+                if content is None:
+                    path.unlink(missing_ok=True)
+                else:
+                    path.write_bytes(content)
+            for folder in reversed(self._folders):
+                folder.rmdir()

@@ -1,0 +1,67 @@
+"""Checking the vectors below a root as a whole, and marking clauses as reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.authoring import lint, reviewed
+from peerproof.conformance.authoring.behaviour import objections
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors.model_table import LAYER
+from peerproof.conformance.vectors.suite import load
+
+
+@dataclass(frozen=True)
+class SuiteCheck:
+    """What is wrong with the vectors below a root."""
+
+    errors: tuple[VectorError, ...]  #: files that cannot be read as vectors
+    findings: tuple[lint.Finding, ...]  #: rules that are broken
+    vectors: int
+    files: int
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.errors and not self.findings
+
+
+class NoSuchClause(LookupError):
+    """A clause that no protocol has, and that is not in a list of reviewed clauses."""
+
+
+def check_suite(root: Path | None = None, *, static: bool = False, implementation: str | None = None) -> SuiteCheck:
+    """
+    Checks all vectors below a root (default: the suite's own) by the rules in `lint.RULES`.
+
+    Unless it is `static`, each vector is run on the implementation that stands for the specification (default: the reference),
+    which takes minutes. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
+    """
+    readable, errors = lint.read(root or locations.vectors_root())
+    found = lint.findings(readable)
+    files, count = {source.document.file for source in readable}, sum(len(one.document.data["vectors"]) for one in readable)
+    if not errors:
+        suite = load(root)
+        disputed = {} if static else objections(suite, lambda: create_adapter(implementation, suite.version))
+        found = sorted({*found, *lint.behaviour(readable, disputed), *lint.of_tables(suite, disputed)})
+        tables = [vector for vector in suite.vectors if vector.layer == LAYER]
+        files, count = files | {vector.file for vector in tables}, count + len(tables)
+    return SuiteCheck(tuple(errors), tuple(found), count, len(files))
+
+
+def review_clauses(names: Collection[str]) -> list[str]:
+    """
+    Marks clauses as reviewed: their text has changed, and their vectors are right; `all` stands for every clause.
+
+    Returns those that were not marked so already. Raises NoSuchClause, VectorError, CannotWrite.
+    """
+    every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
+    known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.reviewed(each.protocol))}
+    if unknown := sorted({*names} - known - {"all"}):
+        raise NoSuchClause(f"there is no clause {', '.join(unknown)}")
+    return [name for each in every for name in reviewed.review(each, known if "all" in names else names)]

@@ -1,0 +1,215 @@
+"""
+Files as they lie there, compressed with gzip or not, and the lines of a part of one.
+
+A compressed file that ends early, or is damaged, gives what there is before; `Source.problem` says what is wrong then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from io import BufferedReader, FileIO, RawIOBase
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zlib import decompressobj
+from zlib import error as zlib_error
+
+from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+#: The longest line, its end not counted.
+MAX_LINE: Final = 16 * 2**20
+
+#: Bytes that are read at once.
+BLOCK: Final = 2**20
+
+GZIP: Final = b"\x1f\x8b"
+_GZIP_BITS: Final = 31  # zlib's word for it, with the largest window
+
+_NEWLINE: Final = 10
+
+#: First bytes of compressions that are not read, and what undoes them.
+OTHER_COMPRESSIONS: Final = {
+    b"\x28\xb5\x2f\xfd": "zstd -d",
+    b"BZh": "bunzip2",
+    b"\xfd7zXZ\x00": "unxz",
+    b"\x04\x22\x4d\x18": "lz4 -d",
+    b"PK\x03\x04": "unzip",
+}
+
+
+class InputChanged(Exception):
+    """A file is not what it was when the work was planned."""
+
+
+class Problem(NamedTuple):
+    """What is wrong with a file: a reason of `quarantine`, and a sentence."""
+
+    reason: str
+    detail: str
+
+
+class Source(BufferedReader):
+    """An open file. Close it, or use it in a `with`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path: Final = path
+        plain = FileIO(path)
+        self._gunzip = _Gunzip(plain) if plain.read(len(GZIP)) == GZIP else None
+        plain.seek(0)
+        super().__init__(self._gunzip or plain, BLOCK)
+
+    @property
+    def problem(self) -> Problem | None:
+        """What is wrong, known at the end of the file."""
+        return self._gunzip.problem if self._gunzip else None
+
+
+class _Gunzip(RawIOBase):
+    """Decompresses, member after member; an early end is an end, with a problem."""
+
+    def __init__(self, compressed: FileIO) -> None:
+        self.problem: Problem | None = None
+        self._compressed = compressed
+        self._member = decompressobj(wbits=_GZIP_BITS)
+        self._begun = False  #: the member has a first byte
+        self._rest = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._ended:
+            try:
+                if out := self._decompressed(len(view)):
+                    view[: len(out)] = out
+                    return len(out)
+            except zlib_error as error:
+                self._end("damaged_file", f"the gzip file is damaged ({error}); what it held before was read")
+        return 0
+
+    def close(self) -> None:
+        self._compressed.close()
+        super().close()
+
+    def _decompressed(self, most: int) -> bytes:
+        if self._member.eof:  # another may follow, or zeros, with which tapes are padded
+            self._rest, self._begun = self._member.unused_data, False
+            self._member = decompressobj(wbits=_GZIP_BITS)
+        data = self._rest or self._compressed.read(BLOCK) or b""
+        if not data:
+            if self._begun:
+                self._end("truncated_file", "the gzip file ends early; what it held before was read")
+            self._ended = True
+        if not self._begun:
+            data = data.lstrip(b"\0")
+            self._begun = bool(data)
+        out = self._member.decompress(data, most) if data else b""
+        self._rest = self._member.unconsumed_tail
+        return out
+
+    def _end(self, reason: str, detail: str) -> None:
+        self._ended = True
+        self.problem = Problem(reason, detail)
+
+
+class Line(NamedTuple):
+    """A line, without its end."""
+
+    offset: int
+    number: int  #: from 1
+    data: bytes
+    whole: bool  #: it has an end
+
+
+def lines(source: Source, part: Part, set_aside: SetAside) -> Iterator[Line]:
+    """
+    The lines of a part of a file.
+
+    Too long lines, and what is wrong with the file itself, are set aside. Raises InputChanged.
+    """
+    if part.begin:
+        source.seek(part.begin)
+    at, number = part.begin, part.first_line
+    while part.end is None or at < part.end:
+        data = source.readline(MAX_LINE + 1)
+        if not data:
+            break
+        whole = data[-1] == _NEWLINE
+        if whole:
+            yield Line(at, number, data[:-1], whole=True)
+        elif len(data) <= MAX_LINE:
+            yield Line(at, number, data, whole=False)
+        else:
+            size = len(data) + _passed_over(source)
+            set_aside(Refusal(at, number, "line_too_long", f"a line of {size} bytes; at most {MAX_LINE} are read", data[:RAW]))
+            at += size - len(data)
+        at += len(data)
+        number += 1
+    if part.end is not None and at != part.end:
+        raise InputChanged(f"{source.path} has changed while it was read: run the command again")
+    if problem := source.problem:
+        set_aside(Refusal(at, number, problem.reason, problem.detail, b""))
+
+
+def _passed_over(source: Source) -> int:
+    """Passes over the rest of a line, its end included; says how long it was."""
+    size = 0
+    while rest := source.readline(BLOCK):
+        size += len(rest)
+        if rest[-1] == _NEWLINE:
+            break
+    return size
+
+
+class Part(NamedTuple):
+    """The lines that begin at a byte from `begin` to before `end` (None: the end of the file, wherever that is)."""
+
+    begin: int
+    end: int | None
+    first_line: int  #: the number of the first of them
+
+
+class Surveyed(NamedTuple):
+    """What a file holds, and how it was cut."""
+
+    sha256: str
+    size: int  #: in bytes, as it lies there
+    lines: int | None  #: unknown of a compressed file
+    parts: tuple[Part, ...]
+
+
+def survey(path: Path, part_size: int) -> Surveyed:
+    """
+    Read a file once, to know it again and to cut it between lines into parts of about this size.
+
+    A compressed file is one part. An empty file has none.
+    """
+    digest = sha256()
+    at = count = 0
+    cuts = [(0, 1)]
+    with path.open("rb", buffering=0) as file:
+        compressed = False
+        last = b"\n"
+        while block := file.read(BLOCK):
+            if not at:
+                compressed = block.startswith(GZIP)
+            digest.update(block)
+            if not compressed:
+                while (nominal := cuts[-1][0] + part_size - at) < len(block):
+                    if (newline := block.find(b"\n", max(nominal - 1, 0))) < 0:
+                        break
+                    cuts.append((at + newline + 1, count + block.count(b"\n", 0, newline + 1) + 1))
+                count += block.count(b"\n")
+            at += len(block)
+            last = block[-1:]
+    if compressed:
+        return Surveyed(digest.hexdigest(), at, None, (Part(0, None, 1),))
+    count += last != b"\n"
+    ends = [begin for begin, _ in cuts[1:]] + [at]
+    parts = tuple(Part(begin, end, number) for (begin, number), end in zip(cuts, ends, strict=True) if begin < end)
+    return Surveyed(digest.hexdigest(), at, count, parts)

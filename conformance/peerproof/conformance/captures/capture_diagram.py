@@ -1,0 +1,61 @@
+"""A capture as a message graph: an arrow for each message, when the frame that it ends in was captured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peerproof.conformance.captures.byte_source import Source
+from peerproof.conformance.captures.connections import connections_of
+from peerproof.conformance.captures.pcap import Frame, frames
+from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.traffic import Traffic
+from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
+from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph
+from peerproof.spec.core import Specification
+
+_MS = 1000
+
+
+@dataclass
+class Drawn:
+    """The picture, and what of the capture is not in it."""
+
+    graph: MessageGraph
+    messages: int  #: of the whole capture
+    refused: Counter[str] = field(default_factory=Counter)  #: reason -> packets, or parts of streams
+    left_out: Counter[str] = field(default_factory=Counter)  #: transport, or other protocol -> packets of other ports
+
+
+def drawn(path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt) -> Drawn:
+    """The messages of a protocol in a capture; without ports, all traffic is taken for it. Raises NoCapture and OSError."""
+    refused: Counter[str] = Counter()
+    count = 0
+    first: int | None = None
+
+    def set_aside(refusal: Refusal) -> None:
+        refused[refusal.reason] += 1
+
+    def looked_at(read: Iterator[Frame]) -> Iterator[Frame]:
+        nonlocal first
+        for frame in read:
+            first = frame.t_us if first is None else first
+            yield frame
+
+    connections = connections_of(specification)
+    traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
+
+    def timed(source: Source) -> Iterator[Timed]:
+        nonlocal count
+        for message in traffic.messages(looked_at(frames(source, set_aside))):
+            count += 1
+            at = (message.t_us - (first or 0)) // _MS
+            plain = specification.MESSAGE.plain(specification.MESSAGE.decode(message.payload))
+            yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {shortened(plain)}"))
+
+    with Source(path) as source:
+        graph = excerpt.graph(timed(source))
+    return Drawn(graph, count, refused, traffic.left_out)

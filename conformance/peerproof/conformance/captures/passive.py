@@ -1,0 +1,171 @@
+"""
+What can be said of the nodes in a capture by their messages alone, in one process and without Spark.
+
+The messages are read as the pipeline reads them, and each node is held to its protocol's rules for messages by the same judge. A
+node that is accepted has done nothing that contradicts the rules: of what it knows, nobody has seen anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.captures.byte_source import Source
+from peerproof.conformance.captures.connections import connections_of
+from peerproof.conformance.captures.pcap import frames
+from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.traces.events import Event, column_text
+from peerproof.conformance.traces.node_check import (
+    ACCEPTED,
+    REJECTED,
+    UNDETERMINED,
+    NodeCheck,
+    Options,
+    Replays,
+    Verdict,
+    specification_of,
+)
+from peerproof.conformance.traces.rows import EventRows
+from peerproof.spec.forms.form import Plain
+
+#: Events of one node that are judged at once.
+LOT: Final = 512
+
+#: What was set aside that is told.
+MOST: Final = 3
+
+RUN: Final = "capture"
+
+
+class Judged(NamedTuple):
+    """One node."""
+
+    verdict: Verdict
+    findings: Sequence[Mapping[str, Any]]  #: rows of `violations`
+
+    def plain(self) -> dict[str, Any]:
+        """For other programs."""
+        rejected = [row for row in self.findings if row["severity"] == "rejected"]
+        clauses = sorted({clause for row in rejected for clause in (row["clause"] or "").split(", ") if clause})
+        first = next(iter([*rejected, *self.findings]), None)
+        shown = {name: first[name] for name in _FIRST if first[name] is not None} if first else None
+        return {
+            "node": self.verdict.node,
+            "verdict": self.verdict.verdict,
+            "events": self.verdict.n_events,
+            "judged": self.verdict.judged,
+            "clauses": clauses,
+            **({"first": shown} if shown else {}),
+            **({"remark": self.verdict.remark} if self.verdict.remark else {}),
+        }
+
+
+_FIRST: Final = ("property", "clause", "severity", "message", "expected", "actual", "seq", "src_off")
+
+
+@dataclass(frozen=True)
+class Passive:
+    """A whole capture."""
+
+    path: Path
+    protocol: str
+    packets: int
+    messages: int
+    left_out: int  #: packets of other ports and protocols
+    set_aside: Mapping[str, int]  #: by reason
+    examples: Sequence[Refusal]  #: the first that were set aside
+    nodes: Sequence[Judged]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Nodes by verdict."""
+        counted = Counter(node.verdict.verdict for node in self.nodes)
+        return {verdict: counted[verdict] for verdict in (ACCEPTED, REJECTED, UNDETERMINED)}
+
+    def plain(self) -> dict[str, Any]:
+        """For other programs."""
+        return {
+            "capture": str(self.path),
+            "protocol": self.protocol,
+            "packets": self.packets,
+            "messages": self.messages,
+            "left_out": self.left_out,
+            "set_aside": dict(self.set_aside),
+            "counts": self.counts,
+            "nodes": [node.plain() for node in self.nodes],
+        }
+
+
+def judged(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
+    """Reads a capture to its end. Raises NoCapture, OSError."""
+    specification = specification_of(protocol)
+    connections = connections_of(specification)
+    refusals: list[Refusal] = []
+    reasons: Counter[str] = Counter()
+
+    def set_aside(refusal: Refusal) -> None:
+        reasons[refusal.reason] += 1
+        if len(refusals) < MOST:
+            refusals.append(refusal)
+
+    nodes = _Nodes(protocol, column_text(path.name), Options(str(path), config))
+    count = 0
+    with Source(path) as source:
+        traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
+        for message in traffic.messages(frames(source, set_aside)):
+            nodes.take(message)
+            count += 1
+    left_out = sum(traffic.left_out.values())
+    return Passive(path, protocol, traffic.packets, count, left_out, dict(reasons), refusals, list(nodes.end()))
+
+
+class _Nodes:
+    """Each message is an event of its sender, and one of its receiver."""
+
+    def __init__(self, protocol: str, file: str, options: Options) -> None:
+        self._protocol = protocol
+        self._file = file
+        self._options = options
+        self._replays = Replays()
+        self._waiting: dict[str, list[Event]] = {}
+        self._seqs: Counter[str] = Counter()
+        self._checks: dict[str, NodeCheck] = {}
+        self._latest = 0
+
+    def take(self, message: Message) -> None:
+        """The next in the capture; a clock that is set back does not change the order."""
+        self._latest = max(self._latest, message.t_us)
+        self._event(message, message.source, "send", message.target)
+        self._event(message, message.target, "recv", message.source)
+
+    def end(self) -> Iterator[Judged]:
+        """There are no more."""
+        for node in sorted(self._waiting):
+            self._judge(node)
+            check = self._checks[node]
+            verdict = check.end()
+            yield Judged(verdict, [row._asdict() for row in check.findings.rows()])
+
+    def _event(self, message: Message, node: str, kind: str, peer: str) -> None:
+        shown = RUN, self._protocol, "unknown", node, self._seqs[node], self._latest, kind, peer, message.msg_type
+        nothing = None, None, None, None, None
+        event = Event(*shown, len(message.payload), message.payload, *nothing, self._file, message.offset)
+        self._seqs[node] += 1
+        waiting = self._waiting.setdefault(node, [])
+        waiting.append(event)
+        if len(waiting) >= LOT:
+            self._judge(node)
+
+    def _judge(self, node: str) -> None:
+        events = self._waiting[node]
+        if not events:
+            return
+        rows = EventRows(events)
+        if node not in self._checks:
+            self._checks[node] = NodeCheck(rows, self._replays, self._options)
+        self._checks[node].take(rows)
+        self._waiting[node] = []

@@ -1,0 +1,194 @@
+"""
+TCP streams of a capture: segments in, messages out, each direction of each connection for itself.
+
+Segments are put in order by their numbers, whatever came twice, late or in other pieces. Where a message ends, the protocol
+says (`Framing`, of which each direction has its own). What was not captured is a gap: it is waited for until so much has come
+behind it that it will not come any more; then the message that it tore is set aside, and the reading goes on behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Final, Protocol
+
+from peerproof.conformance.captures.packets import Segment
+from peerproof.conformance.captures.pcap import Frame
+from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.bounded import BoundedDict
+
+
+class Framing(Protocol):
+    """Where the messages of one direction of one connection end."""
+
+    def read(self, unread: bytearray) -> tuple[list[bytes], int]:
+        """
+        The messages at the beginning of what is not read, each as its codec decodes it, and how many bytes are read by that.
+
+        What was not read comes again, with more behind it. Raises MalformedMessage if no message can begin so.
+        """
+        ...
+
+    def tear(self) -> None:
+        """Bytes are missing: what comes next is from somewhere behind them."""
+        ...
+
+
+#: Bytes behind a gap, after which it is given up; more than a receiver's window in a local network.
+MAX_WAITING: Final = 2**20
+
+#: Bytes of a message that has not ended.
+MAX_UNFRAMED: Final = 2**22
+
+#: Directions of connections that are kept; the oldest are closed if there are more.
+MAX_STREAMS: Final = 2**14
+
+_NUMBERS: Final = 2**32
+_HALF: Final = 2**31
+
+
+@dataclass(slots=True)
+class _Stream:
+    framing: Framing
+    first: int  #: the number of the first byte
+    at: int = 0  #: so many bytes were read
+    waiting: dict[int, bytes] = field(default_factory=dict)  #: what lies behind a gap, by where it begins
+    nearest: list[int] = field(default_factory=list)  #: a heap of these
+    waiting_size: int = 0
+    unframed: bytearray = field(default_factory=bytearray)
+    begun: Frame | None = None  #: where `unframed` begins
+    last: int | None = None  #: the number behind the last byte, once known
+    closed: bool = False  #: it has ended, or is no stream of messages: passed over up to the next SYN
+
+    @property
+    def expected(self) -> int:
+        """The number of the next byte."""
+        return (self.first + self.at) % _NUMBERS
+
+    def keep(self, begin: int, data: bytes) -> None:
+        """What lies behind a gap; the longer of two that begin at the same byte."""
+        known = self.waiting.get(begin)
+        if known is None:
+            heappush(self.nearest, begin)
+        if len(data) > len(known or b""):
+            self.waiting_size += len(data) - len(known or b"")
+            self.waiting[begin] = data
+
+    def close(self) -> None:
+        """Read no more of it."""
+        self.closed = True
+        self.waiting.clear()
+        self.nearest.clear()
+        self.waiting_size = 0
+
+    def nearest_waiting(self) -> tuple[int, bytes]:
+        """The first of what lies behind the gap, and where that begins."""
+        begin = heappop(self.nearest)
+        data = self.waiting.pop(begin)
+        self.waiting_size -= len(data)
+        return begin, data
+
+
+class Streams:
+    """All streams of a capture."""
+
+    def __init__(self, framing: Callable[[], Framing], set_aside: SetAside) -> None:
+        """`framing` makes one for each direction of each connection."""
+        self._framing = framing
+        self._set_aside = set_aside
+        self._streams: Final = BoundedDict[bytes, _Stream](MAX_STREAMS)
+
+    def add(self, flow: bytes, segment: Segment, frame: Frame) -> Iterator[bytes]:
+        """The messages that end with this segment of a direction of a connection, which is known by its `Packet.flow`."""
+        stream = self._streams.get(flow)
+        if segment.syn and (stream is None or (segment.number + 1) % _NUMBERS != stream.expected):
+            if stream:
+                yield from self._end(stream, frame)
+            stream = self._open(flow, (segment.number + 1) % _NUMBERS)
+        elif stream is None:
+            if not segment.data:
+                return
+            stream = self._open(flow, segment.number)
+        if stream.closed:
+            return
+        number = (segment.number + segment.syn) % _NUMBERS
+        if segment.ends:
+            stream.last = (number + len(segment.data)) % _NUMBERS
+        yield from self._arrived(stream, number, segment.data, frame)
+        while stream.waiting_size > MAX_WAITING:
+            yield from self._pass_gap(stream, frame)
+        if stream.last == stream.expected and not stream.closed:
+            yield from self._end(stream, frame)
+
+    def end(self, frame: Frame) -> Iterator[tuple[bytes, bytes]]:
+        """The capture has ended with this frame: flows and messages behind gaps that will not be filled."""
+        for flow, stream in self._streams.items():
+            for message in self._end(stream, frame):
+                yield flow, message
+
+    def _open(self, flow: bytes, expected: int) -> _Stream:
+        self._streams.pop(flow, None)
+        if len(self._streams) == MAX_STREAMS:
+            oldest = self._streams.pop_oldest()
+            self._leave_unfinished(oldest, "unfinished_frame", "more connections than are kept")
+        stream = self._streams[flow] = _Stream(self._framing(), expected)
+        return stream
+
+    def _arrived(self, stream: _Stream, number: int, data: bytes, frame: Frame) -> Iterator[bytes]:
+        ahead = (number - stream.expected) % _NUMBERS
+        if ahead >= _HALF:  # from the past: what is new in it is at its end
+            known = _NUMBERS - ahead
+            data, ahead = data[known:], 0
+        if not data or stream.closed:
+            return
+        if ahead:
+            stream.keep(stream.at + ahead, data)
+            return
+        yield from self._continued(stream, data, frame)
+        while stream.nearest and stream.nearest[0] <= stream.at and not stream.closed:
+            begin, data = stream.nearest_waiting()
+            if fresh := data[stream.at - begin :]:
+                yield from self._continued(stream, fresh, frame)
+
+    def _continued(self, stream: _Stream, data: bytes, frame: Frame) -> Iterator[bytes]:
+        stream.at += len(data)
+        if not stream.unframed:
+            stream.begun = frame
+        stream.unframed += data
+        try:
+            messages, taken = stream.framing.read(stream.unframed)
+        except MalformedMessage as error:
+            stream.close()
+            self._leave_unfinished(stream, "not_a_message", f"{error.reason}: {error.detail}")
+            return
+        if taken:
+            del stream.unframed[:taken]
+            stream.begun = frame
+        yield from messages
+        if len(stream.unframed) > MAX_UNFRAMED:
+            stream.close()
+            self._leave_unfinished(stream, "unfinished_frame", f"no message ends within {MAX_UNFRAMED} bytes")
+
+    def _pass_gap(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:
+        begin, data = stream.nearest_waiting()
+        stream.begun = stream.begun or frame
+        detail = f"{begin - stream.at} bytes of the stream were not captured"
+        self._leave_unfinished(stream, "stream_gap", detail, even_if_empty=True)
+        stream.at = begin
+        stream.framing.tear()
+        yield from self._arrived(stream, stream.expected, data, frame)
+
+    def _end(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:
+        while stream.nearest and not stream.closed:
+            yield from self._pass_gap(stream, frame)
+        stream.close()
+        self._leave_unfinished(stream, "unfinished_frame", "the stream ends within a message")
+
+    def _leave_unfinished(self, stream: _Stream, reason: str, detail: str, *, even_if_empty: bool = False) -> None:
+        if stream.begun and (stream.unframed or even_if_empty):
+            raw = bytes(stream.unframed[:RAW])
+            detail = f"{detail}; {len(stream.unframed)} bytes are set aside"
+            self._set_aside(Refusal(stream.begun.offset, stream.begun.number, reason, detail, raw))
+        stream.unframed.clear()

@@ -1,0 +1,169 @@
+"""
+From the frames of a capture to messages of a protocol: who sent which bytes to whom, and when.
+
+Each packet is one of four: a message (UDP), a segment that may end messages (TCP), set aside, or left out, because the ports
+that were asked for are not its own. Only what was asked for to be left out is left out, and it is counted.
+
+Who has sent a message, its packet says by its address, unless the protocol says otherwise (`spec.observed.Senders`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from peerproof.conformance.captures.packets import (
+    MAX_FLOWS,
+    UDP,
+    UDP_HEADER,
+    BadPacket,
+    Flow,
+    OtherProtocol,
+    Packet,
+    dissect,
+    flow_of,
+    segment_of,
+)
+from peerproof.conformance.captures.pcap import Frame
+from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
+from peerproof.conformance.captures.tcp_streams import Framing, Streams
+from peerproof.conformance.traces.events import column_text
+from peerproof.conformance.traces.steps import senders_of
+from peerproof.spec.core import NodeId, Specification
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.traces.observed import Senders
+
+
+class Message(NamedTuple):
+    """One message on the wire."""
+
+    t_us: int
+    source: str
+    target: str
+    msg_type: str
+    payload: bytes
+    offset: int  #: of the frame that it ends in
+
+
+class Traffic:
+    """Reads the messages of one capture."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        ports: Iterable[int],
+        set_aside: SetAside,
+        framing: Callable[[], Framing] | None = None,
+    ) -> None:
+        """Without `ports`, all traffic; without `framing`, which makes one for each direction of a connection, no TCP."""
+        self.packets = 0
+        self.refused = 0  #: packets that were set aside
+        self.left_out: Counter[str] = Counter()  #: packets of other ports and other protocols, if ports were given
+        self.segments = 0  #: packets of TCP, the empty ones too
+        self.framed = 0  #: messages in TCP
+        self.pieces = 0  #: parts of TCP streams that were set aside
+        self._decode = specification.MESSAGE.decode
+        self._names = specification.MESSAGE.form.names
+        self._protocol = specification.NAME
+        self._ports = frozenset(ports)
+        self._set_aside = set_aside
+        self._is_udp = specification.TRANSPORT == "udp"
+        senders: Callable[[], Senders] | None = senders_of(specification)
+        self._senders = senders() if senders else None
+        self._streams = Streams(framing, self._piece) if framing else None
+        self._flows: dict[bytes, Flow | None] = {}
+
+    def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
+        """The messages, in the order of the frames in which they end."""
+        flows, decode, names = self._flows, self._decode, self._names
+        make = partial(tuple.__new__, Message)  # its own constructor takes twice as long
+        frame = None
+        for frame in frames:
+            offset, _, t_us, link, data, wire_length = frame
+            self.packets += 1
+            try:
+                packet = dissect(link, data, wire_length)
+            except (BadPacket, OtherProtocol) as error:
+                self._not_ours(frame, error)
+                continue
+            transport, key, start, end = packet
+            flow = flows.get(key) or self._flow(key)
+            if flow is None:
+                self.left_out["UDP" if transport == UDP else "TCP"] += 1
+            elif transport == UDP and not self._is_udp:
+                self._refuse(frame, "other_protocol", f"UDP, which {self._protocol} does not use, {_between(flow)}")
+            elif transport == UDP:
+                payload = data[start + UDP_HEADER : end]
+                try:
+                    name = names[type(decode(payload))]
+                except MalformedMessage as error:
+                    self._refuse(frame, "not_a_message", _no_message(flow, payload, error), payload)
+                else:
+                    yield make((t_us, flow[0], flow[1], name, payload, offset))
+            elif self._streams:
+                yield from self._segment(self._streams, frame, packet, flow)
+            else:
+                self._refuse(frame, "other_protocol", f"TCP, which {self._protocol} does not use, {_between(flow)}")
+        if frame and self._streams:
+            for key, data in self._streams.end(frame):
+                yield from self._decoded(frame, flow_of(key), data)
+
+    def _flow(self, key: bytes) -> Flow | None:
+        if key in self._flows:  # one that is left out
+            return self._flows[key]
+        flow: Flow | None = flow_of(key)
+        if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:
+            flow = None
+        if len(self._flows) >= MAX_FLOWS:
+            self._flows.clear()
+        self._flows[key] = flow
+        return flow
+
+    def _segment(self, streams: Streams, frame: Frame, packet: Packet, flow: Flow) -> Iterator[Message]:
+        try:
+            segment = segment_of(frame.data, packet)
+        except BadPacket as bad:
+            self._refuse(frame, bad.reason, bad.detail)
+            return
+        self.segments += 1
+        for data in streams.add(packet.flow, segment, frame):
+            yield from self._decoded(frame, flow, data)
+
+    def _decoded(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
+        try:
+            message = self._decode(data)
+        except MalformedMessage as error:
+            detail = _no_message(flow, data, error)
+            self._piece(Refusal(frame.offset, frame.number, "not_a_message", detail, data[:RAW]))
+            return
+        self.framed += 1
+        source = flow.source
+        if self._senders:
+            source = column_text(self._senders.sender(message, NodeId(source), NodeId(flow.target)))
+        yield Message(frame.t_us, source, flow.target, self._names[type(message)], data, frame.offset)
+
+    def _not_ours(self, frame: Frame, error: BadPacket | OtherProtocol) -> None:
+        if isinstance(error, BadPacket):
+            self._refuse(frame, error.reason, error.detail)
+        elif self._ports:
+            self.left_out[str(error)] += 1
+        else:
+            self._refuse(frame, "other_protocol", str(error))
+
+    def _refuse(self, frame: Frame, reason: str, detail: str, raw: bytes | None = None) -> None:
+        self.refused += 1
+        self._set_aside(Refusal(frame.offset, frame.number, reason, detail, (frame.data if raw is None else raw)[:RAW]))
+
+    def _piece(self, refusal: Refusal) -> None:
+        self.pieces += 1
+        self._set_aside(refusal)
+
+
+def _no_message(flow: Flow, data: bytes, error: MalformedMessage) -> str:
+    return f"{error.reason} at byte {error.offset}: {error.detail}; {len(data)} bytes {_between(flow)}"
+
+
+def _between(flow: Flow) -> str:
+    return f"from {flow.source} to {flow.target}"

@@ -1,0 +1,9 @@
+__all__ = [
+    "Citation",
+    "Clause",
+    "Clauses",
+    "load",
+    "protocols",
+]
+
+from .catalogue import Citation, Clause, Clauses, load, protocols

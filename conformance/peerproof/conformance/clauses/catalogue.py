@@ -1,0 +1,230 @@
+"""
+The clauses of a protocol, and what cites them: code, vectors, properties, models, proofs.
+
+A protocol's prose, `spec/PROTOCOL.md`, has a list item for each clause and decision:
+
+    - **B-14** *must* — The text, which may go on
+      in lines that are indented.
+
+Items of other kinds (properties, divergences, what is to be proved) have no level. Code, prose and properties cite in
+brackets, ranges with an ellipsis: `[B-11…B-14, BA-05]`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.strict_yaml import Place, VectorError
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla.manifest import root as models_root
+
+LEVELS: Final = ("may", "should", "must")
+
+_ID: Final = r"[A-Z]{1,3}-\d{2,3}"
+_ITEM: Final = re.compile(rf"- \*\*(?P<id>{_ID})\*\*(?: \*(?P<level>[a-z]+)\*)? — (?P<text>.*)")
+_LIKE_ITEM: Final = re.compile(rf"\s*[-*+] +\*\*{_ID}\*\*")
+_CITATION: Final = re.compile(rf"\[({_ID}(?:(?:, |…){_ID})*)\]")
+_UNTESTABLE: Final = re.compile(r"Not testable, because\s+(?P<reason>[^.]*)")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One item of a protocol's prose."""
+
+    id: str
+    level: str | None  #: must, should or may; None for what is no clause or decision
+    text: str
+    section: str  #: the heading that it stands under
+    line: int
+
+    @property
+    def untestable(self) -> str | None:
+        """Why nothing can test it, if the text says so."""
+        found = _UNTESTABLE.search(self.text)
+        return found["reason"] if found else None
+
+
+class Citation(NamedTuple):
+    """A place that cites a clause."""
+
+    file: Path
+    line: int
+    within: str  #: the object around it, `transitions.on_round`, or the module
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """All items of one protocol, in the order of its prose, and what cites them."""
+
+    protocol: str
+    file: Path
+    items: Mapping[str, Clause]
+
+    @property
+    def with_level(self) -> list[Clause]:
+        """The clauses and decisions, which something must hold."""
+        return [item for item in self.items.values() if item.level]
+
+    @cached_property
+    def code(self) -> Mapping[str, list[Citation]]:
+        """Where the specification's code cites each id, known or not."""
+        found: dict[str, list[Citation]] = {}
+        for path in code_of(self.protocol):
+            for clause, citation in _cited_by_code(path):
+                found.setdefault(clause, []).append(citation)
+        return found
+
+    @cached_property
+    def proofs(self) -> Mapping[str, list[str]]:
+        """Names of the proofs about each id; empty if Z3 is not installed."""
+        reference = PROTOCOLS[self.protocol].proofs
+        try:
+            every = reference.load() if reference else ()
+        except ImportError:
+            every = ()
+        found: dict[str, list[str]] = {}
+        for proof in every:
+            for clause in proof.clauses:
+                found.setdefault(clause, []).append(proof.name)
+        return found
+
+    @cached_property
+    def properties(self) -> Mapping[str, list[str]]:
+        """Names of the properties that hold each id."""
+        found: dict[str, list[str]] = {}
+        for holding in specification(self.protocol).PROPERTIES:
+            for clause in holding.clauses:
+                found.setdefault(clause, []).append(holding.name)
+        return found
+
+    @cached_property
+    def models(self) -> Mapping[str, list[str]]:
+        """Names of the models that cover each id; empty as long as there are none."""
+        path = models_root(self.protocol) / "manifest.json"
+        found: dict[str, list[str]] = {}
+        if path.exists():
+            for model in json.loads(path.read_bytes()).get("models", ()):
+                for clause in model.get("clauses", ()):
+                    found.setdefault(clause, []).append(model["name"])
+        return found
+
+
+def protocols() -> list[str]:
+    """The protocols that have both prose and code."""
+    return sorted(name for name in PROTOCOLS if locations.clauses_file(name).exists())
+
+
+@cache
+def specification(protocol: str) -> Any:
+    """The package of a protocol, a `peerproof.spec.core.Specification`; always the one that was asked for first."""
+    return PROTOCOLS[protocol].specification.load()
+
+
+def code_of(protocol: str) -> list[Path]:
+    """The modules of a protocol's package, or beside its module, but for its properties, which do not do what they watch over."""
+    package: Any = PROTOCOLS[protocol].specification.load()
+    return sorted(path for path in Path(package.__file__).parent.rglob("*.py") if path.stem != "properties")
+
+
+def load(protocol: str) -> Clauses:
+    """The clauses of a protocol. Raises VectorError if its prose is not written as it should be."""
+    path = locations.clauses_file(protocol)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise VectorError(locations.shown(path), None, f"the clauses of {protocol} cannot be read: {error.strerror}") from None
+    return Clauses(protocol, path, parse(text, locations.shown(path)))
+
+
+def in_order(clause: str) -> tuple[int, str, int]:
+    """Sorts ids: B- before BA-, by number."""
+    kind, number = clause.split("-")
+    return len(kind), kind, int(number)
+
+
+def parse(text: str, file: str) -> dict[str, Clause]:
+    """The items of a protocol's prose."""
+    items: dict[str, Clause] = {}
+    section = ""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            section = line.lstrip("# ")
+        found = _ITEM.fullmatch(line)
+        if not found:
+            if _LIKE_ITEM.match(line):
+                raise VectorError(file, Place(number, 1), "expected an item like: - **B-14** *must* — text")
+            continue
+        if (level := found["level"]) and level not in LEVELS:
+            raise VectorError(file, Place(number, found.start("level") + 1), f"expected must, should or may, found {level}")
+        if first := items.get(found["id"]):
+            raise VectorError(file, Place(number, found.start("id") + 1), f"{first.id} is there already, in line {first.line}")
+        words = " ".join([found["text"], *_continuation(lines[number:])])
+        items[found["id"]] = Clause(found["id"], level, words, section, number)
+    return items
+
+
+def _continuation(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.startswith("  ") or not line.strip():
+            return
+        yield line.strip()
+
+
+def cited(text: str) -> list[str]:
+    """The ids that a text cites in brackets, ranges spelt out."""
+    found: list[str] = []
+    for citation in _CITATION.finditer(text):
+        for part in citation[1].split(", "):
+            first, ellipsis, last = part.partition("…")
+            found += _range(first, last) if ellipsis else [first]
+    return found
+
+
+def _range(first: str, last: str) -> list[str]:
+    """Both ends and what is between; a range across kinds, which says nothing, is its ends."""
+    (kind, low), (other, high) = first.split("-"), last.split("-")
+    if kind != other:
+        return [first, last]
+    return [f"{kind}-{number:0{len(low)}}" for number in range(int(low), int(high) + 1)]
+
+
+def _cited_by_code(path: Path) -> Iterator[tuple[str, Citation]]:
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    spans = sorted(_spans(ast.parse(source), path.stem, lines), key=lambda span: span[1] - span[0])  # innermost first
+    for number, line in enumerate(lines, start=1):
+        if ids := cited(line):
+            within = next((name for first, last, name in spans if first <= number <= last), path.stem)
+            for clause in ids:
+                yield clause, Citation(path, number, within)
+
+
+def _spans(tree: ast.AST, prefix: str, lines: list[str]) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and name of everything in a module that has a name; comments just above belong to it."""
+    for node in ast.iter_child_nodes(tree):
+        name = _name(node)
+        if name and isinstance(node, ast.stmt):
+            first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+            while first > 1 and lines[first - 2].lstrip().startswith("#"):
+                first -= 1
+            yield first, node.end_lineno or node.lineno, f"{prefix}.{name}"
+            if isinstance(node, ast.ClassDef):
+                yield from _spans(node, f"{prefix}.{name}", lines)
+
+
+def _name(node: ast.AST) -> str:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+    return ""

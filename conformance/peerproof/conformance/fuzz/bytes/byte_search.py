@@ -1,0 +1,127 @@
+"""A search with bytes: the decoder of an implementation, or the specification's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.clauses.catalogue import protocols
+from peerproof.conformance.fuzz.bytes.coverage_guided import Guided, Status
+from peerproof.conformance.fuzz.bytes.flaws import Flaw
+from peerproof.conformance.fuzz.bytes.foreign import Decoder, Search
+from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
+from peerproof.conformance.fuzz.corpus import Corpus
+from peerproof.conformance.fuzz.findings import Over
+from peerproof.conformance.fuzz.inputs.inputs import NoInputs
+from peerproof.conformance.fuzz.profiles import INPUTS
+from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import load
+from peerproof.spec.protocols import PROTOCOLS
+
+
+@dataclass
+class ByteSearch:
+    """A search through a decoder, and what came of it; valid also after `run` was interrupted."""
+
+    protocol: str
+    implementation: str | None = None  #: as `create_adapter` takes it; None: the specification's own decoder
+    settings: FuzzSettings = field(default_factory=FuzzSettings)
+    corpus: Path | None = None  #: keeps findings and inputs that led somewhere new
+    timeouts: Timeouts | None = None  #: seconds
+    on_hello: Callable[[Hello], None] = lambda _: None
+    on_progress: Callable[[Status], None] = lambda _: None
+    seeds: Seeds = field(init=False)
+    flaw: Flaw | None = None
+    status: Status = field(default_factory=Status)  #: points reached are counted in the specification's own decoder only
+    kept: Path | None = None  #: the finding's file in the corpus
+    replayed: int = 0  #: inputs of the corpus
+    gone: int = 0  #: findings of the corpus that did not show again
+    because: str | None = None  #: why it ended early
+
+    def __post_init__(self) -> None:
+        """Raises NoInputs if the protocol cannot be fuzzed."""
+        if self.protocol not in protocols():
+            raise NoInputs(f"no protocol {self.protocol!r} can be fuzzed; there are {', '.join(protocols())}")
+        self.seeds = seeds_of(load(protocol=self.protocol), self.protocol)
+
+    @property
+    def verdict(self) -> FuzzVerdict:
+        """How the search ended."""
+        if self.flaw:
+            return FuzzVerdict.FOUND
+        return FuzzVerdict.UNUSABLE if self.because else FuzzVerdict.NOTHING_FOUND
+
+    def run(self) -> FuzzVerdict:
+        """Searches. Raises AdapterUnavailable, CannotFuzz, CorpusError, and FuzzerError if the guided process fails."""
+        if self.implementation is not None:
+            corpus = Corpus(self.corpus, self.protocol) if self.corpus else None
+            adapter = create_adapter(self.implementation, "fuzz", self.timeouts)
+            try:
+                self._search(adapter, corpus)
+            finally:
+                adapter.kill()
+        else:
+            with TemporaryDirectory() as folder:
+                self._search_guided(Corpus(self.corpus or Path(folder), self.protocol))
+        return self.verdict
+
+    def _search(self, adapter: Adapter, corpus: Corpus | None) -> None:
+        hello = adapter.start()
+        if why := _lacking(self.protocol, hello):
+            raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
+        self.on_hello(hello)
+        limit = hello.protocols[self.protocol].limits.get("max_payload")
+        decoder = Decoder(adapter, self.seeds, min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST)
+        until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
+        search = Search(self.seeds, decoder, corpus, until, lambda inputs, kept: self.on_progress(Status(inputs, 0, kept)))
+        name = f"{self.implementation} --bytes --seed {self.settings.seed}"
+        try:
+            search.search(name, self.settings.seed, INPUTS[self.settings.profile])
+        except Over as over:
+            self.because = over.because
+        finally:
+            self.flaw, self.kept, self.status = search.flaw, search.found, Status(search.inputs)
+            self.replayed, self.gone = search.replayed, search.gone
+
+    def _search_guided(self, corpus: Corpus) -> None:
+        seconds = None if self.settings.seconds is None else int(self.settings.seconds)
+        search = Guided(self.seeds, corpus, f"{PROTOCOLS[self.protocol].specification.target}:MESSAGE", self.on_progress)
+        try:
+            self.flaw = search.search(self.settings.seed, INPUTS[self.settings.profile], seconds)
+        finally:
+            self.kept, self.status = search.found, search.status
+            self.replayed, self.gone = search.replayed, search.gone
+
+
+def _lacking(protocol: str, hello: Hello) -> str:
+    """Why there is no decoder; nothing if there is one."""
+    if protocol not in hello.protocols:
+        return f"it does not offer {protocol}, but {', '.join(hello.protocols) or 'nothing'}"
+    return "" if "codec" in hello.protocols[protocol].capabilities else "it does not offer codec"
+
+
+def fuzz_decoder(
+    protocol: str,
+    implementation: str | None = None,
+    *,
+    settings: FuzzSettings | None = None,
+    corpus: Path | None = None,
+    timeouts: Timeouts | None = None,
+) -> ByteSearch:
+    """
+    Feeds a decoder bytes that are nearly messages; returns the search, whose `flaw` shows the smallest input that is wrong.
+
+    `implementation` is what `create_adapter` takes; it must read, reject and write what the specification does. None is the
+    specification's own decoder, which needs atheris. `corpus` is a folder to keep findings in, `timeouts` are in seconds. Raises
+    NoInputs, AdapterUnavailable, CannotFuzz, CorpusError, FuzzerError.
+    """
+    search = ByteSearch(protocol, implementation, settings or FuzzSettings(), corpus, timeouts)
+    search.run()
+    return search

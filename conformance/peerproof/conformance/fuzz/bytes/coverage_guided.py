@@ -1,0 +1,166 @@
+"""The specification's own decoder under bytes that atheris makes: a process of its own, a corpus, and what is found in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
+from peerproof.conformance.fuzz.bytes.effort import effort
+from peerproof.conformance.fuzz.bytes.flaws import Flaw, flaw_of
+from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
+from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+
+#: So long and so much may one input take before libFuzzer ends it; what takes less than that is measured in lines, not seconds.
+SECONDS: Final = 20
+MEBIBYTES: Final = 2_048
+
+#: So many smaller inputs are tried at most.
+MOST_TRIED: Final = 5_000
+
+_STATUS: Final = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) .*?corp: (\d+)")
+_UNMEASURED: Final = ("timeout-", "oom-", "slow-unit-")
+_MOST_SEED: Final = 2**32 - 1
+_LAST: Final = 20
+
+
+class FuzzerError(Exception):
+    """The process that should search could not; the message ends with what it said."""
+
+
+@dataclass
+class Status:
+    """How far a search has come."""
+
+    inputs: int = 0
+    reached: int = 0  #: points in the decoder's code
+    kept: int = 0
+
+
+@dataclass
+class Guided:
+    """A search, and what came of it."""
+
+    seeds: Seeds
+    corpus: Corpus
+    target: str  #: the codec, as MODULE:NAME
+    progress: Callable[[Status], None] = lambda _: None
+    status: Status = field(default_factory=Status)
+    replayed: int = 0
+    gone: int = 0  #: findings that did not show again
+    found: Path | None = None  #: where the latest finding is
+
+    def search(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
+        """What was found and kept once more, then new inputs, other ones each time. Raises CorpusError, FuzzerError."""
+        name = f"{self.target} --bytes --seed {seed}"
+        position = self.corpus.position(name)
+        flaw = self._replayed()
+        if flaw is None:
+            self.corpus.advance(name, position + 1)
+            flaw = self._searched(seed + position, runs, seconds)
+        return flaw
+
+    def judge(self, data: bytes) -> Flaw | None:
+        """
+        What is wrong with the decoder, by these bytes alone: what it gives, and how much it takes for it.
+
+        In a thread, because there it always has the same room for recursion, whoever asks.
+        """
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(self._judge, data).result()
+
+    def _judge(self, data: bytes) -> Flaw | None:
+        codec = self.seeds.codec
+        excess = effort(lambda: codec.decode(data), len(data)).excess(len(data))
+        return Flaw("slow", data, excess) if excess else flaw_of(codec, data, one_form=self.seeds.one_form)
+
+    def _replayed(self) -> Flaw | None:
+        for path, data in self.corpus.inputs(BYTE_FINDINGS):
+            self.replayed += 1
+            if flaw := self._of_finding(path, data):
+                return flaw
+            self.gone += 1
+        kept = list(self.corpus.inputs(BYTES))
+        self.replayed += len(kept)
+        return self._of_kept(kept)
+
+    def _of_kept(self, kept: Iterable[tuple[Path, bytes]]) -> Flaw | None:
+        """What shows only when it is measured."""
+        for _, data in kept:
+            if flaw := self.judge(data):
+                return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
+        return None
+
+    def _of_finding(self, path: Path, data: bytes) -> Flaw | None:
+        self.found = path
+        if path.name.startswith(_UNMEASURED):
+            with self._process([str(path)]) as process:
+                said = process.communicate()[1]
+            return Flaw("slow", data, f"libFuzzer ended it: {_last(said, 1)}") if process.returncode else None
+        flaw = self.judge(data)
+        return self._smallest(path, flaw) if flaw else None
+
+    def _smallest(self, path: Path, flaw: Flaw) -> Flaw:
+        shrinking = Shrinking(self.seeds.codec, self.judge, flaw, MOST_TRIED)
+        shrinking.shrink()
+        self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
+        return shrinking.flaw
+
+    def _searched(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
+        findings = self.corpus.folder(BYTE_FINDINGS)
+        before = {path for path, _ in self.corpus.inputs(BYTE_FINDINGS)}
+        known = {path for path, _ in self.corpus.inputs(BYTES)}
+        with TemporaryDirectory() as folder:
+            files = [Path(folder, str(number)) for number in range(len(self.seeds.data))]
+            for file, data in zip(files, self.seeds.data, strict=True):
+                file.write_bytes(data)
+            listed = Path(folder, "listed")  # a folder's files come in any order
+            listed.write_text(",".join(map(str, files)), encoding="utf-8")
+            limit = f"-max_total_time={seconds}" if seconds else f"-runs={runs}"
+            flags = [limit, f"-seed={seed % _MOST_SEED + 1}", f"-max_len={LONGEST}", "-use_value_profile=1", "-reload=0"]
+            flags += ["-print_final_stats=0", f"-artifact_prefix={findings}{os.sep}", f"-seed_inputs=@{listed}"]
+            said = self._watch([*flags, str(self.corpus.folder(BYTES))])
+        for path, data in self.corpus.inputs(BYTE_FINDINGS):
+            if path not in before and (flaw := self._of_finding(path, data)):
+                return flaw
+        if said:
+            raise FuzzerError(f"the search has ended without a finding:\n{said}")
+        return self._of_kept((path, data) for path, data in self.corpus.inputs(BYTES) if path not in known)
+
+    def _watch(self, arguments: list[str]) -> str:
+        """Runs the process; the last that it said if it has not ended well."""
+        lines: list[str] = []
+        with self._process(arguments) as process:
+            assert process.stderr is not None, "it is a pipe"
+            try:
+                for line in process.stderr:
+                    lines = [*lines[1 - _LAST :], line]
+                    if seen := _STATUS.match(line):
+                        self.status = Status(*map(int, seen.groups()))
+                        self.progress(self.status)
+            except BaseException:
+                process.kill()
+                raise
+        return "".join(lines) if process.returncode else ""
+
+    def _process(self, arguments: list[str]) -> subprocess.Popen[str]:
+        module = f"{__package__}.atheris_target"
+        flags = [f"-timeout={SECONDS}", f"-rss_limit_mb={MEBIBYTES}"]
+        argv = [sys.executable, "-m", module, self.target, str(int(self.seeds.one_form)), *flags, *arguments]
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+        return subprocess.Popen(
+            argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="backslashreplace", env=environment
+        )
+
+
+def _last(said: str, lines: int) -> str:
+    return "\n".join(said.strip().splitlines()[-lines:])

@@ -1,0 +1,235 @@
+"""
+An implementation's decoder, asked through its adapter about bytes that are nearly messages.
+
+What the specification reads, it must read as the same message, and write in the same way; what the specification rejects, it
+must reject. Why it rejects is not compared. An input is kept if the specification or the implementation says something about it
+that neither has said before.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, nothing_to_choose
+from peerproof.conformance.adapter.messages import InvalidReply, Reply, Request, check
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutated
+from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
+from peerproof.conformance.fuzz.bytes.flaws import Flaw
+from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
+from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+from peerproof.conformance.fuzz.restarts import Restarts
+from peerproof.conformance.runner.codec_cases import same
+from peerproof.spec.errors import MalformedMessage
+
+#: So many inputs are asked about at once, and drawn from one seed: who is killed begins with these again.
+AT_ONCE: Final = 256
+
+_NUMBERS: Final = re.compile(r"0x[0-9a-f]+|\d+")
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+_SAID: Final = 100  #: characters
+
+
+class Decoder:
+    """The decoder and the encoder behind an adapter."""
+
+    def __init__(self, adapter: Adapter, seeds: Seeds, longest: int = LONGEST) -> None:
+        self.longest = longest
+        self._adapter = adapter
+        self._seeds = seeds
+        self._codec = seeds.codec
+        self._restarts = Restarts(adapter)
+
+    def judge(self, data: bytes) -> Flaw | None:
+        """What is wrong by these bytes alone. Raises Over."""
+        return self.judged([data])[0][0]
+
+    def judged(self, inputs: Sequence[bytes]) -> list[tuple[Flaw | None, str]]:
+        """For each input, or up to the first in which it dies: what is wrong, and what was said, in short. Raises Over."""
+        requests = [self._request("decode", bytes=data.hex()) for data in inputs]
+        replies = self._asked(requests)
+        verdicts = [self._decoded(*each) for each in zip(inputs, requests, replies, strict=False)]
+        written, requests = [], []
+        for index, ((flaw, _), reply) in enumerate(zip(verdicts, replies, strict=True)):
+            if flaw is None and not isinstance(reply, AdapterError) and "value" in reply:
+                written.append(index)
+                requests.append(self._request("encode", value=reply["value"]))
+        for index, request, reply in zip(written, requests, self._asked(requests), strict=False):
+            verdicts[index] = self._encoded(inputs[index], request, reply), verdicts[index][1]
+        return verdicts
+
+    def _request(self, op: str, **members: Any) -> Request:
+        return {"op": op, "protocol": self._seeds.protocol, **members}
+
+    def _asked(self, requests: Sequence[Request]) -> list[Reply | AdapterError]:
+        """The replies, or those before the first trouble, and that."""
+        if len(requests) == 1:
+            return [self._alone(requests[0])]
+        replies: list[Reply | AdapterError] = []
+        ask = partial(self._adapter.ask_at_once, choosing=[nothing_to_choose] * len(requests))
+        while len(replies) < len(requests):
+            try:
+                return [*replies, *ask(requests[len(replies) :])]
+            except AdapterError as trouble:
+                self._start_again(trouble)
+                replies += trouble.answered
+            ask = partial(self._adapter.ask, choose=nothing_to_choose)  # not in batches, of which it is not known where they fail
+            reply = self._alone(requests[len(replies)])
+            replies.append(reply)
+            if isinstance(reply, AdapterError):
+                break
+        return replies
+
+    def _alone(self, request: Request) -> Reply | AdapterError:
+        """One request; who was in trouble with several may not be with it."""
+        try:
+            return self._adapter.ask([request], nothing_to_choose)[0]
+        except AdapterError as trouble:
+            self._start_again(trouble)
+            return trouble
+
+    def _start_again(self, trouble: AdapterError) -> None:
+        self._restarts.count(trouble)
+        self._restarts.start()
+
+    def _decoded(self, data: bytes, request: Request, reply: Reply | AdapterError) -> tuple[Flaw | None, str]:
+        if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError):
+            return unlike, "trouble"
+        if reply.get("error"):
+            return None, "unsupported"
+        rejected, value = reply.get("rejected"), reply.get("value")
+        said = f"{rejected['class']}: {rejected.get('message', '')}" if rejected else "read"
+        try:
+            message = self._codec.decode(data)
+        except MalformedMessage as error:
+            flaw = None if rejected else Flaw("accepted", data, str(error), "", {"rejected": error.reason}, {"value": value})
+            return flaw, f"{_shape(said)} / {error.reason}: {_shape(error.detail)}"
+        expected = self._codec.plain(message)
+        told = f"{_shape(said)} / {expected['type']} of {len(data).bit_length()} bits"
+        if rejected:
+            return Flaw("rejected", data, _shape(said), "", {"value": expected}, {"rejected": rejected}), told
+        if not same(expected, value) and self._read(value) != message:
+            return Flaw("value", data, "the messages differ", "", expected, value), told
+        return None, told
+
+    def _read(self, value: Any) -> Any:
+        try:
+            return self._codec.value(value)
+        except MalformedMessage:
+            return None
+
+    def _encoded(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
+        """What it has read it writes as the specification does."""
+        if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError) or reply.get("error"):
+            return unlike
+        expected = self._codec.encode(self._codec.decode(data)).hex()
+        if rejected := reply.get("rejected"):
+            return Flaw("bytes", data, "it does not write what it has read", "", expected, {"rejected": rejected})
+        return None if reply["bytes"] == expected else Flaw("bytes", data, "the bytes differ", "", expected, reply["bytes"])
+
+
+@dataclass
+class Search:
+    """A search through an implementation's decoder, and what came of it."""
+
+    seeds: Seeds
+    decoder: Decoder
+    corpus: Corpus | None
+    until: float | None  #: on the monotonic clock
+    progress: Callable[[int, int], None] = lambda _inputs, _kept: None
+    inputs: int = 0
+    replayed: int = 0
+    gone: int = 0  #: findings that did not show again
+    found: Path | None = None  #: where the latest finding is
+    flaw: Flaw | None = None
+    _known: list[bytes] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
+
+    def search(self, name: str, seed: int, inputs: int) -> None:
+        """What was found and kept once more, what the vectors have, then what is made of it. Raises CorpusError, Over."""
+        self._replay_findings()
+        position = self.corpus.position(name) if self.corpus else 0
+        for batch in self._batches(inputs):
+            if self.flaw or (self.until is not None and time.monotonic() > self.until):
+                return
+            made = self._try(batch) if batch else self._draw(seed, position)
+            if self.flaw is None and made and not batch:
+                position += 1
+                if self.corpus:
+                    self.corpus.advance(name, position)
+
+    def _batches(self, inputs: int) -> Iterator[list[bytes]]:
+        """What is known already; then nothing again and again: a batch is to be drawn."""
+        kept = [data for _, data in self.corpus.inputs(BYTES)] if self.corpus else []
+        self.replayed += len(kept)
+        known = list(dict.fromkeys(data[: self.decoder.longest] for data in (*self.seeds.data, *kept)))
+        self._known = known.copy()
+        yield from (known[at : at + AT_ONCE] for at in range(0, len(known), AT_ONCE))
+        drawn = 0
+        while self.until is not None or drawn < inputs:
+            drawn += AT_ONCE
+            yield []
+
+    def _draw(self, seed: int, position: int) -> bool:
+        lot = Random(f"{seed}/{position}")
+        return self._try([mutated(lot, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
+
+    def _try(self, batch: list[bytes]) -> bool:
+        """Asks about inputs; those about which something new is said are known from now on."""
+        for data, (flaw, said) in zip(batch, self.decoder.judged(batch), strict=False):  # it ends with the first trouble
+            self.inputs += 1
+            if said not in self._said and flaw is None:
+                self._said.add(said)
+                if data not in self._known:
+                    self._known.append(data)
+                    if self.corpus:
+                        self.corpus.keep(BYTES, data)
+            if flaw and self.flaw is None:
+                self._shrink(flaw, self.corpus.keep(BYTE_FINDINGS, flaw.data) if self.corpus else None)
+        self.progress(self.inputs, len(self._known))
+        return True
+
+    def _replay_findings(self) -> None:
+        for path, data in self.corpus.inputs(BYTE_FINDINGS) if self.corpus else ():
+            self.replayed += 1
+            if flaw := self.decoder.judge(data[: self.decoder.longest]):
+                return self._shrink(flaw, path)
+            self.gone += 1
+        return None
+
+    def _shrink(self, flaw: Flaw, path: Path | None) -> None:
+        self.flaw = flaw
+        shrinking = Shrinking(self.seeds.codec, self.decoder.judge, flaw)
+        try:
+            shrinking.shrink()
+        finally:
+            self.flaw = shrinking.flaw
+            if self.corpus and path:
+                self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
+
+
+def _no_reply(data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
+    """What is wrong with the reply itself."""
+    if isinstance(reply, AdapterError):
+        errors = reply.errors.decode("utf-8", "backslashreplace")
+        return Flaw(reply.kind, data, f"at {request['op']} the implementation {reply}", errors=errors)
+    try:
+        check(request, {"id": 0, **reply})
+    except InvalidReply as unlike:
+        return Flaw("misshapen", data, str(unlike))
+    error = reply.get("error")
+    if not error or error["code"] == "unsupported":
+        return None
+    kind = {"panic": "crashed", "timeout": "hung"}.get(error["code"], "error")
+    return Flaw(kind, data, f"its reply to {request['op']} is the error {error['code']}: {error.get('message', '')}")
+
+
+def _shape(said: str) -> str:
+    """A sentence without what is different from input to input."""
+    return _NUMBERS.sub("#", _QUOTED.sub("''", said))[:_SAID]

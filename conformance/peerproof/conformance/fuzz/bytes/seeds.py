@@ -1,0 +1,63 @@
+"""What a search begins with, and what a vector of its findings cites: the suite's codec vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.runner import codec_cases
+from peerproof.conformance.vectors.suite import Suite, Vector
+from peerproof.spec.forms.packing import Codec
+
+#: No input is longer.
+LONGEST: Final = 4_096
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """The codec of a protocol, and what its vectors say of it."""
+
+    protocol: str
+    codec: Codec[Any]
+    data: tuple[bytes, ...]  #: those of the vectors, each once, the shortest first
+    one_form: bool  #: whether each message has one form only: no vector has another one
+    vectors: tuple[Vector, ...]
+
+    def clauses(self, message: str | None) -> list[str]:
+        """What the vectors about messages of this type cite, or those about no messages: what most of them do."""
+        about = [vector for vector in self.vectors if _about(vector) == message]
+        counts = Counter(clause for vector in about for clause in vector.clauses)
+        most = max(counts.values(), default=0)
+        return sorted(clause for clause, count in counts.items() if 2 * count > most)
+
+
+def seeds_of(suite: Suite, protocol: str) -> Seeds:
+    """The seeds of a protocol."""
+    vectors = tuple(vector for vector in suite.vectors if vector.protocol == protocol and vector.layer == "codec")
+    data = {bytes.fromhex("")} | {data for vector in vectors for data in _data(vector)}
+    one_form = not any("encode" not in vector.body.get("checks", ("encode",)) for vector in vectors if "message" in vector.body)
+    short = sorted((one for one in data if len(one) <= LONGEST), key=lambda one: (len(one), one))
+    return Seeds(protocol, specification(protocol).MESSAGE, tuple(short), one_form, vectors)
+
+
+def read(seeds: Seeds, data: bytes) -> Any:
+    """The message that the specification reads; None for no message, and if it is the specification that is at fault."""
+    try:
+        return seeds.codec.decode(data)
+    except Exception:  # noqa: BLE001  # the flaw may be just this
+        return None
+
+
+def _data(vector: Vector) -> Iterator[bytes]:
+    if "message" in vector.body:
+        yield bytes.fromhex(vector.body["bytes"])
+        return
+    yield from (variant.data for variant in codec_cases.variants(vector.protocol, vector.body))
+
+
+def _about(vector: Vector) -> str | None:
+    message = vector.body.get("message")
+    return None if message is None else str(message["type"])

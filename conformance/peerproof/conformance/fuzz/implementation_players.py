@@ -1,0 +1,352 @@
+"""
+An implementation plays the nodes, and the specification says after each step what it can have been.
+
+An implementation that asks for its choices is given them, and the specification the same ones. One that draws by itself is
+explained by any choice; then its node is a set of possible states. Where there are more ways than can be tried, nothing is
+said about what follows: a wrong verdict is worse than none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
+from inspect import signature
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError
+from peerproof.conformance.adapter.choices import Choices
+from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
+from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged
+from peerproof.conformance.fuzz.inputs.inputs import Inputs
+from peerproof.conformance.fuzz.players import Place, Seen
+from peerproof.conformance.fuzz.reaction import (
+    Answer,
+    Called,
+    Came,
+    Passed,
+    Reaction,
+    Settled,
+    Started,
+    Stimulus,
+    Unasked,
+    Words,
+    directed,
+    react,
+    reactions,
+)
+from peerproof.conformance.fuzz.restarts import Restarts
+from peerproof.conformance.vectors.matching import Difference, first_difference
+from peerproof.spec.core import Instant, NodeId, Notify, Send
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain, Text
+
+ADDRESS: Final = Text(most=2**16)
+
+#: So many outcomes of a step are tried, and so many possible states of a node are carried.
+MOST_OUTCOMES: Final = 3_000
+MOST_STATES: Final = 64
+
+_FINDING_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
+
+
+class Effects(NamedTuple):
+    """What an implementation did."""
+
+    sends: tuple[tuple[NodeId, bytes, Any], ...]  #: to whom, the bytes, and the message in them
+    events: tuple[Plain, ...]  #: those that the specification knows, in plain form
+    refused: str | None
+
+
+class Implementation:
+    """Nodes behind the adapter protocol."""
+
+    def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
+        self._protocol = protocol
+        self._inputs = inputs
+        self._spec = inputs.spec
+        self._adapter = adapter
+        offered = hello.protocols[protocol]
+        self._limits = offered.limits
+        self._oracle = hello.oracle
+        whole = [
+            name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1
+        ]  # of no one in particular
+        self._queries = [name for name in whole if f"observe.{name}" in offered.capabilities]
+        self._tells = "events" in offered.capabilities
+        self._broken = False
+        self._restarts = Restarts(adapter)
+        self._seed = ""
+
+    def begin(self, seed: str) -> None:
+        """If it has ended it is started again. Raises Over."""
+        self._seed = seed
+        if not self._broken:
+            return
+        self._restarts.start()
+        self._broken = False
+
+    def fitted(self, config: Any) -> Any:
+        """The configuration, no member of which is above what the implementation says it can."""
+        form = self._spec.CONFIG
+        plain = form.plain(config)
+        low = {name: limit for name, limit in self._limits.items() if isinstance(plain.get(name), int) and plain[name] > limit}
+        return form.value(plain | low) if low else config
+
+    def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
+        """One request and a look at the node, and their judgement."""
+        looks = [{"op": "query", "handle": place.handle, "what": what} for what in self._queries]
+        first = self._request(place, stimulus, now)
+        if first["op"] == "open":
+            (reply,) = self._ask([first], choices)
+            place.handle = reply["handle"]
+            looked = self._ask([{**look, "handle": place.handle} for look in looks], choices)
+        else:
+            reply, *looked = self._ask([first, *looks], choices)
+        place.next_timer = reply["next_timer_ms"]
+        if place.next_timer is not None and place.next_timer < now:
+            raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
+        effects = self._effects(reply)
+        explained, complete = self._explained(place, stimulus, now, answers_in(choices.asked), effects)
+        explained = self._observed(explained, [answer["value"] for answer in looked], complete=complete)
+        return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
+
+    def crash(self, place: Place) -> None:
+        """It is told to forget the node."""
+        self._ask([{"op": "crash", "handle": place.handle}], Choices(""))
+
+    def end(self, places: Collection[Place]) -> None:
+        """All nodes are closed."""
+        handles = [place.handle for place in places if place.handle is not None]
+        if self._broken or not handles:
+            return
+        try:
+            self._adapter.ask([{"op": "close", "handle": handle} for handle in handles], Choices("").answer)
+        except AdapterError as trouble:
+            self._trouble(trouble)
+
+    def _request(self, place: Place, stimulus: Stimulus, now: Instant) -> Request:
+        common = {"handle": place.handle, "now_ms": now}
+        match stimulus:
+            case Started(kept):
+                if place.handle is not None:
+                    return {"op": "restart", **common, **({"config": dict(kept)} if kept else {})}
+                return {
+                    "op": "open",
+                    "case": "fuzz",
+                    "node": ADDRESS.plain(place.addr),
+                    "protocol": self._protocol,
+                    "addr": ADDRESS.plain(place.addr),
+                    "now_ms": now,
+                    "config": configured(self._spec.CONFIG, place.birth.config),
+                    "seed": f"{self._seed}/{place.addr}",
+                }
+            case Came(sender, data):
+                how = {"via": self._inputs.spec.TRANSPORT, "from": ADDRESS.plain(sender), "bytes": data.hex()}
+                return {"op": "recv", **common, **how}
+            case Called(command):
+                plain = self._spec.COMMAND.plain(command)
+                return {"op": "call", **common, "name": plain.pop("type"), "args": plain}
+            case Passed():
+                return {"op": "advance", **common}
+            case Settled(to, data, took):
+                return {"op": "sent", **common, "to": ADDRESS.plain(to), "bytes": data.hex(), "took_us": took}
+
+    def _ask(self, requests: list[Request], choices: Choices) -> list[Reply]:
+        try:
+            replies = self._adapter.ask(requests, choices.answer)
+        except AdapterError as trouble:
+            self._trouble(trouble)
+            errors = trouble.errors.decode("utf-8", "backslashreplace")
+            raise Found(Finding(trouble.kind, f"the implementation {trouble.detail}", errors=errors)) from None
+        for request, reply in zip(requests, replies, strict=True):
+            try:
+                check(request, reply)
+            except InvalidReply as unlike:
+                raise Found(Finding("misshapen", str(unlike))) from None
+            if said := reply.get("error"):
+                kind = _FINDING_OF_ERROR.get(said["code"], "error")
+                raise Found(Finding(kind, f"its reply to {request['op']} is the error {said['code']}: {said.get('message', '')}"))
+        return replies
+
+    def _trouble(self, trouble: AdapterError) -> None:
+        self._broken = True
+        self._restarts.count(trouble)
+
+    def _effects(self, reply: Reply) -> Effects:
+        sends, events = [], []
+        for effect in reply["effects"]:
+            if send := effect.get("send"):
+                data = bytes.fromhex(send["bytes"])
+                try:
+                    sends.append((NodeId(ADDRESS.value(send["to"], "to")), data, self._spec.MESSAGE.decode(data)))
+                except MalformedMessage as error:
+                    detail = f"it sent {send['bytes'] or 'no bytes'} to {send['to']}: {error}"
+                    raise Found(Finding("unreadable", detail)) from None
+            elif self._tells and effect["event"]["name"] in self._spec.NOTICE.cases:
+                events.append(self._event(effect["event"]))
+        return Effects(tuple(sends), tuple(events), reply.get("refused", {}).get("class"))
+
+    def _event(self, event: dict[str, Any]) -> Plain:
+        """In the one form that a notice is written in, if it is one."""
+        plain = {"type" if name == "name" else name: value for name, value in event.items()}
+        try:
+            return self._spec.NOTICE.plain(self._spec.NOTICE.value(plain))
+        except MalformedMessage:
+            return plain
+
+    def _explained(
+        self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
+    ) -> tuple[list[Reaction], bool]:
+        """The reactions with these effects, one for each state they lead to; and whether there can be no others."""
+        told = [Words(to, tuple(_words(self._spec.MESSAGE.plain(message)))) for to, _, message in effects.sends]
+        nodes = (None,) if isinstance(stimulus, Started) else place.possible
+        complete = place.complete or isinstance(stimulus, Started)
+        kept: dict[Any, Reaction] = {}
+        likeliest: Reaction | None = None
+        tried = 0
+        for node in nodes:
+            for reaction in reactions(partial(react, place.birth, node, stimulus, now), answers, told):
+                likeliest = likeliest or reaction
+                tried += 1
+                if self._difference(reaction, effects) is None:
+                    kept.setdefault(reaction.node, reaction)
+                    if self._inputs.telling:
+                        break
+                if tried >= MOST_OUTCOMES or len(kept) >= MOST_STATES:
+                    complete = False
+                    break
+        if kept and self._oracle and self._unasked(place, stimulus, now, answers):
+            raise Found(Finding("choice", "what it did is possible, but it is not what it was told to choose"))
+        if kept:
+            return list(kept.values()), complete
+        if not complete:
+            raise GivenUp
+        assert likeliest is not None, "a step has an outcome"
+        kind, difference = self._difference(likeliest, effects) or ("messages", None)
+        raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest)))
+
+    def _unasked(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
+        """Whether the specification has a choice for which the implementation did not ask."""
+        for node in place.possible or (None,):
+            try:
+                directed(partial(react, place.birth, node, stimulus, now), answers)
+            except Unasked:
+                return True
+        return False
+
+    def _difference(self, reaction: Reaction, effects: Effects) -> tuple[str, Difference | None] | None:
+        """Where a reaction is not what was done: the kind of finding, and the difference."""
+        if (reaction.refused is None) != (effects.refused is None):
+            return "refused", Difference("refused", reaction.refused, effects.refused)
+        wanted = [(effect.to, effect.message) for effect in reaction.effects if isinstance(effect, Send)]
+        sent = [(to, message) for to, _, message in effects.sends]
+        if _by_receiver(wanted) != _by_receiver(sent):
+            return "messages", first_difference(self._sends(wanted), self._sends(sent), {}, "messages")
+        if self._tells:
+            notices = [self._spec.NOTICE.plain(part.notice) for part in reaction.effects if isinstance(part, Notify)]
+            if Counter(map(_canonical, notices)) != Counter(map(_canonical, effects.events)):
+                return "events", first_difference({"multiset": notices}, list(effects.events), {}, "events")
+        return None
+
+    def _sends(self, sends: Iterable[tuple[NodeId, Any]]) -> list[Plain]:
+        return [{"to": ADDRESS.plain(to), "message": self._spec.MESSAGE.plain(message)} for to, message in sends]
+
+    def _observed(self, explained: list[Reaction], values: list[Plain], *, complete: bool) -> list[Reaction]:
+        """Those of the reactions after which every query gives what it gave."""
+        for what, value in zip(self._queries, values, strict=True):
+            shown, query = _canonical(value), self._spec.QUERIES[what]
+            fitting = [reaction for reaction in explained if _canonical(query(reaction.node.state)) == shown]
+            if not fitting and not complete:
+                raise GivenUp
+            if not fitting:
+                likeliest = explained[0]
+                difference = first_difference(unordered(query(likeliest.node.state)), value, {}, what)
+                detail = f"the query {what} gives something else than the specification's"
+                raise Found(Finding("observed", detail, difference=difference, judged=Judged(likeliest, what)))
+            explained = fitting
+        return explained
+
+
+def lacking(protocol: str, hello: Hello) -> str | None:
+    """Why an implementation cannot be fuzzed, or None."""
+    offered = hello.protocols.get(protocol)
+    if offered is None:
+        return f"it does not offer {protocol}, but {', '.join(sorted(hello.protocols)) or 'nothing'}"
+    if "exchange" not in offered.capabilities:
+        return "it does not offer exchange: nodes that can be told what happens to them"
+    if hello.clock != "virtual":
+        return f"its clock is {hello.clock}, not virtual"
+    return None
+
+
+KIND_DETAIL: Final[Mapping[str, str]] = {
+    "refused": "a call is refused that the specification carries out, or the other way round",
+    "messages": "other messages are sent than the specification can send",
+    "events": "other events are told than the specification can tell",
+}
+
+
+def configured(form: Any, config: Any) -> dict[str, Plain]:
+    """A configuration as plain data, without the members that have their defaults."""
+    plain: dict[str, Plain] = form.plain(config)
+    if set(form.forms) - form.optional:
+        return plain
+    usual = form.plain(form.kind())
+    return {name: value for name, value in plain.items() if value != usual[name]}
+
+
+def unordered(value: Plain) -> Any:
+    """Plain data as a matcher that does not mind the order of lists."""
+    match value:
+        case list():
+            items = [unordered(item) for item in value]
+            return {"multiset": items} if len(items) > 1 else items
+        case dict():
+            return {name: unordered(part) for name, part in value.items()}
+    return value
+
+
+def answers_in(asked: Iterable[tuple[str, list[Any]]]) -> tuple[Answer, ...]:
+    """What an implementation asked and was answered, with the options as values; what cannot be one is left as text."""
+    return tuple((site, tuple(map(_option, options))) for site, options in asked)
+
+
+def _option(plain: Any) -> Any:
+    try:
+        return plain if isinstance(plain, int) else ADDRESS.value(plain)
+    except MalformedMessage:
+        return _canonical(plain)
+
+
+def _canonical(value: Plain) -> str:
+    match value:
+        case list():
+            return f"[{','.join(sorted(map(_canonical, value)))}]"
+        case dict():
+            return f"{{{','.join(f'{json.dumps(name)}:{_canonical(value[name])}' for name in sorted(value))}}}"
+    return json.dumps(value)
+
+
+def _by_receiver(sends: Iterable[tuple[NodeId, Any]]) -> dict[NodeId, list[Any]]:
+    """What each receiver is sent, in order; between receivers there is none."""
+    sorted_out: dict[NodeId, list[Any]] = {}
+    for to, message in sends:
+        sorted_out.setdefault(to, []).append(message)
+    return sorted_out
+
+
+def _words(plain: Plain) -> Iterator[Any]:
+    """The texts and numbers of a message in plain form, in order."""
+    match plain:
+        case {"hex": str()}:
+            yield ADDRESS.value(plain)
+        case dict():
+            for part in plain.values():
+                yield from _words(part)
+        case list():
+            for part in plain:
+                yield from _words(part)
+        case str() | int():
+            yield plain

@@ -1,0 +1,1 @@
+"""What each protocol brings to be fuzzed."""

@@ -1,0 +1,146 @@
+"""
+What DistKV brings to be fuzzed.
+
+Few nodes with few paths and small ticks, so that what comes often concerns what is there; ticks and tocks at their end; chains
+and payloads with room for much or for little; and as a stranger a node that others may have heard of. The first node founds the
+network, and half of the runs begin when all have what it has. Nodes keep their data when they crash, or lose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from peerproof.conformance.fuzz.inputs.inputs import RESTART, STRANGER, Inputs
+from peerproof.conformance.fuzz.strategies import Named, values
+from peerproof.spec import distkv
+from peerproof.spec.core import Duration, NodeId, Table
+from peerproof.spec.distkv import (
+    Chain,
+    Config,
+    Element,
+    Loaded,
+    LoadFailed,
+    NeedsDownload,
+    SetValue,
+    State,
+    download_of,
+    stored_of,
+)
+from peerproof.spec.distkv.chains import is_change_chain
+from peerproof.spec.distkv.paths import ROOT, path_of
+from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
+from peerproof.spec.distkv.snapshot import STORED
+from peerproof.spec.distkv.state import DEFAULT_CLOCK, DEFAULT_PAYLOAD, ELEMENT_BYTES, PING_BYTES
+from peerproof.spec.distkv.values import NULL, value_of
+from peerproof.spec.forms.form import Plain
+
+_TICKS: Final = st.sampled_from([1, 1, 1, 2, 2, 3, 4, 5, 8, TICK_MAX - 1, TICK_MAX])
+_TOCKS: Final = st.sampled_from([*range(12), 20, 50, 100, TICK_MAX - 1, TICK_MAX])
+_PATHS: Final = st.sampled_from(
+    [ROOT, path_of(["x"]), path_of(["x"]), path_of(["y", 1]), path_of(["z", b"\xff"]), path_of([None])]
+)
+_VALUES: Final = st.sampled_from([NULL, value_of(1), value_of(1), value_of("two"), value_of((1.5, None)), value_of("x" * 380)])
+_LENGTHS: Final = st.sampled_from([4, 4, 1, 2, 3])
+
+
+def _config(clock: Duration, lengths: tuple[int, int], payload: int, start: int, root: Any) -> Config:
+    least = PING_BYTES + ELEMENT_BYTES * lengths[0]
+    return Config(clock, *lengths, max(payload, least), (None, clock, Duration(clock // 2))[start], root)
+
+
+def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
+    """All have the same clock and lengths, as they should, or their own."""
+    clocks = st.sampled_from([DEFAULT_CLOCK, DEFAULT_CLOCK, Duration(DEFAULT_CLOCK + 1)])
+    shared = st.tuples(clocks, st.tuples(_LENGTHS, _LENGTHS))
+    payloads = st.sampled_from([DEFAULT_PAYLOAD, DEFAULT_PAYLOAD, 0])
+    roots = [st.just(value_of("root")), *(st.sampled_from([None, None, None, value_of("other")]) for _ in nodes[1:])]
+
+    def alike(common: tuple[Any, Any]) -> SearchStrategy[tuple[Any, ...]]:
+        lengths = st.just(common[1]) | st.tuples(_LENGTHS, _LENGTHS)
+        return st.tuples(*(st.builds(_config, st.just(common[0]), lengths, payloads, st.integers(0, 2), root) for root in roots))
+
+    return shared.flatmap(alike)
+
+
+def _named(nodes: tuple[NodeId, ...]) -> Named:
+    known = st.sampled_from((*nodes, *nodes, STRANGER))
+    changes = st.lists(st.builds(Element, known, _TICKS), min_size=1, max_size=4).map(tuple)
+    pings = st.lists(st.builds(Element, known, _TICKS | st.sampled_from([0, 0, None])), min_size=1, max_size=5).map(tuple)
+    nothing = st.just(Chain(cut=True))
+    senders = st.builds(Element, known, _TICKS | st.just(0))
+    sets = st.dictionaries(known, st.sets(_TICKS, min_size=1, max_size=4).map(of_ticks), max_size=3).map(Table)
+    chains = st.builds(Chain, pings, st.booleans())
+    return {
+        "addr": known,
+        "Update.chain": st.builds(Chain, changes, st.booleans()).filter(is_change_chain),
+        "Info.chain": st.builds(lambda sender, rest: Chain((sender, *rest.elements), rest.cut), senders, nothing | chains),
+        "Ping.chain": chains,
+        "Update.sender": st.none() | senders,
+        "node": known,
+        "path": _PATHS,
+        "value": _VALUES,
+        "tock": _TOCKS,
+        **dict.fromkeys(("known", "missing", "superseded"), sets),
+        "ticks": st.dictionaries(known, _TICKS | st.just(0), max_size=3).map(Table),
+        "reason": st.none() | chains,
+    }
+
+
+def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
+    """Mostly changes; what was downloaded, and failures to, come mostly of what nodes ask for."""
+    named = _named(nodes)
+    set_value, delete_value = (values(distkv.COMMAND.cases[name], named) for name in ("set_value", "delete_value"))
+    return st.one_of(*(set_value for _ in range(6)), delete_value, delete_value, values(distkv.COMMAND, named))
+
+
+def _lies(state: State, command: Any) -> bool:
+    """A download that the node has waited for, and that nobody has given."""
+    return isinstance(command, Loaded) and command.node == state.source
+
+
+def _kept(state: State) -> Mapping[str, Plain]:
+    """What is on its disk. [DA-81]"""
+    return {"stored": STORED.plain(stored_of(state))}
+
+
+def _fetched(notice: Any, states: Mapping[NodeId, Any]) -> Any:
+    """A download, as it would be made now. [DA-70, DA-71]"""
+    if not isinstance(notice, NeedsDownload):
+        return None
+    return (download_of(states[notice.node]) if notice.node in states else None) or LoadFailed(notice.node)
+
+
+def _opening(nodes: tuple[NodeId, ...]) -> list[tuple[NodeId, Any]]:
+    """While time passes the first founds the network, and the others follow it; they cannot change anything yet."""
+    return [(addr, SetValue(ROOT, value_of(place))) for place, addr in enumerate((*nodes, *nodes))]
+
+
+#: What holds as long as nobody makes changes up, or loses its data; of an entry's tock, too: who lies about the tock of a change
+#: that came after another can make it fall.
+TRUTHFUL: Final = (
+    "OwnComplete",
+    "ChainsFollowTocks",
+    "BetterIsOrder",
+    "Converged",
+    "PingOrder",
+    "OneTickOneChange",
+    "TockOfEntry",
+)
+
+INPUTS: Final = Inputs(
+    spec=distkv,
+    configs=_configs,
+    named=_named,
+    commands=_commands,
+    spans=(DEFAULT_CLOCK, 1, DEFAULT_CLOCK // 2, 3 * DEFAULT_CLOCK, 10 * DEFAULT_CLOCK, 8),
+    malformed=("DA-30", "DA-90"),
+    survives=dict.fromkeys(TRUTHFUL, frozenset({RESTART})),
+    kept=_kept,
+    opening=_opening,
+    fetched=_fetched,
+    lies=_lies,
+)

@@ -1,0 +1,140 @@
+"""A search with nodes: campaign after campaign until something is found, the runs are over, or the time is."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.fuzz.corpus import Corpus, CorpusError
+from peerproof.conformance.fuzz.findings import Finding, Over
+from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
+from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
+from peerproof.conformance.fuzz.kept_runs import Keeper
+from peerproof.conformance.fuzz.machine import Campaign
+from peerproof.conformance.fuzz.players import Player, Specified
+from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.conformance.fuzz.resuming import Resuming
+from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.suite.timeouts import Timeouts
+
+
+@dataclass
+class NodeSearch:
+    """A search with nodes over a faulty network, and what came of it; valid also after `run` was interrupted."""
+
+    protocol: str
+    implementation: str | None = None  #: as `create_adapter` takes it; None: the specification itself
+    settings: FuzzSettings = field(default_factory=FuzzSettings)
+    corpus: Path | None = None  #: keeps findings and runs that are new, and goes on where the last search there ended
+    timeouts: Timeouts | None = None  #: seconds
+    on_hello: Callable[[Hello], None] = lambda _: None
+    on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and what happened in them
+    on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not show again
+    inputs: Inputs = field(init=False)
+    finding: Finding | None = None
+    kept: Path | None = None  #: the finding's file in the corpus
+    counts: Counter[str] = field(default_factory=Counter)
+    seed: int = field(init=False)  #: with which the same is found again
+    because: str | None = None  #: why it ended early
+    _unusable: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises NoInputs if the protocol cannot be fuzzed."""
+        self.inputs = inputs_of(self.protocol)
+        self.seed = self.settings.seed
+
+    @property
+    def verdict(self) -> FuzzVerdict:
+        """How the search ended."""
+        if self.finding:
+            return FuzzVerdict.FOUND
+        return FuzzVerdict.UNUSABLE if self._unusable else FuzzVerdict.NOTHING_FOUND
+
+    def run(self) -> FuzzVerdict:
+        """Searches. Raises AdapterUnavailable, CannotFuzz, and CorpusError if nothing was found before."""
+        if self.implementation is None:
+            return self._search(self._campaign(Specified()))
+        adapter = create_adapter(self.implementation, "fuzz", self.timeouts)
+        try:
+            return self._search(self._campaign_of(adapter))
+        finally:
+            adapter.kill()
+
+    def _campaign(self, player: Player) -> Campaign:
+        until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
+        return Campaign(self.inputs, player, self.settings.nodes, until=until, counts=self.counts, progress=self.on_progress)
+
+    def _campaign_of(self, adapter: Adapter) -> Campaign:
+        hello = adapter.start()
+        if why := lacking(self.protocol, hello):
+            raise CannotFuzz(f"{hello.name} cannot be fuzzed: {why}")
+        self.on_hello(hello)
+        campaign = self._campaign(Implementation(self.protocol, self.inputs, adapter, hello))
+        offered = hello.protocols[self.protocol].capabilities
+        campaign.commands = frozenset(word.removeprefix("api.") for word in offered if word.startswith("api."))
+        if "restart" not in offered:
+            campaign.faults -= {"crash"}
+        return campaign
+
+    def _search(self, campaign: Campaign) -> FuzzVerdict:
+        try:
+            self._resume(campaign, self.corpus) if self.corpus else self._draw(campaign)
+        except Over as over:
+            self._unusable = over.unusable is not None
+            if campaign.finding or over.unusable:
+                self.because = over.because
+        except CorpusError as error:
+            self.because = str(error)
+            if not campaign.finding:
+                raise
+        finally:
+            self.finding, self.counts = campaign.finding, campaign.counts
+            self.kept = campaign.keeper.found if campaign.keeper else None
+        return self.verdict
+
+    def _draw(self, campaign: Campaign) -> None:
+        """Runs from the seed, and with a limit of time from the next ones. Raises Over."""
+        while True:
+            campaign.search(PROFILES[self.settings.profile], self.seed)
+            if campaign.finding or campaign.until is None:
+                return
+            self.seed += 1
+
+    def _resume(self, campaign: Campaign, corpus: Path) -> None:
+        """What was kept, and then what follows on the last search's runs. Raises CorpusError, Over."""
+        settings = self.settings
+        keeper = campaign.keeper = Keeper(Corpus(corpus, self.protocol), self.inputs)
+        tested = "the specification" if self.implementation is None else self.implementation
+        name = f"{tested} --profile {settings.profile} --nodes {settings.nodes} --seed {settings.seed}"
+        resuming = Resuming(campaign, keeper, name, settings.seed)
+        seen = resuming.replay()
+        if resuming.replayed:
+            self.on_replayed(resuming.replayed, resuming.gone)
+        if seen is None:
+            resuming.search(PROFILES[settings.profile])
+
+
+def fuzz_nodes(
+    protocol: str,
+    implementation: str | None = None,
+    *,
+    settings: FuzzSettings | None = None,
+    corpus: Path | None = None,
+    timeouts: Timeouts | None = None,
+) -> NodeSearch:
+    """
+    Runs nodes over a faulty network, at random, against the specification; returns the search, whose `finding` is minimal.
+
+    `implementation` is what `create_adapter` takes; None is the specification itself, whose properties must hold. `corpus` is a
+    folder to keep findings in, `timeouts` are in seconds. Needs Hypothesis. Raises NoInputs, AdapterUnavailable, CannotFuzz and
+    CorpusError.
+    """
+    search = NodeSearch(protocol, implementation, settings or FuzzSettings(), corpus, timeouts)
+    search.run()
+    return search

@@ -1,0 +1,131 @@
+"""
+Hypothesis strategies, derived from the declared forms of a protocol.
+
+A form is declared once (`peerproof.spec.forms`); from it come the values of a protocol (`values`), every way to write them as
+plain data (`spellings`), and byte strings that are messages or nearly so (`datagrams`). A new protocol gets all of them for
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from peerproof.spec.forms.form import (
+    U64,
+    U64_MAX,
+    Flag,
+    Form,
+    Integer,
+    ListOf,
+    OneOf,
+    Optional,
+    Plain,
+    Record,
+    Tagged,
+    Text,
+    octets,
+    text,
+)
+from peerproof.spec.forms.packing import Codec
+from peerproof.spec.forms.state_form import ShownAs
+
+#: Strategies for fields of records by name, in place of those that their forms give.
+Named: TypeAlias = Mapping[str, SearchStrategy[Any]]
+
+#: A list is long enough for two of a kind and something between them.
+MAX_ITEMS = 6
+
+_LAST_IN_RANGE = (0, 1, 2**32, 2**53, 2**53 + 1, 2**63, U64_MAX - 1, U64_MAX)
+
+
+def texts(most: int) -> SearchStrategy[str]:
+    """Texts of at most this many bytes: words, any Unicode, any bytes at all, and the longest."""
+    return st.one_of(
+        st.text("abc:1", max_size=min(most, 4)),
+        st.text(max_size=most // 4),  # a code point takes at most four bytes
+        st.binary(max_size=most).map(text),
+        st.just("x" * most),
+    )
+
+
+def values(form: Form, named: Named | None = None) -> SearchStrategy[Any]:
+    """The values that fit a form. A field whose name is in `named` gets its values from there; `Type.name` goes before `name`."""
+    match form:
+        case U64():
+            return st.one_of(st.sampled_from(_LAST_IN_RANGE), st.integers(0, U64_MAX), st.integers(0, 9))
+        case Integer(least, most):
+            return st.integers(least, most)
+        case Text(most):
+            return texts(most)
+        case OneOf(enumeration):
+            return st.sampled_from(list(enumeration))
+        case Flag():
+            return st.booleans()
+        case Optional(inner):
+            return st.none() | values(inner, named)
+        case ListOf(inner):
+            return st.lists(values(inner, named), max_size=MAX_ITEMS).map(tuple)
+        case ShownAs(inner, _, read):
+            return values(inner, named).map(read)
+        case Record():
+            known = named or {}
+            own = {name: key for name in form.forms for key in (name, f"{form.kind.__name__}.{name}") if key in known}
+            fields = {name: known[own[name]] if name in own else values(part, named) for name, part in form.forms.items()}
+            return st.builds(form.kind, **fields)
+        case Tagged():
+            return st.one_of([values(record, named) for record in form.cases.values()])
+    raise TypeError(f"no strategy for {form}")
+
+
+def spellings(form: Form, value: Any) -> SearchStrategy[Plain]:
+    """Every way to write a value as plain data: what `form.value` must read as this value."""
+    match form:
+        case U64():
+            return st.sampled_from([str(value), value, {"u64": str(value)}, {"u64": value}])
+        case Text():
+            return st.sampled_from([form.plain(value), {"hex": octets(value).hex()}, {"hex": octets(value).hex(" ").upper()}])
+        case Optional(inner):
+            return st.none() if value is None else spellings(inner, value)
+        case ListOf(inner):
+            return st.tuples(*(spellings(inner, item) for item in value)).map(list)
+        case Record():
+            members = {name: spellings(part, getattr(value, name)) for name, part in form.forms.items()}
+            return st.fixed_dictionaries(members)
+        case Tagged():
+            name = form.names[type(value)]
+            return spellings(form.cases[name], value).map(lambda members: {**members, "type": name})
+    return st.just(form.plain(value))
+
+
+def messages(codec: Codec[Any], named: Named | None = None) -> SearchStrategy[bytes]:
+    """The bytes of legal messages."""
+    return values(codec.form, named).map(codec.encode)
+
+
+def datagrams(codec: Codec[Any], named: Named | None = None) -> SearchStrategy[bytes]:
+    """Any bytes: noise, legal messages, and legal messages that were cut, lengthened, or changed in a few places."""
+    legal = messages(codec, named)
+    tag = st.sampled_from(sorted(codec.form.tags.values())).map(lambda tag: bytes((tag,)))
+    return st.one_of(st.binary(max_size=64), st.tuples(tag, st.binary(max_size=64)).map(b"".join), legal, legal.flatmap(_near))
+
+
+def _near(legal: bytes) -> SearchStrategy[bytes]:
+    place = st.integers(0, len(legal) - 1)
+    return st.one_of(
+        place.map(lambda at: legal[:at]),
+        st.tuples(place, st.binary(min_size=1, max_size=8)).map(lambda put: legal[: put[0]] + put[1] + legal[put[0] :]),
+        st.lists(st.tuples(place, st.integers(1, 255)), min_size=1, max_size=3).map(lambda flips: _flipped(legal, flips)),
+        st.tuples(place, place).map(lambda cut: legal[: min(cut)] + legal[max(cut) :]),
+        st.just(legal + legal),
+    )
+
+
+def _flipped(legal: bytes, flips: list[tuple[int, int]]) -> bytes:
+    changed = bytearray(legal)
+    for at, bits in flips:
+        changed[at] ^= bits
+    return bytes(changed)

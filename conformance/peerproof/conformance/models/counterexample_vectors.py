@@ -1,0 +1,332 @@
+"""
+Counterexamples as vectors: the run of one node in them, and what a node that conforms does in it.
+
+The events are those of the stored counterexample; what is expected of them is what the specification does. So a model that
+shows a flaw gives a vector that who has the flaw fails; and one that shows what the protocol itself cannot do gives
+a vector that holds what it does instead. What is under way to the node when the counterexample ends arrives as well.
+
+A vector is about what the node's program has and notices (`model.bounded.Model`): nothing of a crash, nor after it. A node that
+does not begin as a fresh one is loaded with its first state.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.clauses.catalogue import in_order, load
+from peerproof.conformance.models.counterexamples import graph_of, is_asked, replayed, stored, system_of
+from peerproof.conformance.models.run_diagram import happened
+from peerproof.conformance.vectors.plain_steps import configured, open_picks, order
+from peerproof.conformance.vectors.vector_text import document
+from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Specification, Step, outcomes
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.model.bounded import NOW, RESTART, System, in_flight
+from peerproof.spec.model.bounded import Model as Bounded
+from peerproof.spec.model.exploration import Edge
+from peerproof.spec.model.run_monitor import Graph, Monitored
+from peerproof.spec.properties import InFlight
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.trace import recording
+from peerproof.tla.manifest import Model
+
+#: Below the root of a protocol's vectors.
+FILE: Final = "exchange/counterexamples.yaml"
+
+_UNDER_TEST: Final = "node"
+_FLAG: Final = "documented-failure"
+_NOTES: Final = {
+    _FLAG: {
+        "kind": "limit",
+        "text": "What the protocol does not achieve, shown as it is.",
+        "effect": "An implementation that repairs it differs here on purpose.",
+    }
+}
+_PAUSE: Final = 10  #: milliseconds between events that are not timers
+_LATER: Final = 1_000_000  #: milliseconds after everything else
+
+#: The queries by which an application sees what a node knows, or what the protocol promises of it; a protocol has one of them.
+_VIEWS: Final = ("view", "nodes", "leaf_set", "dump")
+
+
+class OutOfTime(Exception):
+    """A timer runs out in the counterexample when, by the clock, another thing would happen."""
+
+
+class _Restarted(NamedTuple):
+    """A restart, with the members of the configuration that are others from then on."""
+
+    config: dict[str, Any]
+
+
+class _Event(NamedTuple):
+    """What happens to the node: an event of the specification at no particular time, or a restart."""
+
+    event: Any
+    after: Any  #: the state that the counterexample has then, which tells the draws
+    sent: frozenset[InFlight]
+
+
+def text(protocol: str, models: Iterable[Model]) -> str:
+    """The file of the vectors of these models' counterexamples."""
+    found: dict[str, dict[str, Any]] = {}
+    for model in models:
+        for vector in vectors_of(model):
+            same = found.setdefault(json.dumps([vector["nodes"], vector["steps"]]), vector)
+            same["clauses"] = sorted({*same["clauses"], *vector["clauses"]}, key=in_order)
+    used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
+    about = "What a node does in the runs that break what one would expect. Made by: peerproof model-check --rewrite"
+    return document(protocol, about, found.values(), _NOTES if used else {})
+
+
+def chosen(models: Iterable[Model]) -> list[Model]:
+    """The models whose counterexamples say something about a node: those of what one would expect, and what is false."""
+    telling = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
+    return [model for model in telling if is_asked(model) and system_of(graph_of(model)).model.has_nodes]
+
+
+def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
+    """
+    A vector for each node to which something happens that it answers.
+
+    Where the specification itself runs like this, the vectors have the path, and say by a flag that it is no mistake.
+    """
+    yield from _vectors(model, *replayed(model, stored(model)))
+
+
+def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dict[str, Any]]:
+    system = system_of(graph)
+    bare = graph.bare(path) if isinstance(graph, Monitored) else path
+    known = load(model.protocol).items
+    scripts = [_Script(system, place, _events(system, place, bare)) for place in range(len(system.places))]
+    is_variant = not all(script.is_shown for script in scripts)
+    for place, (name, script) in enumerate(zip(system.places, scripts, strict=True)):
+        steps = script.steps
+        if not any(_sends(step) for step in steps):
+            continue
+        yield {
+            "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{_word(name)}",
+            "rev": 1,
+            "title": f"node {name} in the counterexample of {model.violated}",
+            "about": model.question,
+            "level": "must",
+            "clauses": [clause for clause in model.clauses if (item := known.get(clause)) and item.level == "must"],
+            **({} if is_variant else {"flags": [_FLAG]}),
+            **({"needs": ["choices.oracle"]} if any("picks" in step for step in steps) else {}),
+            "model": {"config": model.configuration.name} | ({} if is_variant else {"path": [edge.label for edge in bare]}),
+            "nodes": {_UNDER_TEST: _beginning(system, place, script)},
+            "steps": steps,
+        }
+
+
+def _word(name: str) -> str:
+    """An address as a part of an id."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _sends(step: dict[str, Any]) -> bool:
+    return any(step.get("expect", {}).get("messages", {}).values())
+
+
+def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
+    """How the node is configured, and the state in which it begins unless it is that of a fresh one."""
+    spec, (name, first) = _specification(system), system.model.nodes[place]
+    state = system.model.project_state(first)
+    node = {"addr": name, "config": configured(spec, state.config)}
+    fresh, effects = spec.initial(name, state.config)
+    if state == fresh:
+        return node
+    due = _due(0, effects) if script.running is None else script.moments()
+    timers = [{"timer": spec.TIMER.plain(timer), "due": at} for timer, at in due.items()]
+    return node | {"state": spec.STATE.plain(state)} | ({"timers": timers} if timers else {})
+
+
+def _specification(system: System) -> Specification:
+    """The protocol as it is, whatever the model has done to it."""
+    return PROTOCOLS[system.model.spec.NAME].specification.load()
+
+
+def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]:
+    """What the node's program notices in a run, and then what is still under way to it."""
+    world, seen = system.initial(), system.model.project_state
+    for edge in path:
+        taken = happened(system, world, edge)
+        assert taken is not None, "the path is one of this system"
+        if place in (taken.place, taken.told):
+            before, after = system.states[world[place]], system.states[edge.target[place]]
+            sent = frozenset(message for number in taken.sent if (message := system.messages[number]).sender == before.self_id)
+            if place == taken.told and taken.message is not None:
+                event = _told(system, before, taken.message, arrived=taken.place is not None)
+            else:
+                event = _event(system, before, edge.label, taken.message, after, sent)
+            if event is not None:
+                yield _Event(event, seen(after), frozenset(filter(partial(_is_said, system), sent)))
+        world = edge.target
+    arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
+    yield from _arrivals(system, system.states[world[place]], arriving)
+
+
+def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Iterator[_Event]:
+    """What is still under way arrives; what the model does not tell of that, because of its bounds, is left open."""
+    is_known, model = True, system.model
+    for sender, _, message in messages:
+        event = model.project_event(whole, Received(NOW, sender, message))
+        if event is None:
+            continue
+        taken = next((step for _, step in _outcomes(model, model.spec, whole, event)), None) if is_known else None
+        is_known = taken is not None
+        if taken is None:
+            yield _Event(event, None, frozenset())
+            continue
+        sent = _sent(system, whole, taken)
+        whole = taken.state
+        yield _Event(event, model.project_state(whole), frozenset(filter(partial(_is_said, system), sent)))
+
+
+def _is_said(system: System, message: InFlight) -> bool:
+    """Whether it is a message of the protocol; a model may have others."""
+    return type(message.message) in _specification(system).MESSAGE.form.names
+
+
+def _told(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
+    """What it is for the program of a node that is told what became of its message; None if nothing."""
+    sent, model = system.messages[message], system.model
+    return model.project_event(before, Sent(NOW, sent.to, sent.message, model.took(sent) if arrived else None))
+
+
+def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:
+    """What it is for the node's program; None if nothing."""
+    if message is not None:
+        sender, _, content = system.messages[message]
+        return system.model.project_event(before, Received(NOW, sender, content))
+    if label == RESTART:
+        first = next(system.model.project_state(state) for name, state in system.model.nodes if name == before.self_id)
+        configs = (first.config, system.model.configuration_after(before))
+        then, now = (system.model.spec.CONFIG.plain(config) for config in configs)
+        return _Restarted({name: value for name, value in now.items() if value != then[name]})
+    for name, event in system.model.offers(before):
+        if name == label and any(
+            step.state == after and _sent(system, before, step) == sent
+            for _, step in _outcomes(system.model, system.model.spec, before, event)
+        ):
+            return system.model.project_event(before, event)
+    raise AssertionError(f"{label} is nothing that can happen to {before}")
+
+
+def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> Iterable[tuple[Any, Step[Any, Any]]]:
+    """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+    step: Callable[[Pick], Step[Any, Any]] = partial(spec.step, state, event)
+    if model.first_moment is None:
+        return outcomes(step)
+    pick, answers = recording(model.first_moment)
+    try:
+        taken = step(pick)
+    except NotEnabled:
+        return ()
+    return ((tuple(answers), taken),)
+
+
+def _sent(system: System, before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
+    return frozenset(in_flight(before.self_id, step.effects, system.places))
+
+
+class _Script:
+    """What happens to one node as steps of a vector, with what the specification itself does."""
+
+    def __init__(self, system: System, place: int, events: Iterable[_Event]) -> None:
+        self.spec = _specification(system)
+        self.system = system
+        self.seen = system.model.project_state
+        self.name, first = system.model.nodes[place]
+        self.state = self.seen(first)
+        self.config = self.state.config
+        fresh, started = self.spec.initial(self.name, self.config)
+        self.running = None if self.state == fresh else _running(self.state)
+        self.left = set(self.running or ())  #: of these, those that have neither run out nor been started anew
+        self.now, self.due = 0, _due(0, started) if self.running is None else {}
+        self.is_shown = True  #: what the counterexample shows is what the specification does, or would but for the network
+        self.steps: list[dict[str, Any]] = []
+        for happening in events:
+            timer = happening.event.timer if isinstance(happening.event, Expired) else None
+            self.now = self.now + _PAUSE if timer is None or timer in self.left else self.due[timer]
+            if self.now > min(self.due.values(), default=self.now):
+                raise OutOfTime("so many events do not fit between two timers")
+            if self.running is not None and timer in self.left:
+                self.running[timer] = self.now
+                self.left.remove(timer)
+            self.due.pop(timer, None)
+            effects = self._restart(happening.event) if isinstance(happening.event, _Restarted) else self._take(happening)
+            cancelled = {effect.timer for effect in effects if isinstance(effect, CancelTimer)}
+            running = {timer: due for timer, due in self.due.items() if timer not in cancelled}
+            self.due = running | _due(self.now, effects)
+            self.left -= {*cancelled, *self.due}
+            self.steps.append({"expect": {"messages": self._messages(effects)}})
+        for view in (view for view in _VIEWS if view in self.spec.QUERIES):
+            found = self.spec.QUERIES[view](self.state)
+            equals = {"multiset": found} if isinstance(found, list) else found
+            self.steps.append({"observe": {"node": _UNDER_TEST, "query": view, "equals": equals}})
+
+    def moments(self) -> dict[Any, int]:
+        """When the timers run out that run in the state in which the node begins; what never does, after everything else."""
+        return {timer: self.now + _LATER if at is None else at for timer, at in (self.running or {}).items()}
+
+    def _restart(self, restarted: _Restarted) -> Iterable[Any]:
+        config = self.spec.CONFIG.value({**self.spec.CONFIG.plain(self.config), **restarted.config})
+        started, effects = self.spec.initial(self.name, config)
+        self.state, self.due, self.left = self.seen(started), {}, set()
+        kept = {"config": restarted.config} if restarted.config else {}
+        self.steps += [{"at": self.now, "crash": _UNDER_TEST}, {"at": self.now, "restart": _UNDER_TEST} | kept]
+        return effects
+
+    def _take(self, happening: _Event) -> Iterable[Any]:
+        """Of what the specification may do, what the counterexample shows; messages that its network refuses count."""
+        before, event = self.state, happening.event
+        every = list(_outcomes(self.system.model, self.spec, before, event))
+        alike = [taken for taken in every if taken[1].state == happening.after]
+        same = [taken for taken in alike if _sent(self.system, before, taken[1]) == happening.sent]
+        more = [taken for taken in alike if _sent(self.system, before, taken[1]) > happening.sent]
+        picks, (self.state, effects) = [*same, *more, *every][0]
+        self.is_shown = self.is_shown and bool(same or more or happening.after is None)
+        step = _step(self.spec, self.now, event)
+        if asked := open_picks(partial(self.spec.step, before, event), picks):
+            step["picks"] = [{"site": site, "pick": list(answer)} for site, answer in asked]
+        self.steps.append(step)
+        return effects
+
+    def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
+        """Those to different receivers have no order that anybody could see."""
+        sends = [effect for effect in effects if isinstance(effect, Send)]
+        return {
+            order(self.spec, [send.to for send in sends]): [
+                {"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends
+            ]
+        }
+
+
+def _running(state: Any) -> dict[Any, int | None] | None:
+    """The timers that run in a state, where states say so; when they run out is open."""
+    timers = getattr(state, "timers", None)
+    return None if timers is None else dict.fromkeys(sorted(timers, key=str))
+
+
+def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:
+    return {effect.timer: now + effect.after for effect in effects if isinstance(effect, SetTimer)}
+
+
+def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
+    match event:
+        case Received(_, sender, message):
+            send = {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}
+            return {"at": now, "send": send}
+        case Sent(_, to, message, took):
+            outcome = {"failed": True} if took is None else {"took": took}
+            return {"at": now, "sent": {"node": _UNDER_TEST, "to": to, "bytes": spec.MESSAGE.encode(message).hex()} | outcome}
+        case Asked(_, command):
+            args = dict(spec.COMMAND.plain(command))
+            return {"at": now, "call": {"node": _UNDER_TEST, "op": args.pop("type"), "args": args}}
+        case Expired():
+            return {"at": now, "advance": _UNDER_TEST}
+    raise TypeError(f"{event!r} is no event")

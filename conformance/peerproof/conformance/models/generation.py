@@ -1,0 +1,245 @@
+"""
+Tables of vectors from the state graphs of a protocol's model.
+
+Of which configurations: `tla/PROTOCOL/constants.json` says so. `"vectors": "every edge"` is for tiny graphs, whose paths take
+every edge; `"vectors": "every step"` for small ones, whose paths take every local step. The paths that take every edge of those
+are too many to keep; their number and digest stand in the table, and whoever wants them makes them (`every_edge`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+from peerproof.conformance.clauses.catalogue import Clauses, in_order, load
+from peerproof.conformance.models.local_steps import LocalSteps, Progress, local_steps
+from peerproof.conformance.models.path_cover import StateGraph, covering, state_graph
+from peerproof.conformance.vectors.model_table import FORMAT, OutOfTime, Row, Table, Tokens, divided, table_of, timed, tokens_of
+from peerproof.conformance.vectors.model_vectors import kind_of
+from peerproof.conformance.vectors.plain_steps import Event, configured, first_drawn
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.model.bounded import NOW, Model, in_flight
+from peerproof.spec.properties import InFlight
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
+
+#: A table holds no more local steps; what takes longer to judge than all that somebody wrote is not run.
+MOST_STEPS: Final = 2_000
+
+
+class TooManySteps(Exception):
+    """What the nodes of a configuration do is too much for a table."""
+
+
+def chosen(protocol: str) -> list[Configuration]:
+    """The configurations that tables are made of. Raises BadManifest."""
+    return [one for one in configurations(protocol).values() if one.vectors]
+
+
+def generated(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
+    """
+    The text of a configuration's table; with `every_edge`, of one whose paths take every edge.
+
+    Raises TooManySteps, and CutShort as `local_steps` does.
+    """
+    return text(_plain(configuration, every_edge=every_edge, progress=progress))
+
+
+def text(plain: Mapping[str, Any]) -> str:
+    """A table as its file holds it: a line for each row, so that two versions can be compared."""
+    lines = []
+    for name, value in plain.items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join(_line(row) for row in value)
+            lines.append(f"{_line(name)}: [\n{rows}\n]")
+        else:
+            lines.append(f"{_line(name)}: {_line(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress | None) -> dict[str, Any]:
+    local = local_steps(_model(configuration), progress)
+    graph = state_graph(local)
+    if len(local.steps) > MOST_STEPS and not every_edge:
+        found = f"the nodes of {configuration.name} take {len(local.steps):,} different steps, a table holds {MOST_STEPS:,}"
+        raise TooManySteps(f'{found}; in constants.json, give it narrower bounds, or take "vectors" out of it')
+    whole = every_edge or configuration.vectors == EVERY_EDGE
+    refused = list(_refusals(local, _calls(configuration.protocol)))
+    parts, divided_states = divided(local.plain_states)
+    plain: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": configuration.protocol,
+        "configuration": configuration.name,
+        "about": configuration.about,
+        "clauses": {},
+        "graph": {"worlds": len(graph.edges), "edges": graph.count},
+        "every_edge": {},
+        "nodes": [_node(local, place) for place in range(len(local.places))],
+        "parts": parts,
+        "states": [[place, numbers] for place, numbers in zip(local.place_of, divided_states, strict=True)],
+        "events": [[event.kind, *(event.plain if event.kind in ("send", "sent") else [event.plain])] for event in local.events],
+        "messages": list(zip(local.senders, local.receivers, local.datagrams, strict=True)),
+        "unnoticed": local.unnoticed,
+        "notices": local.notices,
+        "steps": local.steps,
+        "refusals": refused,
+        "paths": list(_paths(graph, every_edge=whole)),
+        "walks": [],
+    }
+    table = table_of(json.loads(json.dumps(plain)))
+    plain["clauses"] = _clauses(table)
+    plain["walks"] = list(_walks(local, table, whole=whole))
+    if not whole:
+        plain["every_edge"] = fingerprint(_paths(graph, every_edge=True))
+    return plain
+
+
+def _model(configuration: Configuration) -> Model:
+    model: Model = PROTOCOLS[configuration.protocol].bounded.load().Model(configuration.constants)
+    return model
+
+
+def _node(local: LocalSteps, place: int) -> dict[str, Any]:
+    """How a node begins."""
+    state, (fresh, effects) = local.first[place], local.begun(place, None)
+    first = {} if state == fresh else {"state": local.beginnings[place]}
+    config = configured(local.spec, state.config)
+    return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
+
+
+def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
+    """Paths as a table has them."""
+    for path in covering(graph, every_edge=every_edge):
+        yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
+
+
+def fingerprint(paths: Iterable[Sequence[Tokens]]) -> dict[str, Any]:
+    """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
+    count, edges, hashed = 0, 0, sha256()
+    for path in paths:
+        count, edges = count + 1, edges + len(path)
+        hashed.update(f"{' '.join('+'.join(map(str, tokens_of(tokens))) for tokens in path)}\n".encode())
+    return {"paths": count, "edges": edges, "sha256": hashed.hexdigest()}
+
+
+def _calls(protocol: str) -> list[Any]:
+    """The finite domain of calls: what may be asked of any node at first, in the configurations whose graphs are compared."""
+    found: dict[Any, None] = {}
+    for configuration in (one for one in configurations(protocol).values() if one.expected):
+        model = _model(configuration)
+        for _, state in model.nodes:
+            noticed = (model.project_event(state, event) for _, event in model.offers(state))
+            found.update((event.command, None) for event in noticed if isinstance(event, Asked))
+    return list(found)
+
+
+def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, list[int]]]:
+    """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
+    commands = list(calls)
+    for number, state in enumerate(local.states):
+        refused = []
+        for command in commands:
+            try:
+                local.spec.step(state, Asked(NOW, command), first_drawn)
+            except NotEnabled:
+                refused.append(local.event(Event("call", local.spec.COMMAND.plain(command))))
+        if refused:
+            yield number, refused
+
+
+def _clauses(table: Table) -> dict[str, list[str]]:
+    """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
+    clauses = load(table.protocol)
+    kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
+    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refused(table))}
+    about = {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
+    return {kind: cited for kind, cited in about.items() if cited}
+
+
+def _refused(table: Table) -> Iterator[int]:
+    for _, events in table.refusals:
+        yield from events
+
+
+def _cited(clauses: Clauses, function: str, *, must: bool) -> list[str]:
+    cited = [clause for clause, places in clauses.code.items() if any(place.within.endswith(f".{function}") for place in places)]
+    found = sorted((clause for clause in cited if clause in clauses.items and clauses.items[clause].level), key=in_order)
+    if must and not found:
+        raise ValueError(f"the specification of {clauses.protocol} has no {function} that cites a clause")
+    return found
+
+
+def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
+    """
+    Which node under test is to walk which path, and how far.
+
+    If all edges are to be walked: every walk that is not the beginning of another. If all local steps: the walks with a step
+    that none before them has.
+    """
+    walks = [(place, path) for path in range(len(table.paths)) for place in range(len(table.nodes))]
+    steps = {walk: tuple(in_time(local, table, *walk)) for walk in walks}
+    if whole:
+        first = {(place, *taken): (place, path) for (place, path), taken in reversed(steps.items()) if taken}
+        ordered = sorted(first.items())
+        following = [one for one, _ in ordered[1:]]
+        longest = [walk for (one, walk), other in zip(ordered, [*following, ()], strict=True) if other[: len(one)] != one]
+        yield from ((place, path, len(steps[place, path])) for path, place in sorted((path, place) for place, path in longest))
+        return
+    seen: set[int] = set()
+    for place, path in walks:
+        if not seen.issuperset(taken := steps[place, path]):
+            seen.update(taken)
+            yield place, path, len(taken)
+
+
+def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[int]:
+    """
+    The steps of one node in a path, as far as they are the same when time passes.
+
+    In a model it does not: there, any timer may run out at any moment. A node under test has a clock.
+    """
+    steps = table.projection(place, path)
+    state = local.first[place]
+    clock = timed(table, place, steps)
+    for number in steps:
+        try:
+            at, row = next(clock)
+        except OutOfTime:
+            return
+        state, sent, effects = _taken(local, state, row, Instant(at))
+        timers, told = list(local.timers(effects)), list(local.told(effects))
+        expected = [local.messages[message] for message in row.sent], [(event, after) for event, after in row.timers], row.notices
+        if (sent, timers, told) != expected:
+            return
+        yield number
+
+
+def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
+    """The state, the messages and all effects after a step at this time."""
+    spec, (kind, plain) = local.spec, local.events[row.event]
+    match kind:
+        case "restart":
+            after, effects = local.begun(local.places.index(state.self_id), plain)
+            return after, [], effects
+        case "send":
+            event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))
+        case "sent":
+            event = Sent(now, NodeId(plain[0]), spec.MESSAGE.decode(bytes.fromhex(plain[1])), plain[2])
+        case "call":
+            event = Asked(now, spec.COMMAND.value(plain))
+        case _:
+            event = Expired(now, spec.TIMER.value(plain))
+    answers = iter(row.picks)
+
+    def pick(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # the answers are in order
+        return tuple(next(answers)[1]) if len(among) > 1 else tuple(among)[:some]
+
+    after, effects = spec.step(state, event, pick)
+    return after, list(in_flight(state.self_id, effects, local.places)), effects

@@ -1,0 +1,183 @@
+"""Checking that the TLA+ module and the Python specification of a model have the same state graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from peerproof.conformance.models.graph_comparison import Comparison, compare, story
+from peerproof.spec.model.exploration import Exploration
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.model.graph_digest import chance_of_collision
+from peerproof.spec.model.shards import ProcessLost
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla import manifest
+from peerproof.tla.manifest import SIZES, Model
+from peerproof.tla.output.dot import BadDump
+from peerproof.tla.output.outcome import Progress, Result, RunFailed
+from peerproof.tla.tools import tlc
+from peerproof.tla.tools.installation import Tools
+
+#: What TLC may take; with the explorer and the system's own the whole stays under 2 GB.
+HEAP_MEGABYTES: Final = 1024
+
+
+class GraphVerdict(Enum):
+    """How the two graphs of a model stand to each other."""
+
+    EQUAL = "equal"
+    NOT_COMPARED = "not compared"  #: TLC was not asked; the Python graph is as written down
+    UNEXPECTED = "unexpected"  #: the Python graph is not as written down
+    UNEQUAL = "unequal"
+    UNDETERMINED = "undetermined"  #: one of the explorations failed, or TLC contradicts itself
+
+
+@dataclass(frozen=True)
+class GraphCheck:
+    """The outcome of one model."""
+
+    model: Model
+    verdict: GraphVerdict
+    text: str  #: the verdict in words, with counts
+    difference: tuple[str, ...] = ()  #: if they are unequal: the shortest way to the nearest difference, line by line
+    digest: str | None = None  #: of both graphs, if they are equal
+
+
+def select_graphs(protocol: str, size: str = "small", names: Collection[str] = ()) -> list[Model]:
+    """
+    Returns the models whose whole graphs can be compared: those of these names, or all up to a size, one of `SIZES`.
+
+    Raises BadManifest.
+
+    >>> [model.name for model in select_graphs("swim", names=["tiny"])]
+    ['tiny']
+    """
+
+    def is_chosen(model: Model) -> bool:
+        if names:
+            return model.name in names
+        is_mended = model.name != model.configuration.name  # its graph is one more of a kind that the small ones have
+        own = max(model.size, "medium", key=SIZES.index) if is_mended else model.size
+        return SIZES.index(own) <= SIZES.index(size)
+
+    return [model for model in manifest.models(protocol) if model.is_whole_graph and is_chosen(model)]
+
+
+def compare_graphs(  # each has its default
+    model: Model,
+    tools: Tools | None = None,
+    *,
+    processes: int = 1,
+    checkpoint: Path | None = None,
+    seconds: float | None = None,
+    check_digest: bool = True,
+    on_explored: Callable[[int, int, int], None] = lambda *_: None,
+    on_tlc: Callable[[Progress], None] = lambda _: None,
+) -> GraphCheck:
+    """
+    Explores a model's whole graph in Python and with TLC, and compares the two, edge by edge.
+
+    Without `tools` the Python graph is only compared with the counts and the digest in constants.json; with
+    `check_digest=False`, with the counts alone. `checkpoint` is a folder that keeps each level as soon as it is explored.
+    TLC is given up after so many seconds. Raises BadCheckpoint.
+
+    >>> (tiny,) = select_graphs("swim", names=["tiny"])
+    >>> compare_graphs(tiny).verdict
+    <GraphVerdict.NOT_COMPARED: 'not compared'>
+    """
+    bounded = PROTOCOLS[model.protocol].bounded.load().Model(model.configuration.constants)
+    try:
+        exploration = explore(bounded, progress=on_explored, processes=processes, checkpoint=checkpoint, digest=True)
+    except (ProcessLost, OSError) as problem:
+        return _no_verdict(model, problem)
+    if surprise := _written_down(model, exploration, digest=check_digest):
+        return GraphCheck(model, GraphVerdict.UNEXPECTED, f"UNEXPECTED: {surprise}")
+    if tools is None:
+        text = f"Python half as written down: {_counts(exploration)}; the TLC half was not run"
+        return GraphCheck(model, GraphVerdict.NOT_COMPARED, text)
+    try:
+        with TemporaryDirectory(prefix="peerproof-graph-") as folder:
+            dump = Path(folder) / "graph.dot"
+            what = tlc.Run(
+                module=model.module_path,
+                configuration=model.cfg(checks=False),
+                library=(manifest.root(),),
+                dump=dump,
+                coverage=True,
+                brief=model.is_brief,
+                heap_megabytes=HEAP_MEGABYTES,
+                seconds=seconds,
+            )
+            result = tlc.run(tools, what, on_tlc)
+            found = compare(dump, exploration)
+    except (RunFailed, BadDump, OSError) as problem:
+        return _no_verdict(model, problem)
+    if miscounted := _miscounted(result, found.states, found.edges, found.labels):
+        return _no_verdict(model, miscounted)
+    return _compared(model, exploration, found)
+
+
+def record_digest(check: GraphCheck) -> None:
+    """Writes the digest of graphs that are equal into constants.json, as what is expected."""
+    if check.digest is None:
+        return
+    path = manifest.root(check.model.protocol) / check.model.protocol / "constants.json"
+    data = json.loads(path.read_bytes())
+    data["configurations"][check.model.configuration.name]["expected"]["digest"] = check.digest
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _no_verdict(model: Model, problem: object) -> GraphCheck:
+    return GraphCheck(model, GraphVerdict.UNDETERMINED, f"NO VERDICT: {problem}")
+
+
+def _compared(model: Model, exploration: Exploration, found: Comparison) -> GraphCheck:
+    if found.equal and str(found.digest) != str(exploration.digest):
+        return _no_verdict(model, f"the graphs are equal, but not their digests: {found.digest} of TLC, {exploration.digest}")
+    if found.equal:
+        counted = f"TLC {found.states:,} states, {found.edges:,} edges; Python {_counts(exploration)}"
+        return GraphCheck(model, GraphVerdict.EQUAL, f"equal: {counted}", digest=str(found.digest))
+    text = (
+        f"UNEQUAL: {found.only_tla:,} edges only in TLA+, {found.only_python:,} only in Python, "
+        f"{found.unseen:,} states of TLC unknown to Python; the nearest difference:"
+    )
+    difference = tuple(story(exploration, found.first)) if found.first else ()
+    return GraphCheck(model, GraphVerdict.UNEQUAL, text, difference)
+
+
+def _counts(exploration: Exploration) -> str:
+    states = len(exploration.depths)
+    counted = f"{states:,} states, {sum(exploration.edges.values()):,} edges"
+    return f"{counted}, digest {exploration.digest} (by accident: {chance_of_collision(states):.0e})"
+
+
+def _written_down(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
+    """In what the Python graph differs from what stands in constants.json."""
+    expected = model.configuration.expected
+    found: dict[str, int | str] = {
+        "distinct": len(exploration.depths),
+        "generated": sum(exploration.edges.values()) + 1,
+        "depth": max(exploration.depths.values()) + 1,
+    }
+    if digest:
+        found["digest"] = str(exploration.digest)
+    for name, value in found.items():
+        if expected.get(name) != value:
+            written = expected.get(name, "nothing")
+            return f"{name} is {value} in Python, and {written} as written down in {model.protocol}/constants.json"
+    return None
+
+
+def _miscounted(result: Result, states: int, edges: int, labels: dict[str, int]) -> str | None:
+    """In what the dump is not what TLC says of itself."""
+    if (result.distinct, result.edges) != (states, edges):
+        return f"TLC says {result.distinct:,} states and {result.edges:,} edges, its dump has {states:,} and {edges:,}"
+    for action, count in result.actions.items():
+        if count.generated != labels.get(action, 0):
+            return f"TLC says {count.generated:,} edges of {action}, its dump has {labels.get(action, 0):,}"
+    return None

@@ -1,0 +1,374 @@
+"""
+A configuration of a model as the steps of single nodes, and its state graph as combinations of them.
+
+What an implementation can be asked is what one node does: in a state, about an event, with these draws. Two edges of the state
+graph that differ only in what the other nodes know or what else is under way are the same *local step*. A state graph of
+hundreds of thousands of edges has some hundreds of them. Over connections, an edge in which a message arrives has two: the
+receiver's, and that of the sender, who is told.
+
+A state of the model may hold more than the program of the node has (`Model.seen`): that the node is down, or what its
+application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
+program notices anything, such as a crash, has no local step.
+
+What is seen and messages have numbers in an order of their own, not in that in which the explorer happens to see them, so that
+what is made from them is the same in every process and by every explorer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+from peerproof.conformance.vectors.plain_steps import Event, canonical, open_picks, plain_event
+from peerproof.spec.core import (
+    CancelTimer,
+    Expired,
+    Notify,
+    Outcome,
+    Pick,
+    Received,
+    Sent,
+    SetTimer,
+    Step,
+    outcomes,
+)
+from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, in_flight
+from peerproof.spec.model.explorer import explore
+from peerproof.spec.model.in_flight import Network
+from peerproof.spec.properties import InFlight
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.trace import recording
+
+World: TypeAlias = tuple[int, ...]  #: as in `spec.world`, with the numbers of this module
+
+#: What stands for a step in a path: twice its number, one more if the message stays under way. Where there is no step, counted
+#: from -1 downwards: the number of the message that is lost, and after those of all messages what is unnoticed.
+Token: TypeAlias = int
+
+#: What stands for an edge: one, or over connections that of the receiver and that of the sender.
+Tokens: TypeAlias = tuple[Token, ...]
+
+#: Called now and then with worlds seen, worlds waiting and depth.
+Progress: TypeAlias = Callable[[int, int, int], None]
+
+
+class LocalStep(NamedTuple):
+    """What one node does about one event: states, events and messages by number."""
+
+    state: int
+    event: int
+    picks: tuple[tuple[str, tuple[Any, ...]], ...]  #: the answers to questions with more than one option
+    after: int
+    sent: tuple[int, ...]  #: in this order; what is already under way counts too
+    timers: tuple[tuple[int, int | None], ...]  #: events with the milliseconds until then, or None for a timer that is stopped
+    notices: tuple[int, ...]  #: what the application is told
+
+
+class Unnoticed(NamedTuple):
+    """What happens and no program notices: a label with the number of a node, or of the message that is about."""
+
+    label: str
+    number: int
+
+
+class Move(NamedTuple):
+    """An edge of the state graph."""
+
+    label: str
+    target: World
+    tokens: Tokens
+
+
+class _Branch(NamedTuple):
+    """What one event can make of one node: its next whole state, and the local step or what else it is."""
+
+    after: int
+    what: int | Unnoticed
+
+
+@dataclass
+class LocalSteps:
+    """The local steps of a model, which are found while its graph is walked."""
+
+    model: Model
+    wholes: list[Any]  #: the states of the model
+    states: list[Any]  #: what is seen of them, by place and plain form
+    messages: list[InFlight]  #: by sender, receiver and bytes
+    plain_states: list[Any]
+    datagrams: list[str]  #: the messages' bytes in hexadecimal digits
+    events: list[Event] = field(default_factory=list)
+    steps: list[LocalStep] = field(default_factory=list)
+    notices: list[Any] = field(default_factory=list)  #: in plain form, as adapters show them
+    unnoticed: list[Unnoticed] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spec = PROTOCOLS[self.model.spec.NAME].specification.load()
+        self.places = tuple(node for node, _ in self.model.nodes)
+        self.first = tuple(self.model.project_state(state) for _, state in self.model.nodes)
+        self.place_of = [self.places.index(state.self_id) for state in self.states]  #: of a state
+        self.senders = [self.places.index(message.sender) for message in self.messages]
+        self.receivers = [self.places.index(message.to) for message in self.messages]
+        pairs = [sender * len(self.places) + to for sender, to in zip(self.senders, self.receivers, strict=True)]
+        self.network = Network(pairs, is_ordered=self.model.faults.ordered)
+        self._whole_numbers = {state: number for number, state in enumerate(self.wholes)}
+        self._state_numbers = {state: number for number, state in enumerate(self.states)}
+        self._message_numbers = {message: number for number, message in enumerate(self.messages)}
+        self._event_numbers: dict[str, int] = {}
+        self._unnoticed_numbers: dict[Unnoticed, int] = {}
+        self._draws: dict[tuple[int, int], dict[Any, int]] = {}
+        self._local: dict[int, tuple[tuple[str, _Branch], ...]] = {}
+        self._received: dict[tuple[int, int], tuple[_Branch, ...]] = {}
+        self._settled: dict[tuple[int, int, bool], tuple[_Branch, ...]] = {}
+        connected = self.model.faults.connections
+        self._first = self.model.first_moment
+        self._took = self.model.took if connected else None
+        self._there = [connected and self.model.is_there(state) for state in self.wholes]
+        self._restarted: dict[int, _Branch] = {}
+        self.fresh = tuple(self._whole_numbers[state] for _, state in self.model.nodes)
+        self.beginnings = tuple(self._state_numbers[state] for state in self.first)
+
+    def initial(self) -> World:
+        """All nodes just started; nothing is under way but what the model has so."""
+        numbers = (self._message_numbers[message] for message in self.model.under_way)
+        return (*self.fresh, self.model.faults.restarts, *self.network.with_messages((), tuple(numbers)))
+
+    def moves(self, world: World) -> Iterator[Move]:
+        """Every edge that leaves a world: those of `spec.model.bounded.System`, each with the local step in it."""
+        faults, count = self.model.faults, len(self.fresh)
+        with_messages = self.network.with_messages
+        nodes, restarts, net = world[:count], world[count], world[count + 1 :]
+        for place in range(count):
+            for label, branch in self.local(nodes[place]):
+                if len(sent := with_messages(net, self.sent(branch))) <= faults.in_flight:
+                    yield Move(label, (*_put(nodes, place, branch.after), restarts, *sent), (self.token(branch),))
+            if restarts and self.places[place] in faults.restarting:
+                branch = self.restarted(nodes[place])
+                yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), (self.token(branch),))
+        for index, message in enumerate(net):
+            if not self.network.is_first(net, index):
+                continue
+            rest = net[:index] + net[index + 1 :]
+            if faults.connections:
+                for label, after, sends, tokens in self._exchanges(nodes, message):
+                    if len(sent := with_messages(rest, sends)) <= faults.in_flight:
+                        yield Move(label, (*after, restarts, *sent), tokens)
+                continue
+            place = self.receivers[message]
+            for branch in self.received(nodes[place], message):
+                after, sends = (*_put(nodes, place, branch.after), restarts), self.sent(branch)
+                if len(taken := with_messages(rest, sends)) <= faults.in_flight:
+                    yield Move(RECEIVE, after + taken, (self.token(branch),))
+                if faults.duplication and len(kept := with_messages(net, sends)) <= faults.in_flight:
+                    yield Move(RECEIVE_AGAIN, after + kept, (self.token(branch, again=True),))
+            if faults.loss:
+                yield Move(LOSE, (*nodes, restarts, *rest), (-1 - message,))
+
+    def _exchanges(self, nodes: World, message: int) -> Iterator[tuple[str, World, tuple[int, ...], Tokens]]:
+        """How a message over a connection can end: the label, the nodes then, what they have sent, and the tokens."""
+        sender, to = self.senders[message], self.receivers[message]
+        arrives = self._there[nodes[to]]
+        settled = self.settled(nodes[sender], message, arrived=arrives)
+        if not arrives:
+            for told in settled:
+                yield FAIL, _put(nodes, sender, told.after), self.sent(told), (self.token(told),)
+            return
+        for taken in self.received(nodes[to], message):
+            for told in settled:
+                after = _put(_put(nodes, to, taken.after), sender, told.after)
+                yield RECEIVE, after, (*self.sent(taken), *self.sent(told)), (self.token(taken), self.token(told))
+
+    def sent(self, branch: _Branch) -> tuple[int, ...]:
+        """The messages that are sent in a branch."""
+        return () if isinstance(branch.what, Unnoticed) else self.steps[branch.what].sent
+
+    def token(self, branch: _Branch, *, again: bool = False) -> Token:
+        """What stands for a branch in a path."""
+        if not isinstance(branch.what, Unnoticed):
+            return 2 * branch.what + again
+        return self.unnoticed_token(branch.what._replace(label=RECEIVE_AGAIN) if again else branch.what)
+
+    def unnoticed_token(self, what: Unnoticed) -> Token:
+        """What stands in a path for something that no program notices."""
+        number = self._unnoticed_numbers.setdefault(what, len(self.unnoticed))
+        if number == len(self.unnoticed):
+            self.unnoticed.append(what)
+        return -1 - len(self.messages) - number
+
+    def local(self, whole: int) -> tuple[tuple[str, _Branch], ...]:
+        """What can happen to a node in this state by itself."""
+        if whole not in self._local:
+            state = self.wholes[whole]
+            place = self.places.index(state.self_id)
+            self._local[whole] = tuple(
+                (label, branch)
+                for label, event in self.model.offers(state)
+                for branch in self._branches(whole, event, Unnoticed(label, place))
+            )
+        return self._local[whole]
+
+    def received(self, whole: int, message: int) -> tuple[_Branch, ...]:
+        """What a message can make of a node in this state."""
+        if (whole, message) not in self._received:
+            sender, _, content = self.messages[message]
+            event = Received(NOW, sender, content)
+            self._received[whole, message] = self._branches(whole, event, Unnoticed(RECEIVE, message))
+        return self._received[whole, message]
+
+    def settled(self, whole: int, message: int, *, arrived: bool) -> tuple[_Branch, ...]:
+        """What it makes of the sender of a message, in this state, to learn whether it has arrived."""
+        if (whole, message, arrived) not in self._settled:
+            sent = self.messages[message]
+            took = self._took(sent) if self._took and arrived else None
+            event, label = Sent(NOW, sent.to, sent.message, took), RECEIVE if arrived else FAIL
+            self._settled[whole, message, arrived] = self._branches(whole, event, Unnoticed(label, message))
+        return self._settled[whole, message, arrived]
+
+    def restarted(self, whole: int) -> _Branch:
+        """What a restart makes of a node in this state."""
+        if whole not in self._restarted:
+            before = self.wholes[whole]
+            after = self.model.restarted(before)
+            place, state = self.places.index(before.self_id), self._state_numbers[self.model.project_state(before)]
+            event = Event("restart", self.changed(place, after.config) or None)
+            seen, effects = self.begun(place, event.plain)
+            assert seen == self.model.project_state(after), "a restart of the model is one of the specification"
+            number = self._state_numbers[seen]
+            step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.told(effects))
+            draws = self._draws.setdefault((state, step.event), {})
+            if () not in draws:
+                draws[()] = self._add(step)
+            self._restarted[whole] = _Branch(self._whole_numbers[after], draws[()])
+        return self._restarted[whole]
+
+    def changed(self, place: int, config: Any) -> dict[str, Any]:
+        """The members of a configuration that are not as when the node first started."""
+        form = self.spec.CONFIG
+        first = form.plain(self.first[place].config)
+        return {name: value for name, value in form.plain(config).items() if value != first[name]}
+
+    def begun(self, place: int, changes: Any) -> Step[Any, Any]:
+        """A node that has just started, with these members of its configuration changed."""
+        form, first = self.spec.CONFIG, self.first[place].config
+        config = form.value({**form.plain(first), **changes}) if changes else first
+        state, effects = self.spec.initial(self.places[place], config)
+        return Step(self.model.project_state(state), effects)
+
+    def event(self, event: Event) -> int:
+        """The number of an event."""
+        number = self._event_numbers.setdefault(event.text, len(self.events))
+        if number == len(self.events):
+            self.events.append(event)
+        return number
+
+    def timers(self, effects: Iterable[Any]) -> tuple[tuple[int, int | None], ...]:
+        """The timers that effects start and stop."""
+        found: list[tuple[int, int | None]] = []
+        for effect in effects:
+            match effect:
+                case SetTimer(timer, after):
+                    found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), int(after)))
+                case CancelTimer(timer):
+                    found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), None))
+        return tuple(found)
+
+    def told(self, effects: Iterable[Any]) -> tuple[int, ...]:
+        """What effects tell the application."""
+        found = []
+        for effect in effects:
+            if isinstance(effect, Notify):
+                plain = dict(self.spec.NOTICE.plain(effect.notice))
+                notice = {"name": plain.pop("type"), **plain}
+                if notice not in self.notices:
+                    self.notices.append(notice)
+                found.append(self.notices.index(notice))
+        return tuple(found)
+
+    def _branches(self, whole: int, event: Any, unnoticed: Unnoticed) -> tuple[_Branch, ...]:
+        before = self.wholes[whole]
+        taken = list(outcomes(partial(self.model.spec.step, before, event)))
+        noticed, seen = self.model.project_event(before, event), self.model.project_state(before)
+        if noticed is None:
+            ((_, (after, effects)),) = taken
+            assert (self.model.project_state(after), effects) == (seen, ()), "what is not noticed changes nothing that is seen"
+            return (_Branch(self._whole_numbers[after], unnoticed),)
+        if not taken:
+            return ()
+        if self._first is not None:
+            steps = self._steps(self._state_numbers[seen], noticed, len(taken))
+            ((_, (after, _)),) = taken
+            return tuple(_Branch(self._whole_numbers[after], step) for step in steps.values())
+        steps = self._steps(self._state_numbers[seen], noticed, len(taken))
+        return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
+
+    def _steps(self, state: int, event: Any, count: int) -> dict[Any, int]:
+        """What the specification makes of an event: picks -> step; so many as the model has of it. Raises CutShort."""
+        before, number = self.states[state], self.event(plain_event(self.spec, event))
+        if (state, number) not in self._draws:
+            draws = self._draws[state, number] = {}
+            step = partial(self.spec.step, before, event)
+            every = self._outcomes(step)
+            self._check_whole(state, number, len(every), count)
+            for picks, (after, effects) in every:
+                sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
+                asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
+                draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
+        self._check_whole(state, number, len(self._draws[state, number]), count)
+        return self._draws[state, number]
+
+    def _outcomes(self, step: Callable[[Pick], Step[Any, Any]]) -> list[Outcome[Any, Any]]:
+        """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+        if self._first is None:
+            return list(outcomes(step))
+        pick, answers = recording(self._first)
+        taken = step(pick)
+        return [Outcome(tuple(answers), taken)]
+
+    def _check_whole(self, state: int, event: int, expected: int, found: int) -> None:
+        if found != expected:
+            what = f"{self.events[event].text} in the state {canonical(self.plain_states[state])}"
+            raise CutShort(f"the model's bounds leave {found} of {expected} ways to draw: {what}; choose others")
+
+    def _add(self, step: LocalStep) -> int:
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+
+def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
+    return (*nodes[:place], state, *nodes[place + 1 :])
+
+
+class CutShort(Exception):
+    """A model's bounds leave out some of the draws of an event, not all: nobody could be judged by what is left."""
+
+
+def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
+    """The local steps of a model whose graph is explored for this. Raises CutShort while they are found."""
+    system = explore(model, progress=progress).system
+    spec, places = model.spec, [node for node, _ in model.nodes]
+    states = sorted(
+        (
+            (places.index(state.self_id), canonical(spec.STATE.plain(state)), state)
+            for state in dict.fromkeys(map(model.project_state, system.states))
+        ),
+        key=itemgetter(0, 1),
+    )
+    messages = sorted(
+        (
+            (places.index(message.sender), places.index(message.to), spec.MESSAGE.encode(message.message).hex(), message)
+            for message in system.messages
+        ),
+        key=itemgetter(0, 1, 2),
+    )
+    assert len({(place, plain) for place, plain, _ in states}) == len(states), "a state is shown whole"
+    return LocalSteps(
+        model,
+        wholes=system.states,
+        states=[state for _, _, state in states],
+        messages=[message for _, _, _, message in messages],
+        plain_states=[json.loads(plain) for _, plain, _ in states],
+        datagrams=[digits for _, _, digits, _ in messages],
+    )

@@ -1,0 +1,141 @@
+"""Checking the models with TLC and the explorer: which, what comes out, and whether it is what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from peerproof.conformance.models import counterexample_vectors, counterexamples
+from peerproof.conformance.models.counterexamples import Answer, Unlike
+from peerproof.conformance.suite import locations
+from peerproof.tla import checking, manifest
+from peerproof.tla.checking import Checked
+from peerproof.tla.manifest import SIZES, Model
+from peerproof.tla.output.outcome import Progress
+from peerproof.tla.tools.installation import Tools
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """The outcome of one model."""
+
+    model: Model
+    text: str  #: what TLC and the explorer say
+    surprises: tuple[str, ...]  #: in what that is not what is expected
+    diagram: str = ""  #: how the model fails, as a message graph; nothing if the explorer is not asked
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether the model holds, or fails, as it must, with the expected counts and steps."""
+        return not self.surprises
+
+
+def select_models(protocol: str | None = None, size: str = "small", names: Collection[str] = ()) -> list[Model]:
+    """
+    Returns the models of a protocol, or of all: those of these names, or all up to a size, one of `SIZES`. Raises BadManifest.
+
+    >>> [model.name for model in select_models("swim", names=["tiny"])]
+    ['tiny']
+    """
+    sizes = SIZES[: SIZES.index(size) + 1]
+    return [
+        model
+        for model in manifest.models()
+        if protocol in (None, model.protocol) and (model.name in names if names else model.size in sizes)
+    ]
+
+
+def check_model(
+    model: Model,
+    tools: Tools | None = None,
+    *,
+    seconds: float | None = None,
+    rewrite: bool = False,
+    on_tlc: Callable[[Progress], None] = lambda _: None,
+    on_explored: Callable[[int, int, int], None] = lambda *_: None,
+) -> ModelCheck:
+    """
+    Checks one model with TLC, which needs `tools`, and asks the explorer the same where it can answer.
+
+    TLC is given up after so many seconds. With `rewrite`, what comes out is written down as what is expected. Raises RunFailed
+    if TLC has no verdict, ValueError if a model for TLC is checked without tools.
+
+    >>> (model,) = select_models("scuttlebutt", names=["BL-01-tiny"])
+    >>> model.by, check_model(model).is_as_expected
+    ('explorer', True)
+    """
+    said, surprises = list[str](), list[str]()
+    if model.by == "tlc":
+        if tools is None:
+            raise ValueError(f"{model.name} is a question to TLC, and there are no tools to ask it")
+        checked = _check_with_tlc(model, tools, seconds, on_tlc, rewrite=rewrite)
+        said.append(_line(checked))
+        surprises += checked.surprises
+    if not counterexamples.is_asked(model):
+        if model.by == "explorer":
+            surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
+        return ModelCheck(model, "; ".join(said), tuple(surprises))
+    answer = counterexamples.answered(model, on_explored)
+    if rewrite:
+        if answer.broken == model.violated:
+            checking.keep_expected(model, _own_figures(model, answer))
+        model = next(now for now in manifest.models(model.protocol) if now.name == model.name)  # with what was just written
+    if problem := counterexamples.surprise(model, answer):
+        surprises.append(problem)
+    elif model.counterexample_path:
+        surprises += _not_replayed(model)
+    said.append(_answer_line(model, answer))
+    return ModelCheck(model, "; ".join(said), tuple(surprises), counterexamples.drawn(answer.graph, answer.path).text())
+
+
+def rewrite_vectors(protocols: Iterable[str]) -> None:
+    """Writes the vectors that are made from the counterexamples of these protocols anew."""
+    for protocol in sorted(protocols):
+        if telling := counterexample_vectors.chosen(manifest.models(protocol)):
+            path = locations.vectors_root(protocol) / protocol / counterexample_vectors.FILE
+            path.write_text(counterexample_vectors.text(protocol, telling), encoding="utf-8")
+
+
+def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
+    """What is expected of the explorer alone. All else is compared with what TLC says, also where that is written down."""
+    if answer.trap:
+        return {"trap": len(answer.path)}
+    return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
+
+
+def _check_with_tlc(
+    model: Model, tools: Tools, seconds: float | None, on_tlc: Callable[[Progress], None], *, rewrite: bool
+) -> Checked:
+    checked = checking.check(tools, model, on_tlc, seconds=seconds)
+    if rewrite and checking.has_expected_verdict(model, checked.result):
+        checking.keep(checked)
+        return Checked(checked.model, checked.result, ())
+    return checked
+
+
+def _not_replayed(model: Model) -> list[str]:
+    try:
+        counterexamples.replayed(model, counterexamples.stored(model))
+    except Unlike as problem:
+        return [str(problem)]
+    return []
+
+
+def _line(checked: Checked) -> str:
+    result = checked.result
+    if checked.model.violated is None:
+        return f"holds: {result.distinct:,} states, {result.edges:,} edges, depth {result.depth}"
+    steps = f"; TLC {result.counterexample.steps} steps" if result.counterexample else ""
+    return f"fails as it must: {checked.model.violated}{steps}"
+
+
+def _answer_line(model: Model, answer: Answer) -> str:
+    if answer.trap:
+        said = f"explorer {len(answer.path)} steps to a trap of {answer.trap.size} states"
+    elif answer.broken:
+        said = f"explorer {len(answer.path)} steps"
+    elif model.by == "tlc":
+        return "explorer the same"
+    else:
+        return f"holds: {answer.counts['distinct']:,} states; by the explorer alone"
+    return said if model.by == "tlc" else f"fails as it must: {answer.broken}; {said}"

@@ -1,0 +1,213 @@
+"""A run of a bounded model as a sequence diagram: its steps, the messages under way, and what changed at each node."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.spec.model.bounded import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
+from peerproof.spec.model.exploration import Edge
+from peerproof.tla.output.values import Function
+
+
+def of_path(system: System, path: Iterable[Edge], without: Collection[str] = ()) -> MessageGraph:
+    """
+    A run of the explorer, its steps numbered, in the terms of the protocol's model.
+
+    A message is drawn where it arrives, or is lost, or fails; one that was not sent in the step before says when it was, and
+    those that are under way at the end are listed, but not without `net`. Under each step stands what it changed at its node, but
+    for members called as in `without`. An edge that is none of the system's own, from another graph that is compared with it, is
+    told by what it changes. A model may have its own way of saying what a message holds, `content_text`, and what is new of a
+    variable, `change_texts`.
+    """
+    return MessageGraph(tuple(map(str, system.places)), tuple(_happenings(system, path, without)))
+
+
+class Happened(NamedTuple):
+    """What an edge was: a place for what happens to a node; a message for what arrives or is lost; and what was sent."""
+
+    place: int | None
+    message: int | None
+    sent: tuple[int, ...] = ()
+    told: int | None = None  #: the sender of a message over a connection, which learns in the same step what became of it
+
+
+class Sendings:
+    """
+    The steps in which messages were sent.
+
+    In an ordered network equal messages can be under way at once, and the one that was sent first arrives first; elsewhere a
+    message that is sent again is the same one, sent in the later step.
+    """
+
+    def __init__(self, is_ordered: bool) -> None:
+        self._is_ordered = is_ordered
+        self._steps: defaultdict[int, deque[int]] = defaultdict(deque)
+
+    def add(self, messages: Iterable[int], step: int) -> None:
+        """They were sent in that step."""
+        for message in messages:
+            self._steps[message].append(step)
+
+    def of(self, message: int) -> int | None:
+        """When the message was sent that arrives now; None if it was under way from the start."""
+        steps = self._steps[message]
+        if not steps:
+            return None
+        return steps.popleft() if self._is_ordered else steps[-1]
+
+
+def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) -> Iterator[Arrow | Note]:
+    world = system.initial()
+    sent = Sendings(system.network.is_ordered)
+    for number, edge in enumerate(path, 1):
+        taken = happened(system, world, edge)
+        if taken is None:
+            yield from _foreign(system, number, world, edge)
+            world = edge.target
+            continue
+        if taken.message is not None:
+            yield _arrow(system, number, edge.label, taken.message, sent.of(taken.message))
+        elif taken.place is not None:
+            yield Note(str(system.places[taken.place]), f"{number}. {edge.label}")
+        for place in dict.fromkeys((taken.place, taken.told)):
+            if place is not None and (changed := changes(system, world, edge.target, place, without)):
+                yield Note(str(system.places[place]), changed)
+        sent.add(taken.sent, number)
+        world = edge.target
+    for message in () if "net" in without else world[len(system.places) + 1 :]:
+        sender, to, _ = system.messages[message]
+        step = sent.of(message)
+        when = "" if step is None else f", sent in {step}"
+        yield Note(str(sender), f"still under way to {to}{when}: {_content(system, message)}")
+
+
+def _arrow(system: System, number: int, label: str, message: int, sent: int | None) -> Arrow:
+    sender, to, _ = system.messages[message]
+    remarks = ["once more"] if label == RECEIVE_AGAIN else []
+    remarks += [f"sent in {sent}"] if sent is not None and sent != number - 1 else []
+    remark = f" ({', '.join(remarks)})" if remarks else ""
+    return Arrow(str(sender), str(to), f"{number}. {_content(system, message)}{remark}", lost=label in (LOSE, FAIL))
+
+
+def _content(system: System, message: int) -> str:
+    value = system.model.message_value(system.messages[message])
+    if (text := system.model.content_text(value)) is not None:
+        return text
+    _, _, *parts = value
+    return " ".join(map(_listed, parts))
+
+
+def _listed(part: Any) -> str:
+    if not isinstance(part, tuple):
+        return value_text(part)
+    return f"[{', '.join(' '.join(map(value_text, item)) if isinstance(item, tuple) else value_text(item) for item in part)}]"
+
+
+def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[Note]:
+    yield Note("", f"{number}. {edge.label}")
+    for place, name in enumerate(system.places):
+        if changed := changes(system, world, edge.target, place):
+            yield Note(str(name), changed)
+    count = len(system.places) + 1
+    for what, messages in (
+        ("no longer under way", sorted(set(world[count:]) - set(edge.target[count:]))),
+        ("sent", sorted(set(edge.target[count:]) - set(world[count:]))),
+    ):
+        for message in messages:
+            sender, to, _ = system.messages[message]
+            yield Note(str(sender), f"{what} to {to}: {_content(system, message)}")
+
+
+def happened(system: System, world: World, edge: Edge) -> Happened | None:
+    """The first event that makes this edge; None if the system has no such edge."""
+    return next((taken for taken, made in _events(system, world) if made == edge), None)
+
+
+def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
+    """Every event in a world with what it makes of it; the bounds do not matter, as the edge that is looked for exists."""
+    count, with_messages = len(system.places), system.network.with_messages
+    nodes, restarts, net = world[:count], world[count], world[count + 1 :]
+    for place, node in enumerate(nodes):
+        before, behind = nodes[:place], nodes[place + 1 :]
+        for label, branch in system.local(node):
+            made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
+            yield Happened(place, None, branch.sent), Edge(label, made)
+        if restarts:
+            yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
+    for index, message in enumerate(net):
+        if not system.network.is_first(net, index):
+            continue
+        rest = net[:index] + net[index + 1 :]
+        place = system.receivers[message]
+        if system.model.faults.connections:
+            for label, after, sent in system.exchanges(nodes, message):
+                taken = Happened(None if label == FAIL else place, message, sent, told=system.senders[message])
+                yield taken, Edge(label, (*after, restarts, *with_messages(rest, sent)))
+            continue
+        for branch in system.received(nodes[place], message):
+            after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
+            taken = Happened(place, message, branch.sent)
+            yield taken, Edge(RECEIVE, after + with_messages(rest, branch.sent))
+            yield taken, Edge(RECEIVE_AGAIN, after + with_messages(net, branch.sent))
+        yield Happened(None, message), Edge(LOSE, (*nodes, restarts, *rest))
+
+
+def changes(system: System, before: World, after: World, place: int, without: Collection[str] = ()) -> str:
+    """What is different at one node, on one line, but for members called as in `without`; nothing if all is as it was."""
+    old, new = system.states[before[place]], system.states[after[place]]
+    values = system.model.node_values
+    both = zip(system.model.node_variables, values(old), values(new), strict=True)
+    return ", ".join(change for name, was, now in both for change in _changes_of(system.model, name, was, now, without))
+
+
+def _changes_of(model: Model, name: str, was: Any, now: Any, without: Collection[str]) -> Iterable[str]:
+    if was == now or name in without:
+        return ()
+    texts = model.change_texts(name, was, now)
+    return _changed(name, was, now, without) if texts is None else texts
+
+
+def _changed(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:
+    if was == now or name.rpartition(".")[2] in without:
+        return
+    if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
+        yield f"{name} = {value_text(_reduced(now, without))}"
+        return
+    for key in dict.fromkeys([*was, *now]):
+        part = f"{name}.{key}" if isinstance(key, str) else f"{name}[{value_text(key)}]"
+        if key not in now:
+            yield f"{part} is gone"
+        elif key not in was:
+            yield f"{part} = {value_text(_reduced(now[key], without))}"
+        else:
+            yield from _changed(part, was[key], now[key], without)
+
+
+def _reduced(value: Any, without: Collection[str]) -> Any:
+    match value:
+        case Mapping():
+            return {key: _reduced(part, without) for key, part in value.items() if key not in without}
+        case tuple():
+            return tuple(_reduced(part, without) for part in value)
+    return value
+
+
+def value_text(value: Any) -> str:
+    """
+    A value of a model, or of TLC, on one line.
+
+    >>> value_text({1: {"version": 1, "pairs": frozenset({("a", "x", 1)})}})
+    '{1: {version: 1, pairs: {(a, x, 1)}}}'
+    """
+    match value:
+        case Mapping() | Function():
+            rows = value.items() if isinstance(value, Mapping) else value.rows
+            return "{" + ", ".join(f"{value_text(key)}: {value_text(part)}" for key, part in rows) + "}"
+        case frozenset():
+            return "{" + ", ".join(sorted(map(value_text, value))) + "}"
+        case tuple():
+            return "(" + ", ".join(map(value_text, value)) + ")"
+    return str(value)

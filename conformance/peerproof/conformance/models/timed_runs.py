@@ -1,0 +1,185 @@
+"""
+Runs of DistKV's models with time, which TLC alone has, as message graphs: of `Pinging` and of `Recovering`.
+
+Each step says at which time it happens, in clocks from the start; that time passes is no happening of its own. What a step was is
+found out from the states on both sides, as TLC says only what it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.spec.distkv.model.notation import chain_text, change_texts, nodes_text, pairs_text
+from peerproof.tla.output.counterexample import TraceState
+from peerproof.tla.output.values import Function
+
+Happenings = Iterator[Arrow | Note]
+State = Mapping[str, Any]
+
+#: Variables that have a value for each node.
+_OF_NODES: Final = frozenset(
+    {"status", "up", "tock", "last", "heard", "due", "start", "since", "judged", "apart"}
+    | {"ticks", "superseded", "has", "recovery", "wanted", "timers", "got"}
+)
+
+
+def drawn(module: str, constants: Mapping[str, Any], run: tuple[TraceState, ...]) -> MessageGraph:
+    """A run of such a module."""
+    states = [_state(each) for each in run]
+    actions = [str(each.action) for each in run[1:]]
+    names = tuple(f"n{node}" for node in sorted(states[0]["last"]))
+    return MessageGraph(names, tuple(_DRAWN[module](constants, states, actions)))
+
+
+def has(module: str) -> bool:
+    """Whether it is one of those."""
+    return module in _DRAWN
+
+
+def _state(state: TraceState) -> State:
+    """Variables; those with a value for each node as dictionaries."""
+    return {name: _rows(value) if name in _OF_NODES else value for name, value in state.variables.items()}
+
+
+def _rows(value: Any) -> Any:
+    return dict(value.rows) if isinstance(value, Function) else dict(enumerate(value, 1))
+
+
+def _steps(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Iterator[tuple[int, str, str, State, State]]:
+    """Each step but the ticks of the clock: its number, how its line begins, its name, and the states before and after it."""
+    units = 0
+    for number, (action, (was, now)) in enumerate(zip(actions, pairwise(states), strict=True), 1):
+        if action == "Tick":
+            units += 1
+        else:
+            yield number, f"{number}. at {units / constants['Clock']:g}", action, was, now
+
+
+def _later(sent: int | None, number: int) -> str:
+    return f" (sent in {sent})" if sent not in (None, number - 1) else ""
+
+
+def _pinging(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
+    states = list(_counted_on(states, actions))
+    for node, last in states[0]["last"].items():
+        text = f"last {_ping(*last)}" if last else "no last"
+        yield Note(f"n{node}", text if states[0]["status"][node] == "up" else "not there yet")
+    sent: dict[Any, int] = {}
+    for number, begin, action, was, now in _steps(constants, states, actions):
+        yield from _pinged(number, begin, action, was, now, sent)
+        sent |= {(to, chain, tock): number for to, _, chain, tock, again in now["net"] - was["net"] if not again}
+    for to, _, chain, tock, again in sorted(states[-1]["net"]):
+        yield Note(f"n{chain[0][0][0]}", f"still under way to n{to}: ping: {_ping(chain, tock)}{' (once more)' if again else ''}")
+
+
+def _counted_on(states: list[State], actions: list[str]) -> Iterator[State]:
+    """The model counts tocks anew after each step, from the lowest that is left; these count on, as nodes do."""
+    yield states[0]
+    above = 0
+    for action, (was, now) in zip(actions, pairwise(states), strict=True):
+        there = [node for node, status in now["status"].items() if status != "gone"]
+        alone = action in ("Ping", "Start") and len(there) == 1  # otherwise somebody does nothing
+        above += max((was["tock"][node] + alone - now["tock"][node] for node in there), default=0)
+        yield {
+            **now,
+            "last": {node: (last[0], last[1] + above) if last else last for node, last in now["last"].items()},
+            "net": frozenset((to, left, chain, tock + above, again) for to, left, chain, tock, again in now["net"]),
+        }
+
+
+def _ping(chain: Any, tock: int) -> str:
+    return f"{chain_text(chain)} tock {tock}"
+
+
+def _pinged(number: int, begin: str, action: str, was: State, now: State, sent: Mapping[Any, int]) -> Happenings:
+    acting = [
+        node for node in was["last"] if any(was[each][node] != now[each][node] for each in ("last", "due", "start", "judged"))
+    ]
+    match action:
+        case "Split":
+            yield Note("", f"{begin}: the network is split")
+        case "Heal":
+            yield Note("", f"{begin}: the split is over")
+        case "Join" | "Crash":
+            (node,) = (node for node in was["status"] if was["status"][node] != now["status"][node])
+            yield Note(f"n{node}", f"{begin}: {'starts' if action == 'Join' else 'goes'}")
+        case "Ping" | "Start":
+            (node,) = (node for node in acting if now["status"][node] == "up")
+            yield Note(f"n{node}", f"{begin}: {action}, last {_ping(*now['last'][node])}")
+        case _:
+            # A copy that has arrived before stays under way as it is.
+            taken = was["net"] - now["net"] or {message for message in was["net"] if message[4] and message[0] in acting}
+            to, _, chain, tock, _ = min(taken, key=lambda message: message[3])
+            text = f"{begin}: ping: {_ping(chain, tock)}{_later(sent.get((to, chain, tock)), number)}"
+            yield Arrow(f"n{chain[0][0][0]}", f"n{to}", text, lost=action == "Lose")
+            told = [f"last {_ping(*now['last'][to])}"] if was["last"][to] != now["last"][to] else []
+            told += ["sees a split"] if was["judged"][to] != now["judged"][to] else []
+            yield from (Note(f"n{to}", ", ".join(told)) for _ in told[:1])
+
+
+def _recovering(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
+    entries = {e: (tuple(zip(flat[::2], flat[1::2], strict=True)), bool(cut)) for e, cut, *flat in constants["Entries"]}
+
+    def content(kind: str, said: Any) -> str:
+        match kind:
+            case "ping":
+                return f"ping: {_ping(*said)}"
+            case "ticks":
+                return f"info: ticks {pairs_text(said[0])}{f', reason {chain_text(said[1][0])}' if said[1] else ''}"
+            case "update":
+                return f"update: /{said} {chain_text(entries[said])}"
+        return f"info: {kind} {pairs_text(said[1])}"
+
+    first = states[0]
+    for node, last in first["last"].items():
+        told = [f"last {_ping(*last)}", *(f"/{e} {chain_text(entries[e])}" for e in sorted(first["has"][node]))]
+        told += [f"superseded {pairs_text(first['superseded'][node])}"] if first["superseded"][node] else []
+        yield Note(f"n{node}", ", ".join(told))
+    sent: dict[Any, int] = {}
+    for number, begin, action, was, now in _steps(constants, states, actions):
+        if action in ("Receive", "Lose"):
+            ((to, _, sender, kind, said, _),) = was["net"] - now["net"]
+            text = f"{begin}: {content(kind, said)}{_later(sent.get((sender, kind, said)), number)}"
+            yield Arrow(f"n{sender}", f"n{to}", text, lost=action == "Lose")
+        for node in was["last"]:
+            told = [f"/{e} {chain_text(entries[e])}" for e in sorted(now["has"][node] - was["has"][node])]
+            told += _news(node, was, now)
+            if told and action in ("Expire", "Crash"):
+                told.insert(0, f"{begin}: {_due(node, was, now)}")
+            yield from (Note(f"n{node}", ", ".join(told)) for _ in told[:1])
+        sent |= {(sender, kind, said): number for _, _, sender, kind, said, _ in now["net"] - was["net"]}
+
+
+def _due(node: int, was: State, now: State) -> str:
+    """The timer that has expired, or that the node has gone."""
+    if was["up"][node] != now["up"][node]:
+        return "goes"
+    names = {name for name, left in was["timers"][node] - now["timers"][node] if left == 0}
+    return f"{'over' if 'over' in names else min(names)} is due"
+
+
+def _news(node: int, was: State, now: State) -> Iterator[str]:
+    """What is new of a node, but for its entries."""
+    for name in ("last", "ticks", "superseded", "wanted"):
+        if was[name][node] != now[name][node] and now["up"][node]:
+            yield from change_texts(name, was[name][node], now[name][node])
+    before, recovery = was["recovery"][node], now["recovery"][node]
+    if recovery and not before:
+        mine, side, lost, _ = recovery
+        yield f"recovers: mine {chain_text(mine)}, side {nodes_text(side)}, {'lost' if lost else 'won'}"
+    elif recovery and recovery[3] != before[3]:
+        yield f"covered {pairs_text(recovery[3])}"
+    names, names_before = ({name for name, _ in state["timers"][node]} for state in (now, was))
+    if names != names_before or was["up"][node] != now["up"][node]:
+        yield from change_texts("timers", (), names)
+    if any(who == node for who, *_ in now["sent"] - was["sent"]) and (twice := now["twice"] - was["twice"]):
+        yield f"the second {' and '.join(sorted(twice))} of its side"
+
+
+_DRAWN: Final[Mapping[str, Callable[[Mapping[str, Any], list[State], list[str]], Happenings]]] = {
+    "MCPinging": _pinging,
+    "MCRecovering": _recovering,
+}

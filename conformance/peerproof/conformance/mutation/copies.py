@@ -1,0 +1,152 @@
+"""
+A second copy of the specifications, in this process.
+
+The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it): so what is wrong in the second
+is not held to be right.
+
+Mutants are no `peerproof.spec.overrides`, which would be in force for the suite as well: a mutant is one for as long as its
+process lives, and the suite judges it from the same process. It is not enough either to exchange names: a mutant is the function
+itself with other code, also where a table or a decorator has kept the function since its module was loaded, and some mutants are
+in what runs only then.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from inspect import CO_NEWLOCALS
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from peerproof.conformance.mutation.sites import Mutant
+from peerproof.spec.forms import json_text
+
+
+class _Replacing(MetaPathFinder, Loader):
+    """Finds one module, whose code is given."""
+
+    def __init__(self, name: str, code: CodeType) -> None:
+        self._name = name
+        self._code = code
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:  # noqa: ARG002  # so finders are called
+        """Only of that module."""
+        return spec_from_loader(fullname, self) if fullname == self._name else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """What is in it."""
+        module.__file__ = self._code.co_filename
+        exec(self._code, vars(module))
+
+
+class Copy:
+    """Modules that are loaded anew, beside those that are there."""
+
+    def __init__(self, packages: Iterable[str], names: Iterable[str]) -> None:
+        """Loads the modules of these names, and whatever of the packages they need; what is there stays what others import."""
+        self._packages = tuple(packages)
+        first = _taken_out(self._packages)
+        for name in names:
+            import_module(name)
+        self._modules = _taken_out(self._packages)
+        _put_in(first)
+
+    def use(self) -> None:
+        """Who imports modules of these packages from now on gets those of this copy."""
+        _taken_out(self._packages)
+        _put_in(self._modules)
+
+
+def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
+    """Forget all modules of these packages: who imports them from now on gets others, and of one module the mutant."""
+    _taken_out(tuple(packages))
+    if mutant is not None:
+        sys.meta_path.insert(0, _Replacing(mutant.module.name, _compiled(mutant)))
+
+
+def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
+    """
+    Make the mistake in the function that it is in, where that is loaded already.
+
+    False, with nothing changed, if that is not enough: if it is in no function, or in one that runs when modules are loaded,
+    whose results are there. `imported` has path and number of each line that does.
+    """
+    found = _found(sys.modules[mutant.module.name], mutant.within)
+    if found is None:
+        return False
+    now = found.__code__
+    inside = {(now.co_filename, line) for _, _, line in now.co_lines() if line and line != now.co_firstlineno}
+    if not imported.isdisjoint(inside):
+        return False
+    for code in _functions(_compiled(mutant)):
+        same = (code.co_qualname, code.co_firstlineno) == (now.co_qualname, now.co_firstlineno)
+        if same and code != now and code.co_freevars == now.co_freevars:
+            found.__code__ = code
+            return True
+    return False
+
+
+def _compiled(mutant: Mutant) -> CodeType:
+    return compile(mutant.tree(), str(mutant.module.path), "exec", dont_inherit=True)
+
+
+def _functions(module: CodeType) -> Iterator[CodeType]:
+    """The functions of a module and of its classes, but not those in functions."""
+    for code in module.co_consts:
+        if isinstance(code, CodeType):
+            yield code
+            if not code.co_flags & CO_NEWLOCALS:  # a class
+                yield from _functions(code)
+
+
+def _found(module: ModuleType, within: str) -> FunctionType | None:
+    """The outermost function of a place, below what is put around it."""
+    found: Any = module
+    for part in within.split("."):
+        found = vars(found).get(part)
+        found = getattr(found, "fget", getattr(found, "__func__", found))
+        found = inspect.unwrap(found) if callable(found) else None
+        if isinstance(found, FunctionType):
+            return found
+        if not isinstance(found, type):
+            return None
+    return None
+
+
+def _taken_out(packages: tuple[str, ...]) -> dict[str, ModuleType]:
+    """The modules of these packages, which are forgotten."""
+    inside = tuple(f"{package}." for package in packages)
+    found = {name: module for name, module in sys.modules.items() if name in packages or name.startswith(inside)}
+    for name in found:
+        parent, _, child = name.rpartition(".")
+        if parent in sys.modules:
+            vars(sys.modules[parent]).pop(child, None)
+    for name in found:
+        del sys.modules[name]
+    return found
+
+
+def _put_in(modules: Mapping[str, ModuleType]) -> None:
+    """Remember these modules again."""
+    sys.modules.update(modules)
+    for name, module in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
+
+
+def remember_nothing() -> None:
+    """Let functions that remember their results compute them each time, from the next copy on."""
+    json_text.remembering = lambda function: function
+    functools.lru_cache = functools.cache = _not_remembering
+
+
+def _not_remembering(*given: Any, **_: Any) -> Any:
+    """With options or without."""
+    return given[0] if given and callable(given[0]) else lambda function: function

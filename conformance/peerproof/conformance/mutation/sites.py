@@ -1,0 +1,216 @@
+"""
+The mutants of a protocol's specification: each module that its node is made of, changed in one place.
+
+A mutant is named by the function that it is in, the kind of its mistake, and a digest of what was there and what is there now:
+the name stays the same while lines move and other functions change.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from peerproof.conformance.mutation.operators import OPERATORS, Place
+from peerproof.spec.protocols import PROTOCOLS
+
+#: Where a node's behaviour begins: what it does, and how its messages are written.
+ROOTS: Final = ("step", "MESSAGE")
+
+#: Fields of a node whose inside does nothing that can be seen.
+SILENT: Final = frozenset(
+    {
+        (ast.arg, "annotation"),
+        (ast.FunctionDef, "returns"),
+        (ast.FunctionDef, "decorator_list"),
+        (ast.ClassDef, "decorator_list"),
+        (ast.ClassDef, "bases"),
+        (ast.ClassDef, "keywords"),
+        (ast.AnnAssign, "annotation"),
+        (ast.Raise, "exc"),
+    }
+)
+
+#: Calls whose first argument is a name for people, or a type.
+NAMING: Final = ("pick", "cast", "NewType", "TypeVar", "bounded_octets")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of a specification."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def source(self) -> str:
+        """Its text."""
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree; a mutant is made in it for as long as it is needed."""
+        return ast.parse(self.source, str(self.path))
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """A module with one mistake."""
+
+    id: str
+    module: Module
+    within: str  #: the function or class, by its qualified name
+    kind: str
+    place: Place
+    original: ast.AST
+    changed: ast.AST | None
+    lines: range  #: of the source, in which it is
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        """Path and number of these lines."""
+        return {(str(self.module.path), line) for line in self.lines}
+
+    @property
+    def change(self) -> str:
+        """What was there, and what is there now, on one line."""
+        return f"{_short(self.original)} -> {_short(self.changed)}"
+
+    def tree(self) -> ast.Module:
+        """The module's tree with the mistake in it. What was there must be put back before another mutant is made."""
+        self.place.put(self.changed)
+        return ast.fix_missing_locations(self.module.tree)
+
+    def diff(self) -> str:
+        """What is different, as a unified diff of the lines."""
+        before = self.module.source.splitlines()
+        node = _positioned(self.original)
+        start, end = _offset(before, node.lineno, node.col_offset), _offset(before, node.end_lineno, node.end_col_offset)
+        text = "\n".join(before).encode()
+        put = ast.unparse(self.changed) if self.changed is not None else ""
+        put = put.replace("\n", "\n" + " " * node.col_offset)
+        after = (text[:start] + put.encode() + text[end:]).decode().splitlines()
+        name = self.module.name
+        return "\n".join(difflib.unified_diff(before, after, name, name, lineterm="", n=0))
+
+
+def modules(protocol: str) -> list[Module]:
+    """The modules of its package that `step`, the codec and the framing are made of, by their imports."""
+    row = PROTOCOLS[protocol]
+    package = row.specification.target
+    specification = _module(package)
+    found: dict[str, Module] = {}
+    waiting = [*_imported(specification, package, ROOTS), *([row.framing.target] if row.framing else [])]
+    if specification is not None and specification.path.stem != "__init__":  # one module and no package
+        waiting.append(package)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and (module := _module(name)) is not None:
+            found[name] = module
+            waiting += _imported(module, package)
+    return [found[name] for name in sorted(found)]
+
+
+def _module(name: str) -> Module | None:
+    spec = find_spec(name)
+    return Module(name, Path(spec.origin)) if spec is not None and spec.origin is not None else None
+
+
+def _imported(module: Module | None, package: str, names: tuple[str, ...] = ()) -> Iterator[str]:
+    """The modules of a package that a module takes something from, or takes one of these names from."""
+    assert module is not None, f"there is no package {package}"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and f"{node.module}.".startswith(f"{package}."):
+            taken = {alias.name for alias in node.names}
+            if not names or taken & set(names):
+                yield from [node.module] if node.module != package else (f"{package}.{name}" for name in taken)
+
+
+def mutants(module: Module) -> list[Mutant]:
+    """All of a module, in the order of its text."""
+    made: list[Mutant] = []
+    seen: Counter[str] = Counter()
+    for found, within in _places(module.tree, ""):
+        operator = OPERATORS.get(type(found.node))
+        for kind, place, changed in operator(found.node, found) if operator else ():
+            original = place.node
+            said = f"{within}: {kind}: {ast.dump(original)} -> {ast.dump(changed) if changed else None}"
+            seen[said] += 1
+            digest = sha256(f"{said} {seen[said]}".encode()).hexdigest()[:8]
+            name = module.name.removeprefix("peerproof.spec.") + (f".{within}" if within else "")
+            at = _positioned(original)
+            lines = range(at.lineno, at.end_lineno + 1)
+            made.append(
+                Mutant(f"{name}/{kind.replace(' ', '-')}/{digest}", module, within, kind, place, original, changed, lines)
+            )
+    return made
+
+
+def _places(parent: ast.AST, within: str) -> Iterator[tuple[Place, str]]:
+    """Where a mistake can be made below a node."""
+    for name, held in ast.iter_fields(parent):
+        if (type(parent), name) in SILENT:
+            continue
+        for index, node in enumerate(held) if isinstance(held, list) else ((None, held),):
+            if not isinstance(node, ast.AST) or _is_silent(node, parent, name, index):
+                continue
+            inner = f"{within}.{node.name}".lstrip(".") if isinstance(node, ast.FunctionDef | ast.ClassDef) else within
+            yield Place(parent, name, index), inner
+            yield from _places(node, inner)
+
+
+def _is_silent(node: ast.AST, parent: ast.AST, field: str, index: int | None) -> bool:
+    match node:
+        case ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Expr(ast.Constant(str())):
+            return True
+        case ast.AnnAssign(annotation=ast.Name("TypeAlias")):
+            return True
+        case ast.If(ast.Name("TYPE_CHECKING")):
+            return True
+        case ast.Assign([ast.Name("__all__")]):
+            return True
+    return isinstance(parent, ast.Call) and field == "args" and index == 0 and _called(parent) in NAMING
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _positioned(node: ast.AST) -> Any:
+    """A node with lines and columns: some have none, but all in them have."""
+    if hasattr(node, "lineno"):
+        return node
+    inside: list[Any] = [inner for inner in ast.walk(node) if hasattr(inner, "lineno")]
+    first: Any = min(inside, key=lambda inner: (inner.lineno, inner.col_offset))
+    last: Any = max(inside, key=lambda inner: (inner.end_lineno, inner.end_col_offset))
+    whole = copy(first)
+    whole.end_lineno, whole.end_col_offset = last.end_lineno, last.end_col_offset
+    return whole
+
+
+def _offset(lines: list[str], line: int, column: int) -> int:
+    """Of a place of the source, in bytes."""
+    return sum(len(text.encode()) + 1 for text in lines[: line - 1]) + column
+
+
+def _short(node: ast.AST | None) -> str:
+    if node is None:
+        return "nothing"
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
+
+
+SHORT: Final = 80

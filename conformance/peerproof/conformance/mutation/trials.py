@@ -1,0 +1,295 @@
+"""
+Runs each mutant on the vectors that reach the place of its fault, until one detects it.
+
+A mutant lives in a process of its own, forked from this one: an endless loop ends with its time, and nothing that it does is left
+behind. Which vectors come by which lines is seen before, by running all of them on the specification as it is.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import resource
+import selectors
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import ceil
+from types import FrameType, MappingProxyType
+from typing import IO, Any, Final
+
+from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.clauses.catalogue import protocols
+from peerproof.conformance.mutation.copies import Copy, begin_again, change, remember_nothing
+from peerproof.conformance.mutation.sites import Module, Mutant
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.spec.protocols import PROTOCOLS
+
+#: A mutant that dies of each datagram is started again each time; what should be, must be.
+SETTINGS: Final = Settings(most_restarts=10_000, strict=True, fail_fast=True)
+
+#: It never waits for anything, so what takes long is stopped by how much it computes.
+PATIENCE: Final = Timeouts(hello=0, op=0, bye=0)
+
+#: A mutant may compute so many times as long as the specification does, and so many seconds more.
+TIMES, MORE = 10, 5
+
+#: Bytes that a mutant may have.
+MEMORY: Final = 4 << 30
+
+SURVIVED, HUNG, BROKEN = "survived", "hung", "not loaded"
+
+#: Cases that are tried at once, at first: most mutants are killed by the first few.
+FEW: Final = 16
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What came by where, and how long it took."""
+
+    lines: dict[tuple[str, int], list[int]]  #: path and line -> numbers of cases
+    imported: frozenset[tuple[str, int]]  #: lines that run when their module is imported: every case may hang on them
+    seconds: list[float]  #: of each case
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant."""
+
+    killer: str | None  #: the case that detected it; None: none did
+    how: str  #: failed, crashed, …, or one of those below
+    cases: int  #: that come by the place
+
+    @property
+    def killed(self) -> bool:
+        """Whether it was detected."""
+        return self.how != SURVIVED
+
+
+class Bench:
+    """The cases of one protocol, and what implements it."""
+
+    def __init__(self, protocol: str, cases: Sequence[Case], implementation: str, packages: Sequence[str], version: str) -> None:
+        """`implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew."""
+        self.protocol = protocol
+        self.cases = cases
+        self._implementation = implementation
+        self._packages = (*(PROTOCOLS[name].specification.target for name in protocols()), *packages)
+        self._version = version
+
+    def reach(self, modules: Sequence[Module]) -> Reach:
+        """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
+        answer = _answer(*_forked(lambda: self._reach(modules)))
+        if isinstance(answer, Reach):
+            return answer
+        raise RuntimeError(f"{self.protocol} could not be run: {answer or 'its process ended'}")
+
+    def trials(
+        self, mutants: Sequence[Mutant], reach: Reach, jobs: int, before: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[tuple[Mutant, Verdict]]:
+        """
+        Tries mutants, so many at a time; verdicts come as they are there.
+
+        `before` has for some mutants the case that once killed them.
+        """
+        waiting = list(reversed(mutants))
+        running: set[_Running] = set()
+        best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
+        numbers = {case.id: number for number, case in enumerate(self.cases)}
+        modules = {mutant.module.name for mutant in mutants}
+        copy = Copy(self._packages, [self._implementation.partition(":")[0], *modules])
+        gc.freeze()  # what is there now is shared with all that are forked
+        with selectors.DefaultSelector() as selector:
+            try:
+                while waiting or running:
+                    while waiting and len(running) < jobs:
+                        mutant = waiting.pop()
+                        once = [numbers[before[mutant.id]]] if before.get(mutant.id) in numbers else []
+                        often = [number for number, _ in best[_function(mutant)].most_common(FEW)]
+                        chosen = self._chosen(mutant, reach, [*once, *often])
+                        child = self._started(mutant, chosen, reach, copy)
+                        running.add(child)
+                        selector.register(child.answer, selectors.EVENT_READ, child)
+                    for key, _ in selector.select():
+                        child = key.data
+                        running.remove(child)
+                        selector.unregister(child.answer)
+                        verdict = child.verdict()
+                        if verdict.killer is not None:
+                            best[_function(child.mutant)][numbers[verdict.killer]] += 1
+                        yield child.mutant, verdict
+            finally:
+                for child in running:
+                    child.kill()
+
+    def _chosen(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
+        """The cases that come by, the best first, then the shortest."""
+        found = {number for place in mutant.places for number in reach.lines.get(place, ())}
+        if not reach.imported.isdisjoint(mutant.places):
+            found = set(range(len(self.cases)))
+        first = [number for number in dict.fromkeys(best) if number in found]
+        return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
+
+    def _started(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
+        def work() -> Verdict:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            copy.use()
+            if not change(mutant, reach.imported):
+                begin_again(self._packages, mutant)
+            return self._tried(chosen, reach.seconds)
+
+        return _Running(mutant, len(chosen), *_forked(work))
+
+    def _tried(self, numbers: Sequence[int], seconds: Sequence[float]) -> Verdict:
+        begin, few = 0, FEW
+        try:
+            while begin < len(numbers):
+                some = numbers[begin : begin + few]
+                _may_compute(TIMES * sum(seconds[number] for number in some) + MORE)
+                for result in self._results([self.cases[number] for number in some]):
+                    if STATUSES[result.status]:
+                        return Verdict(result.id, result.failure or result.status, len(numbers))
+                begin, few = begin + few, few * 4
+        except AdapterUnavailable:
+            return Verdict(None, BROKEN, len(numbers))
+        except MemoryError:
+            return Verdict(None, HUNG, len(numbers))
+        return Verdict(None, SURVIVED, len(numbers))
+
+    def _results(self, cases: Sequence[Case]) -> list[Result]:
+        results: list[Result] = []
+
+        def report(result: Result) -> bool:
+            results.append(result)
+            return STATUSES[result.status]
+
+        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
+        return results
+
+    def _reach(self, modules: Sequence[Module]) -> Reach:
+        paths = frozenset(str(module.path) for module in modules)
+        lines: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+        seconds: list[float] = []
+        remember_nothing()
+        begin_again(self._packages)
+        seen: set[tuple[str, int]] = set()
+        follow = _following(paths, seen)
+        sys.settrace(follow)
+        for module in modules:  # also those that nobody needs before the first case that comes by
+            import_module(module.name)
+        sys.settrace(None)
+        threading.settrace(follow)  # an implementation runs in a thread of its own
+        adapter = InProcess(self._implementation, PATIENCE, self._version)
+        adapter.start()
+        adapter.stop()
+        imported = frozenset(seen)
+        for number, case in enumerate(self.cases):
+            seen.clear()
+            begun = time.process_time()
+            (result,) = self._results([case])
+            seconds.append(time.process_time() - begun)
+            if STATUSES[result.status]:
+                raise RuntimeError(f"the specification itself does not pass {case.id}")
+            for line in seen:
+                lines[line].append(number)
+        return Reach(dict(lines), imported, seconds)
+
+
+class _Running:
+    """A mutant that is being tried."""
+
+    def __init__(self, mutant: Mutant, cases: int, pid: int, answer: IO[bytes]) -> None:
+        self.mutant = mutant
+        self.answer = answer
+        self._cases = cases
+        self._pid = pid
+
+    def verdict(self) -> Verdict:
+        """What came out; waits for the end. Raises RuntimeError if it is the suite that failed."""
+        answer = _answer(self._pid, self.answer)
+        if answer is None:
+            return Verdict(None, HUNG, self._cases)
+        if isinstance(answer, Verdict):
+            return answer
+        raise RuntimeError(f"{self.mutant.id} could not be judged: {answer}")
+
+    def kill(self) -> None:
+        """End it."""
+        os.kill(self._pid, signal.SIGKILL)
+        _answer(self._pid, self.answer)
+
+
+def _may_compute(seconds: float) -> None:
+    """This process ends if it computes for so long from now on."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = ceil(used.ru_utime + used.ru_stime + seconds)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[FrameType, str, Any], Any]:
+    """A trace function that notes the lines of these files."""
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            seen.add((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    def call(frame: FrameType, _: str, __: Any) -> Any:
+        if frame.f_code.co_filename not in paths:
+            return None
+        return line(frame, "line", None)
+
+    return call
+
+
+def _forked(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
+    """A process that does this, and where its result can be read."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, os.fdopen(reading, "rb")
+    status = 1
+    try:
+        os.close(reading)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(silence, stream)
+        try:
+            answer = work()
+        except Exception:  # noqa: BLE001  # it is told to whoever started this
+            answer = traceback.format_exc()
+        with os.fdopen(writing, "wb") as told:
+            pickle.dump(answer, told)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _answer(pid: int, reading: IO[bytes]) -> Any:
+    """What a process found out, a text if it failed, or None if it ended before that."""
+    with reading:
+        told = reading.read()
+    os.waitpid(pid, 0)
+    try:
+        return pickle.loads(told)
+    except (EOFError, pickle.UnpicklingError):
+        return None
+
+
+def _function(mutant: Mutant) -> str:
+    return f"{mutant.module.name}.{mutant.within}"

@@ -1,0 +1,286 @@
+"""
+What is proved of DistKV's counters: sets of ticks, what is missing of them, how numbers are written, and that tocks rise.
+
+Of tocks it is proved of the whole step. One node is looked at, in as many situations as it takes for everything that it sends to
+be sent; all tocks are symbols. How long a message would be is left out: it says only into how many infos something is divided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.distkv.terms import any_ranges, inside, normal
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.swim.transit import written_integer
+from peerproof.conformance.proofs.terms import choice, truth
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
+from peerproof.spec.distkv import (
+    Config,
+    Info,
+    Loaded,
+    Phase,
+    Ping,
+    Recovery,
+    SetValue,
+    State,
+    Update,
+    codec,
+    ranges,
+    transitions,
+)
+from peerproof.spec.distkv.chains import Chain, Element
+from peerproof.spec.distkv.entries import Entries, Entry
+from peerproof.spec.distkv.messages import (
+    FoundingDue,
+    GreetingDue,
+    InitialPingDue,
+    OldDataDue,
+    PingDue,
+    RecoveryDue,
+    RecoveryOver,
+    RecoveryStep,
+    RepairAllowed,
+    RepairDue,
+    Timer,
+)
+from peerproof.spec.distkv.paths import ROOT, path_of
+from peerproof.spec.distkv.ranges import TICK_MAX, Ranges, of_ticks
+from peerproof.spec.distkv.values import value_of
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.overrides import names_in, overriding
+
+#: Ranges of a set, at most: with so many, one begins, ends or falls out before, between and behind others.
+MOST: Final = 3
+FEWER: Final = 2
+
+A, B, C = NodeId("a"), NodeId("b"), NodeId("c")
+NOW: Final = Instant(0)
+VALUE: Final = value_of("a value")
+
+#: What the names that the step looks up mean here.
+INSTEAD: Final = names_in(codec, payload=lambda _: b"")
+
+MINE: Final = Chain((Element(A, 2), Element(B, 1)))
+TIMERS: Final[tuple[Timer, ...]] = (
+    InitialPingDue(),
+    FoundingDue(),
+    OldDataDue(),
+    PingDue(),
+    GreetingDue(),
+    *map(RecoveryDue, RecoveryStep),
+    RecoveryOver(),
+    RepairDue(),
+    RepairAllowed(),
+)
+
+
+# -- sets of ticks ----------------------------------------------------------------------------------------------------
+
+
+def any_tick(path: Path, name: str = "tick") -> Term:
+    """Any tick."""
+    return path.integer(name, 0, TICK_MAX)
+
+
+def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
+    """
+    Two lists of ranges in normal form that hold the same ticks are the same list.
+
+    If they differ, then a tick at which a range of either begins or ends is in one of them only.
+    """
+    a, b = any_ranges(path, "a", MOST, gap=gap), any_ranges(path, "b", MOST, gap=gap)
+    path.assume(*(inside(a, tick) == inside(b, tick) for bounds in (*a, *b) for tick in bounds))
+
+    path.claim("as many ranges", truth(len(a.begins) == len(b.begins)))
+    path.claim("the same", z3.And(*(one == other for one, other in zip((*a.begins, *a.ends), (*b.begins, *b.ends), strict=True))))
+
+
+def operations_give_normal_forms(path: Path, *, operation: str, gap: int = 1) -> None:
+    """Sets made from two others are in normal form, and hold the ticks that they should, and no others."""
+    a, b = any_ranges(path, "a", MOST, gap=gap), any_ranges(path, "b", FEWER, gap=gap)
+    tick = any_tick(path)
+
+    made: Ranges = getattr(a, operation)(b)
+    path.claim("in normal form", normal(made))
+    path.claim("the right ticks", inside(made, tick) == MEANINGS[operation](inside(a, tick), inside(b, tick)))
+
+
+MEANINGS: Final[Mapping[str, Callable[[Term, Term], Term]]] = {
+    "union": z3.Or,
+    "difference": lambda one, other: z3.And(one, z3.Not(other)),
+    "intersection": z3.And,
+}
+
+
+def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
+    """A set with one tick more is in normal form, holds that and what it held before; and it says itself what it holds."""
+    a = any_ranges(path, "a", MOST, gap=gap)
+    one, tick = any_tick(path, "one more"), any_tick(path)
+
+    made = a.with_tick(one)
+    path.claim("in normal form", normal(made))
+    path.claim("the right ticks", inside(made, tick) == z3.Or(inside(a, tick), tick == one))
+    path.claim("as it says", truth(made.has(tick)) == inside(made, tick))
+
+
+def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] | None = None) -> None:
+    """Missing is 1 to the tick without what is known; of a higher tick exactly the new ones besides."""
+    known, tick = any_ranges(path, "known", MOST), any_tick(path)
+    last, later = path.integer("last", 0, TICK_MAX), path.integer("later", 0, TICK_MAX)
+    path.assume(last <= later)
+
+    with overriding(names_in(ranges, up_to=up_to or ranges.up_to)):
+        found, more = ranges.missing(last, known), ranges.missing(later, known)
+    path.claim("in normal form", normal(found))
+    path.claim("what it is", inside(found, tick) == z3.And(tick >= 1, tick <= last, z3.Not(inside(known, tick))))
+    new = z3.And(inside(more, tick), z3.Not(inside(found, tick)))
+    path.claim("the new ones", new == z3.And(tick > last, tick <= later, z3.Not(inside(known, tick))))
+
+
+def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges], Ranges] = Ranges.union) -> None:
+    """Whoever knows more never misses more."""
+    known, more = any_ranges(path, "known", FEWER), any_ranges(path, "more", FEWER)
+    last, tick = path.integer("last", 0, TICK_MAX), any_tick(path)
+
+    before, after = ranges.missing(last, known), ranges.missing(last, learn(known, more))
+    path.claim("never more", z3.Implies(inside(after, tick), inside(before, tick)))
+
+
+def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
+    """
+    Different numbers from 0 to 2^63 have different bytes, the first of which says how many there are; smaller ones not more.
+
+    That is every tick and tock, and the end of every range.
+    """
+    values = [path.integer(name, 0, TICK_MAX + 1) for name in "ab"]
+
+    (head, whole, width), (other_head, other_whole, other_width) = (written_integer(value, heads) for value in values)
+    first, other_first = (z3.IntVal(h[0]) if h else w for h, w in ((head, whole), (other_head, other_whole)))
+    path.claim("the first byte says the width", z3.Implies(first == other_first, width == other_width))
+    if head == other_head and bool(whole == other_whole):
+        path.claim("the same number", values[0] == values[1])
+    path.claim("not longer", z3.Implies(values[0] <= values[1], width <= other_width))
+
+
+# -- tocks ------------------------------------------------------------------------------------------------------------
+
+
+def any_tock(path: Path, name: str) -> Any:
+    """Any tock."""
+    return path.integer(name, 0, TICK_MAX)
+
+
+def any_node(path: Path) -> State:
+    """A ready node that recovers and has everything to do; one before its recovery; an old one; one that is to be the first."""
+    tock, stored, pinged = any_tock(path, "tock"), any_tock(path, "the entry's tock"), any_tock(path, "tock of the last ping")
+    path.know(stored <= tock, pinged <= tock)
+    rows = Entries(Table({ROOT: Entry(MINE, VALUE, stored)}), Table({A: of_ticks((1, 2)), B: of_ticks((1,))}))
+    ticks, timers, last = Table({A: 2, B: 3}), frozenset(TIMERS), Ping(MINE, pinged)
+    kind = choice(path, "recovering, ready, old, empty", 4)
+    if kind > 1:
+        phase, config, has = (Phase.OLD, Config(), rows) if kind == 2 else (Phase.EMPTY, Config(root=VALUE), Entries())  # noqa: PLR2004
+        return State(A, config, phase, tock, ticks, has, source=B, timers=timers)
+    lost = bool(path.any_of("it has lost", z3.BoolSort()))
+    recovery = None if kind else Recovery(MINE, frozenset((A, B)), lost, MINE)
+    asked, wanted = Chain((Element(C, 0),)), Table({A: of_ticks((1, 2))})
+    return State(A, Config(), Phase.READY, tock, ticks, rows, last, Table(), frozenset(), B, wanted, asked, recovery, timers)
+
+
+def any_event(path: Path, tock: Term) -> Any:
+    """Something that has this tock, if it is a message, or what was downloaded; or a timer, or a command."""
+    me, you = Element(B, 4), Element(C, 0)
+    messages = (
+        Update(Chain((me,)), ROOT, VALUE, tock),
+        Ping(Chain((me, *MINE.elements)), tock),
+        Ping(Chain((me, you)), tock),
+        Ping(Chain((you,)), tock),
+        Ping(Chain((Element(A, 2),)), tock),
+        Info(Chain((me,), cut=True), tock, ticks=Table({A: 2, B: 4}), reason=Chain((me,))),
+        Info(Chain((me,), cut=True), tock, missing=Table({A: of_ticks((1, 2))})),
+        Info(Chain((me,), cut=True), tock, known=Table({B: of_ticks((1, 2, 3))})),
+    )
+    events = (
+        *(Received(NOW, message.chain.head.node, message) for message in messages),
+        *(Expired(NOW, timer) for timer in TIMERS),
+        Asked(NOW, SetValue(path_of(["x"]), VALUE)),
+        Asked(NOW, Loaded(B, (Update(Chain((me,)), ROOT, VALUE, tock),), Table(), Table({B: 4}), tock)),
+    )
+    return events[choice(path, "what happens", len(events))]
+
+
+def first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # as of `Pick`
+    """Chance that takes what comes first: it chooses moments only."""
+    return tuple(among)[:some]
+
+
+def tocks_rise(path: Path, *, repeated: bool = False) -> None:
+    """
+    A node's tock is at least all that it received and sent; so each message that it originates has a higher one.
+
+    The step: whatever happens, tocks of messages that are new rise, from above the node's own and what was received, and the node
+    ends with the highest. What is sent again is left out.
+    """
+    state, received = any_node(path), any_tock(path, "received")
+    event = any_event(path, received)
+    try:
+        with overriding(INSTEAD):
+            after, effects = transitions.step(state, event, first)
+    except NotEnabled:
+        path.claim("refused", truth(isinstance(event, Asked)))
+        return
+
+    highest = state.tock
+    if isinstance(event, Received) or isinstance(getattr(event, "command", None), Loaded):
+        highest = z3.If(received > highest, received, highest)
+    old = [entry.tock for entry in state.entries.rows.values()]
+    for message in (effect.message for effect in effects if isinstance(effect, Send)):
+        if repeated or not (isinstance(message, Update) and any(message.tock is tock for tock in old)):
+            path.claim("a higher tock", message.tock > highest)
+            highest = message.tock
+    path.claim("at least as high", after.tock >= highest)
+
+
+_TOUCHING: Final = Twin("ranges may touch", {"gap": 0})
+COUNTERS: Final = (
+    Proof(("DZ-04", "D-29", "D-30", "DA-24"), a_set_has_one_form, Evaluated(("distkv.ranges.Ranges",)), _TOUCHING),
+    *(
+        Proof(
+            ("DZ-04", "D-29", "D-31", "DA-24"),
+            operations_give_normal_forms,
+            Evaluated(("distkv.ranges.Ranges",)),
+            _TOUCHING,
+            {"operation": operation},
+            of=operation,
+        )
+        for operation in MEANINGS
+    ),
+    Proof(("DZ-04", "D-31", "D-58", "DA-24"), one_tick_more_gives_a_normal_form, Evaluated(("distkv.ranges.Ranges",)), _TOUCHING),
+    Proof(
+        ("DZ-07", "D-21", "D-67", "DA-04"),
+        what_is_missing_is_not_known,
+        Evaluated(("distkv.ranges.missing", "distkv.ranges.Ranges")),
+        Twin("ticks begin with 0", {"up_to": lambda tick: ranges.of_range(0, tick + 1)}),
+    ),
+    Proof(
+        ("DZ-07", "D-67", "DI-02", "DA-04"),
+        to_know_more_misses_no_more,
+        Evaluated(("distkv.ranges.missing", "distkv.ranges.Ranges")),
+        Twin("what is said to be known takes the place of what was known", {"learn": lambda _, more: more}),
+    ),
+    Proof(
+        ("DZ-10", "D-26", "DA-29"),
+        numbers_are_told_apart,
+        Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
+        Twin("integers of four and of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xcf", b"\xce")}),
+    ),
+    Proof(
+        ("DZ-03", "D-51", "D-52", "D-53", "D-54", "D-55", "DA-03", "DA-21", "DA-86", "DI-04"),
+        tocks_rise,
+        Evaluated(("distkv.transitions.step",), ("payload",)),
+        Twin("what is sent again counts as well (DX-02)", {"repeated": True}),
+    ),
+)

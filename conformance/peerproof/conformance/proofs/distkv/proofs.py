@@ -1,0 +1,358 @@
+"""
+What is proved of DistKV: who wins, chains, updates, pings with the tick zero, and when things are due.
+
+The symbols are in `terms`; what is proved of ticks and tocks is in `counters`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.distkv.counters import COUNTERS
+from peerproof.conformance.proofs.distkv.terms import (
+    NAMES,
+    AnyChain,
+    Pieces,
+    Run,
+    Tocks,
+    any_chains,
+    any_element,
+    any_number,
+    length,
+    no_ticks,
+    some_ticks,
+)
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.terms import choice, term_of, truth
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv import Update, chains, entries, pings, schedule
+from peerproof.spec.distkv.chains import Chain, Claim, Element
+from peerproof.spec.distkv.entries import Entry
+from peerproof.spec.distkv.messages import Ping, RecoveryStep
+from peerproof.spec.distkv.paths import ROOT
+from peerproof.spec.overrides import names_in, overriding
+
+#: Elements that a chain has at most when it is sent.
+MOST_ELEMENTS: Final = 64
+
+
+# -- who wins ---------------------------------------------------------------------------------------------------------
+
+
+def as_it_is(one: Claim, other: Claim) -> bool:
+    """The order of the running code."""
+    return one.beats(other)
+
+
+def by_tocks(one: Claim, other: Claim) -> bool:
+    """Tocks alone decide, as in the original (DD-09)."""
+    return bool(one.tock > other.tock)
+
+
+def by_either(one: Claim, other: Claim) -> bool:
+    """The higher tock, or the higher tick."""
+    return bool(one.tock > other.tock) or bool((one.head.tick or 0) > (other.head.tick or 0))
+
+
+def any_claim(path: Path, name: str) -> Claim:
+    """What any message says of its rank."""
+    return Claim(any_number(path, f"{name}.tock"), any_element(path, name, is_new=True))
+
+
+def of_two_one_wins(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
+    """Of two pings or changes of different nodes exactly one wins, whatever their tocks and ticks."""
+    a, b = any_claim(path, "a"), any_claim(path, "b")
+    path.assume(a.head.node != b.head.node)
+
+    path.claim("one of both", truth(beats(a, b) != beats(b, a)))
+
+
+def winning_is_transitive(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
+    """Who wins against who wins against a third wins against the third; and nobody against itself."""
+    a, b, c = (any_claim(path, name) for name in "abc")
+
+    path.claim("not against itself", truth(not beats(a, a)))
+    if beats(a, b) and beats(b, c):
+        path.claim("against the third", truth(beats(a, c)))
+
+
+def all_choose_the_same_ping(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
+    """Whichever of two pings of different nodes comes first, the same one is left."""
+    a, b = (Ping(Chain((claim.head,)), claim.tock) for claim in (any_claim(path, "a"), any_claim(path, "b")))
+    path.assume(a.chain.head.node != b.chain.head.node)
+
+    class Compared(Claim):
+        """A claim that wins as the statement says."""
+
+        def beats(self, other: Claim) -> bool:
+            return beats(Claim(*self), Claim(*other))
+
+    with overriding(names_in(pings, Claim=Compared)):
+        path.claim("the same", truth(pings.winner(a, b) is pings.winner(b, a)))
+
+
+# -- putting an element in front --------------------------------------------------------------------------------------
+
+
+def as_given(chain: AnyChain, most: Any) -> AnyChain:  # noqa: ARG001  # as of the twin
+    """The chain as it is."""
+    return chain
+
+
+def cut_first(chain: AnyChain, most: Any) -> AnyChain:
+    """The chain with room for one more, before the node's own element is looked for."""
+    return chain.within(most - 1)
+
+
+def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, Any], AnyChain] = as_given) -> None:
+    """
+    For any maximum and any chain: the change becomes the head, its node stands nowhere else, and the chain is within the maximum.
+
+    If the node was in it, nothing else falls out; otherwise the oldest, and only if there is no room. What has gone is
+    superseded, once, and the chain says that it was cut exactly if it was, or if something else than the node's own has gone.
+    """
+    most, size = any_number(path, "maximum", 1), any_number(path, "length")
+    path.assume(size <= most)
+    was_in, was_cut = (bool(path.any_of(name, z3.BoolSort())) for name in ("the node was in it", "it was cut"))
+    own = Element(NodeId("own"), 1)
+    place = path.integer("where it was") if was_in else size.term
+    path.assume(place < size.term if was_in else z3.BoolVal(val=True))
+    run, rest = (Run(begin, end, no_ticks) for begin, end in ((z3.IntVal(0), place), (place + 1, size.term)))
+    chain = AnyChain([run, own, rest] if was_in else [run], was_cut)
+    with_change: Any = chains.with_change
+
+    new = Element(own.node, 2)
+    with overriding(names_in(chains, **NAMES)):
+        kept, superseded = with_change(before(chain, most), new, most)
+    gone = Pieces(superseded)
+    path.claim("the head", truth(kept.elements.pieces[0] is new))
+    path.claim("nowhere else", truth(kept.elements.elements() == [new] and gone.elements() == [own] * was_in))
+    path.claim("within the maximum", length(kept.elements) <= most)
+    others = length(gone) - int(was_in)
+    path.claim("nothing else falls out", z3.Implies(truth(was_in), others == 0))
+    path.claim("not more than must", z3.Implies(others > 0, length(kept.elements) == most))
+    path.claim("cut", truth(kept.cut) == z3.Or(truth(was_cut), others > 0))
+    one, older = path.integer("an element"), path.integer("an older one")
+    path.assume(one < older, older < size.term, one != place, older != place)
+    for element in (one, older):
+        path.claim("kept or superseded", z3.Xor(held(kept.elements, element), held(gone, element)))
+    path.claim("in the same order", z3.Implies(held(kept.elements, older), held(kept.elements, one)))
+
+
+def held(pieces: Any, place: Term) -> Term:
+    """Whether these have the element of a place; and if so, once."""
+    return z3.Sum([z3.If(run.holds(place), 1, 0) for run in pieces.runs()]) == 1
+
+
+# -- which change came before -----------------------------------------------------------------------------------------
+
+
+def what_came_before_has_the_lower_tock(path: Path, *, real: bool = True) -> None:
+    """
+    If tocks rise with a node's ticks and fall along chains: of two changes at most one came before the other, with a lower tock.
+
+    Chains are of any length; of each, only what it has of the node of the other's head makes a difference.
+    """
+    tocks = Tocks(path, real=real)
+    a, b = any_chains(path, tocks, "ab")
+
+    before, after = chains._has_seen(b, a.head), chains._has_seen(a, b.head)  # noqa: SLF001  # what `relation` combines
+    if a.head != b.head:
+        path.claim("not both", truth(not (before and after)))
+    if chains.relation(a, b) is chains.Relation.BEFORE:
+        path.claim("the lower tock", tocks.of(a.head) < tocks.of(b.head))
+
+
+# -- updates ----------------------------------------------------------------------------------------------------------
+
+
+class LaterWins(Claim):
+    """Where tocks are equal, what arrives later stays (DD-09)."""
+
+    def beats(self, other: Claim) -> bool:
+        """By the tock alone."""
+        return bool(self.tock >= other.tock)
+
+
+def any_updates(path: Path, names: str) -> list[Update]:
+    """Updates of one entry. Those of one change have the same value and the same tock."""
+    tocks, value = Tocks(path), z3.Function("value", z3.IntSort(), z3.IntSort(), z3.DeclareSort("Value"))
+    return [
+        Update(chain, ROOT, value(term_of(chain.head.node), term_of(chain.head.tick)), tocks.of(chain.head))
+        for chain in any_chains(path, tocks, names)
+    ]
+
+
+def entry_of(update: Update) -> Entry:
+    """What is stored where there was nothing."""
+    return Entry(update.chain, update.value, update.tock)
+
+
+def alike(one: Entry | Update, other: Entry | Update) -> Term:
+    """That head, value and tock are the same; the tails of chains may differ."""
+    heads = z3.And(*(term_of(mine) == term_of(its) for mine, its in zip(one.chain.head, other.chain.head, strict=True)))
+    return z3.And(heads, one.value == other.value, one.tock == other.tock)
+
+
+class _Unasked:
+    """`dict`, where what is superseded is not asked for."""
+
+    @staticmethod
+    def fromkeys(_: Any) -> tuple[()]:
+        """Nothing."""
+        return ()
+
+
+UNASKED: Final[Mapping[str, Any]] = {"dict": _Unasked}
+
+
+def the_better_change_stays(path: Path, *, claim: type[Claim] = Claim) -> None:
+    """
+    An update leaves, of the entry's change and its own, the one that wins by tock, tick and name; once more it changes nothing.
+
+    That is a total order of all changes, if tocks rise with a node's ticks and fall along chains. So of any updates the best is
+    left, in whatever order they come, in whatever groups and however often. Any part of a chain may be cut when it is stored.
+    """
+    one, update = any_updates(path, "ab")
+    most = 1 + choice(path, "maximum less 1", 5)
+    entry = entry_of(one)
+
+    with overriding(names_in(entries, Claim=claim, **UNASKED)):
+        after = entries.apply(entry, update, most).entry
+        again = entries.apply(after, update, most).entry
+    wins = Claim(update.tock, update.chain.head).beats(Claim(one.tock, one.chain.head))
+    path.claim("the better one", alike(after, update if wins else one))
+    path.claim("a second time", truth(again is after))
+
+
+def updates_may_come_in_any_order(path: Path, *, claim: type[Claim] = Claim) -> None:
+    """Two updates leave the same change of an entry, its value and tock, in both orders, and repeated or not."""
+    updates = any_updates(path, "ab")
+    most = 1 + choice(path, "maximum less 1", 5)
+
+    def after(*order: int) -> Any:
+        found = None
+        with overriding(names_in(entries, Claim=claim, **UNASKED)):
+            for number in order:
+                found = entries.apply(found, updates[number], most).entry
+        return found
+
+    found = after(0, 1)
+    for order in ((1, 0), (0, 1, 0), (1, 0, 0, 1)):
+        path.claim("the same", alike(found, after(*order)))
+
+
+# -- pings with the tick zero -----------------------------------------------------------------------------------------
+
+
+def zeros_leave_data_on_the_chain(path: Path, *, least: int = 2) -> None:
+    """
+    After the ping of a node with a tick, at most as many with the tick zero follow as half the length, rounded up.
+
+    The step, for any length and any chain: if so many have followed, and D-107 allows another, then they are no more with that,
+    and that node stays on the chain.
+    """
+    most, zeros, rest = any_number(path, "length", least), any_number(path, "zeros"), any_number(path, "rest")
+    path.assume(zeros + rest < most, zeros <= (most + 1) // 2)
+    own = Element(NodeId("own"), any_number(path, "tick", 1))
+    behind = Run(zeros.term + 1, zeros.term + 1 + rest.term, some_ticks("ticks behind"))
+    chain: Any = AnyChain([Run(z3.IntVal(0), zeros.term, no_ticks), own, behind])
+
+    with overriding(names_in(chains, **NAMES)):
+        may_ping = chains.zero_may_ping(chain)
+        after: Any = chains.with_ping(chain, Element(NodeId("zero"), 0), most)
+    if may_ping:
+        path.claim("no more than half", zeros + 1 <= (most + 1) // 2)
+        path.claim("within the length", length(after.elements) <= most)
+        path.claim("still on the chain", truth(own in after.elements.elements()))
+
+
+# -- when things are due ----------------------------------------------------------------------------------------------
+
+
+def in_steps(clock: Any, step: RecoveryStep, position: int) -> Any:
+    """A fourth of a clock for each position, as in D-88 with a length of 4."""
+    return clock * position // 4 if step is not RecoveryStep.MISSING else clock * (position + 1) // 4
+
+
+def delays_rise_and_stay_below_a_clock(path: Path, *, delay: Callable[[Any, RecoveryStep, int], Any] | None = None) -> None:
+    """
+    Who stands later on a chain waits longer, but less than a clock; the second waits half a clock more than the first in steps 1
+    and 3, a quarter in step 2.
+
+    For any clock, and as many nodes as a chain can have; rounded to milliseconds, which is why the last ones may wait as long.
+    """
+    clock, due = any_number(path, "clock", 8), delay or schedule.recovery
+    step, position = list(RecoveryStep)[choice(path, "step", 3)], choice(path, "position", MOST_ELEMENTS - 1)
+
+    one, other = due(clock, step, position), due(clock, step, position + 1)
+    path.claim("below a clock", z3.And(one >= 0, other < clock))
+    path.claim("not less", one <= other)
+    path.claim("more, if there are milliseconds for it", z3.Implies(clock >= 2 ** (position + 2), one < other))
+    if position == 0:
+        gap, part = other - one, 4 if step is RecoveryStep.MISSING else 2
+        path.claim("the first gap", z3.And(gap * part - clock < part, clock - gap * part < part))
+
+
+_BEATS: Final = Evaluated(("distkv.chains.Claim",))
+PROOFS: Final = (
+    Proof(
+        ("DZ-01", "D-80", "D-81", "D-82", "DA-01", "DA-36", "DI-06", "DI-10"),
+        of_two_one_wins,
+        _BEATS,
+        Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
+    ),
+    Proof(
+        ("DZ-01", "D-80", "D-81", "D-82", "DA-01", "DA-36", "DI-06"),
+        winning_is_transitive,
+        _BEATS,
+        Twin("the higher tock, or the higher tick", {"beats": by_either}),
+    ),
+    Proof(
+        ("DZ-01", "D-83", "D-90", "DI-10"),
+        all_choose_the_same_ping,
+        Evaluated(("distkv.pings.winner", "distkv.chains.Claim")),
+        Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
+    ),
+    Proof(
+        ("DZ-02", "D-12", "D-14", "D-15", "D-16", "D-48", "D-49", "DA-11", "DA-15", "DI-01"),
+        putting_in_front_keeps_a_chain,
+        Evaluated(("distkv.chains.with_change", "distkv.chains.Chain"), tuple(NAMES)),
+        Twin("the chain is cut before the node's own element makes room", {"before": cut_first}),
+    ),
+    Proof(
+        ("DZ-05", "D-22", "DA-19", "DI-05", "DX-19"),
+        what_came_before_has_the_lower_tock,
+        Evaluated(("distkv.chains.relation", "distkv.chains.Chain")),
+        Twin("tocks that neither rise nor fall (DX-19)", {"real": False}),
+    ),
+    Proof(
+        ("DZ-06", "D-57", "DA-01", "DA-18", "DA-84", "DA-85", "DI-07", "DI-08"),
+        the_better_change_stays,
+        Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
+        Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
+    ),
+    Proof(
+        ("DZ-06", "D-56", "DA-01", "DA-84", "DI-07"),
+        updates_may_come_in_any_order,
+        Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
+        Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
+    ),
+    Proof(
+        ("DZ-08", "D-125", "D-126", "DA-06", "DA-07"),
+        delays_rise_and_stay_below_a_clock,
+        Evaluated(("distkv.schedule.recovery",)),
+        Twin("in steps of a fourth of a clock [D-88]", {"delay": in_steps}),
+    ),
+    Proof(
+        ("DZ-09", "D-107", "D-110", "DA-40", "DI-14", "DX-09"),
+        zeros_leave_data_on_the_chain,
+        Evaluated(("distkv.chains.zero_may_ping", "distkv.chains.with_ping", "distkv.chains.Chain"), tuple(NAMES)),
+        Twin("a length of 1 (DX-09)", {"least": 1}),
+    ),
+    *COUNTERS,
+)

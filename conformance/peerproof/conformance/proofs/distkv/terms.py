@@ -1,0 +1,221 @@
+"""
+What the statements about DistKV need on Z3 terms: names and ticks, chains of any length, sets of ticks, clocks.
+
+Of a chain of any length single elements are shown, and between them runs: any number of elements of which the statement needs to
+know no more than how many they are. Code that goes through a chain sees a run as one element, whose node is none of those that
+are asked about; `AnyChain` counts and divides runs, where that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, cast
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.terms import Number, choice, term_of
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv.chains import Chain, Element
+from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
+
+
+def any_number(path: Path, name: str, least: int = 0, most: int | None = TICK_MAX) -> Any:
+    """Any tick, tock or length, or, without bounds, any name."""
+    return Number(path.integer(name, least, most))
+
+
+def any_element(path: Path, name: str, *, is_new: bool = False) -> Element:
+    """Any node with any tick above 0; of a ping, which `is_new`, also with 0, or without one."""
+    node, tick = any_number(path, f"{name}.node"), any_number(path, f"{name}.tick", 0 if is_new else 1)
+    has_none = is_new and bool(path.any_of(f"{name} has no tick", z3.BoolSort()))
+    return Element(node, None if has_none else tick)
+
+
+# -- chains of any length ---------------------------------------------------------------------------------------------
+
+
+class Nobody:
+    """None of the nodes that are asked about."""
+
+    def __eq__(self, other: object) -> bool:
+        return other is self
+
+    def __hash__(self) -> int:
+        return 0
+
+
+#: Any number of elements that are not asked about, the same ones wherever it stands.
+OTHERS: Final = Element(cast("NodeId", Nobody()), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The elements from one place of a chain up to another, none of which is of a node that is asked about."""
+
+    begin: Term
+    end: Term
+    has_ticks: Callable[[Term, Term], Term]  #: whether one of the elements from here up to there has a tick that is not zero
+    node: Nobody = OTHERS.node  # type: ignore[assignment]  # it is nobody's
+
+    @property
+    def tick(self) -> Any:
+        """True if some element of it has a tick that is not zero."""
+        return z3.And(self.begin < self.end, self.has_ticks(self.begin, self.end))
+
+    def holds(self, place: Term) -> Term:
+        """Whether it has the element of this place."""
+        return z3.And(self.begin <= place, place < self.end)
+
+    def part(self, start: Term, stop: Term) -> Run:
+        """Of its elements those from the one up to the other, as far as they are there."""
+        size = self.end - self.begin
+        first, last = (z3.If(at < 0, 0, z3.If(at > size, size, at)) for at in (start, stop))
+        return Run(self.begin + first, self.begin + z3.If(last < first, first, last), self.has_ticks)
+
+
+Piece = Element | Run
+
+
+class Pieces:
+    """The elements of a chain, as of `tuple`: single ones, and runs."""
+
+    def __init__(self, pieces: Iterable[Piece] = ()) -> None:
+        self.pieces = tuple(pieces)
+
+    def __iter__(self) -> Iterator[Piece]:
+        return iter(self.pieces)
+
+    def __getitem__(self, part: slice) -> Pieces:
+        start, stop = term_of(part.start or 0), None if part.stop is None else term_of(part.stop)
+        found: list[Piece] = []
+        at: Term = z3.IntVal(0)
+        for piece in self.pieces:
+            size = size_of(piece)
+            if isinstance(piece, Run):
+                found.append(piece.part(start - at, size if stop is None else stop - at))
+            elif z3.And(at >= start, True if stop is None else at < stop):
+                found.append(piece)
+            at = at + size
+        return Pieces(found)
+
+    def runs(self) -> list[Run]:
+        """Those that are runs."""
+        return [piece for piece in self.pieces if isinstance(piece, Run)]
+
+    def elements(self) -> list[Element]:
+        """Those that are none."""
+        return [piece for piece in self.pieces if not isinstance(piece, Run)]
+
+
+def size_of(piece: Piece) -> Term:
+    """How many elements it is."""
+    return piece.end - piece.begin if isinstance(piece, Run) else z3.IntVal(1)
+
+
+def length(pieces: Iterable[Piece]) -> Number:
+    """How many elements these are, as of `len`."""
+    return Number(z3.Sum([z3.IntVal(0), *map(size_of, pieces)]))
+
+
+class AnyChain:
+    """A chain of any length, whose methods are those of `Chain`, where `NAMES` are in force."""
+
+    def __init__(self, elements: Iterable[Piece] = (), cut: bool = False) -> None:  # as of `Chain`
+        self.elements = Pieces(elements)
+        self.cut = cut
+
+    def within(self, most: Any) -> AnyChain:
+        """As of `Chain`."""
+        return cast("AnyChain", Chain.within(cast("Any", self), most))
+
+
+#: What the names that `chains` looks up mean for chains of any length.
+NAMES: Final[Mapping[str, Any]] = {"len": length, "tuple": Pieces, "Chain": AnyChain}
+
+
+def some_ticks(name: str) -> Callable[[Term, Term], Term]:
+    """Any elements: whether there is a tick that is not zero from one place up to another."""
+    return cast("Callable[[Term, Term], Term]", z3.Function(name, z3.IntSort(), z3.IntSort(), z3.BoolSort()))
+
+
+def no_ticks(begin: Term, end: Term) -> Term:  # noqa: ARG001  # wherever it is
+    """Only elements whose tick is zero."""
+    return z3.BoolVal(val=False)
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
+
+
+class Tocks:
+    """The tock of every change; if they are real, it rises with a node's ticks and falls along chains."""
+
+    def __init__(self, path: Path, *, real: bool = True) -> None:
+        self._path, self._real = path, real
+        self._tock = z3.Function("tock", z3.IntSort(), z3.IntSort(), z3.IntSort())
+        self._seen: list[Element] = []
+
+    def of(self, element: Element) -> Term:
+        """Of this change."""
+        return self._tock(term_of(element.node), term_of(element.tick))
+
+    def rise(self, element: Element) -> None:
+        """What rising with ticks means for this change and those before it."""
+        for other in self._seen if self._real else ():
+            same = term_of(element.node) == term_of(other.node)
+            for one, two in ((element, other), (other, element)):
+                self._path.assume(z3.Implies(z3.And(same, term_of(one.tick) < term_of(two.tick)), self.of(one) < self.of(two)))
+        self._seen.append(element)
+
+    def fall(self, head: Element, earlier: Iterable[Element]) -> None:
+        """What falling along a chain means for its head."""
+        for element in earlier if self._real else ():
+            self._path.assume(self.of(head) > self.of(element))
+
+
+def any_chains(path: Path, tocks: Tocks, names: str) -> list[Chain]:
+    """
+    Chains of changes, each of any length, of which it is only asked what they have of the nodes of each other's heads.
+
+    Each may have an element of any other's node, and other elements before it, and behind.
+    """
+    heads = {name: any_element(path, name) for name in names}
+    for head in heads.values():
+        tocks.rise(head)
+    found = []
+    for name, head in heads.items():
+        rest = []
+        for other, its in heads.items():
+            if other != name and path.any_of(f"{name} has one of {other}'s node", z3.BoolSort()):
+                path.assume(term_of(its.node) != term_of(head.node))
+                rest.append(Element(its.node, any_number(path, f"{other}'s node on {name}", 1)))
+                tocks.rise(rest[-1])
+        tocks.fall(head, rest)
+        found.append(Chain((head, *(piece for element in rest for piece in (OTHERS, element)))))
+    return found
+
+
+# -- sets of ticks ----------------------------------------------------------------------------------------------------
+
+
+def any_ranges(path: Path, name: str, most: int, *, gap: int = 1, least: int = 1) -> Ranges:
+    """Any set of ticks of at most so many ranges, between which there is room for so many ticks at least."""
+    count = choice(path, f"ranges of {name}", most + 1)
+    bounds = [path.integer(f"{name}.{number}", least, TICK_MAX + 1) for number in range(2 * count)]
+    begins, ends = tuple(bounds[::2]), tuple(bounds[1::2])
+    path.know(*(begin < end for begin, end in zip(begins, ends, strict=True)))
+    path.know(*(begin >= end + gap for begin, end in zip(begins[1:], ends, strict=False)))
+    return Ranges(begins, ends)
+
+
+def inside(ranges: Ranges, tick: Term) -> Term:
+    """What it means that a tick is in a set."""
+    return z3.Or(*(z3.And(begin <= tick, tick < end) for begin, end in zip(*ranges, strict=True)))
+
+
+def normal(ranges: Ranges) -> Term:
+    """What it means that ranges are in normal form: none is empty, they ascend, and no two of them touch."""
+    bounds = [bound for row in zip(*ranges, strict=True) for bound in row]
+    return z3.And(*(one < other for one, other in pairwise(bounds)))

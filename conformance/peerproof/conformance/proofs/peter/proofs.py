@@ -1,0 +1,264 @@
+"""
+What is proved of Peter: ids of topics, when a node says what it wants, and that parents make no circle.
+
+The symbols are in `terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.peter.terms import (
+    CHILD,
+    NAMES,
+    OTHER,
+    OWN,
+    PARENT,
+    TOPIC,
+    AnyTopic,
+    any_event,
+    any_hop,
+    any_node,
+    id_on_terms,
+    said,
+)
+from peerproof.conformance.proofs.proof import Evaluated, Proof, Stated, Twin
+from peerproof.conformance.proofs.terms import same_row, truth
+from peerproof.spec.core import Asked, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.overrides import names_in, overriding
+from peerproof.spec.peter import Subscribe, tree
+from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
+from peerproof.spec.peter.topics import Row, State
+from peerproof.spec.stack import Told
+from peerproof.spec.wendy import Id, Node
+from peerproof.spec.wendy.ids import ID_BYTES
+
+#: Functions of `tree` that are replaced, for twins.
+Instead = Mapping[str, Callable[..., Any]]
+NOTHING: Final[Instead] = MappingProxyType({})
+
+#: Bytes of a topic that the document speaks of. [P-04, P-05]
+SPOKEN_OF: Final = 32
+
+
+# -- ids of topics ----------------------------------------------------------------------------------------------------
+
+
+def any_id(path: Path, topic: AnyTopic) -> Term:
+    """The id of a topic that has one."""
+    path.assume(topic.length >= ID_BYTES)
+    return id_on_terms(topic)
+
+
+def equal(one: AnyTopic, other: AnyTopic, start: int, end: int) -> Term:
+    """That two topics have the same bytes from one place up to another."""
+    return z3.And(*(one.at(place) == other.at(place) for place in range(start, end)))
+
+
+def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> None:
+    """Two topics have the same id exactly if their first 16 bytes are equal, however long they are."""
+    one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
+
+    path.claim("exactly then", (any_id(path, one) == any_id(path, other)) == equal(one, other, 0, end))
+
+
+def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
+    """A topic has no id exactly if it has fewer than 16 bytes."""
+    topic = AnyTopic(path, "topic")
+    try:
+        id_on_terms(topic)
+    except NotEnabled:
+        path.claim("it is short", topic.length < least)
+    else:
+        path.claim("it is long enough", topic.length >= least)
+
+
+def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> None:
+    """Topics that are equal in their first 32 bytes have the same id, whatever follows."""
+    one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
+    same = any_id(path, one) == any_id(path, other)
+    alike = equal(one, other, 0, SPOKEN_OF)
+
+    path.claim("the same id", z3.Implies(same, alike) if converse else z3.Implies(alike, same))
+
+
+# -- who wants a topic's events, and says so --------------------------------------------------------------------------
+
+
+def interested(path: Path, state: State, event: Any) -> Term:
+    """Whether a node should be interested after an application, or a child, has said what it wants."""
+    kept = state.topics.get(TOPIC, Row())
+    local, children, is_child = kept.is_local, *_counted(kept.children)
+    is_full = path.any_of("there are too many children", z3.BoolSort())
+    match event:
+        case Asked(_, command):
+            return z3.Or(z3.BoolVal(isinstance(command, Subscribe)), children > 0)
+        case Told(_, notice):
+            more = z3.If(z3.Or(is_child, is_full), 0, 1) if notice.message.purpose == SUBSCRIBE else z3.If(is_child, -1, 0)
+            return z3.Or(local, children + more > 0)
+    raise ValueError(event)
+
+
+def _counted(children: Any) -> tuple[Term, Term]:
+    """How many children there are, and whether the one that is looked at is one of them."""
+    if hasattr(children, "count"):
+        return children.count, children.is_child
+    return z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children)
+
+
+def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = NOTHING) -> None:
+    """
+    For any number of children: a node sends a SUBSCRIBE exactly when it begins to be interested, and an UNSUBSCRIBE exactly
+    when it ceases to be, to its next hop and its parent, unless there is none; and it keeps a row exactly while it is interested.
+    """
+    state, hop, event = any_node(path), any_hop(path), any_event(path, up_to=4)
+    was, parent = TOPIC in state.topics, state.row(TOPIC).parent
+
+    with overriding(names_in(tree, **instead)):
+        after, effects = tree.step(state, event, lambda _: hop)
+    is_now = TOPIC in after.topics
+    path.claim("a row while interested", truth(is_now) == interested(path, state, event))
+    asked = [(hop, SUBSCRIBE)] if is_now and not was and hop else []
+    told = [(parent, UNSUBSCRIBE)] if was and not is_now and parent else []
+    path.claim("told when it changes", truth(said(effects) == asked + told))
+    path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
+
+
+def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """The literal rule: whether there are children is all that counts (PX-01)."""
+    had, has = len(state.row(topic).children) > 0, len(row.children) > 0
+    if has and not had:
+        return tree.asked_for(state, topic, row, seek)
+    return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
+
+
+def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
+    """
+    What a node sends of a topic alternates between SUBSCRIBE and UNSUBSCRIBE, however many children come and go.
+
+    The step: if it has a parent exactly while it was the last to be asked, then that stays so, and what it sends alternates. Of
+    departures nothing is said, nor of a parent that comes back: these are asked without having been told.
+    """
+    state, hop, event = any_node(path), any_hop(path), any_event(path, up_to=6)
+    balance = state.row(TOPIC).parent is not None
+
+    with overriding(names_in(tree, **instead)):
+        after, effects = tree.step(state, event, lambda _: hop)
+    for _, purpose in said(effects):
+        path.claim("the other than before", truth(balance == (purpose == UNSUBSCRIBE)))
+        balance = purpose == SUBSCRIBE
+    path.claim("a parent while asked", truth(balance == (after.row(TOPIC).parent is not None)))
+
+
+def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
+    """Another SUBSCRIBE goes upward for each child (PD-03)."""
+    row = state.row(topic)
+    return tree.asked_for(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
+
+
+# -- parents ----------------------------------------------------------------------------------------------------------
+
+
+def parents_make_no_circle(path: Path, *, as_close: bool = False) -> None:
+    """
+    If every next hop is closer by some measure, parents make no circle, for any number of nodes.
+
+    The step: whoever is reached from a node by n parents is closer than it by n at least; so is then whoever becomes the parent
+    of that one, by n+1, whatever happens. Nobody is closer than itself.
+    """
+    state, hop, event = any_node(path), any_hop(path), any_event(path)
+    measure = {node.id: path.integer(f"measure of {node.local_ip}") for node in (OWN, CHILD, PARENT, OTHER)}
+    start, parents = path.integer("measure at the start"), path.integer("parents so far")
+    own = measure[OWN.id]
+    path.assume(own + parents <= start)
+    for closer in (state.row(TOPIC).parent, hop):
+        if closer is not None:
+            path.assume(measure[closer.id] <= own if as_close else measure[closer.id] < own)
+
+    parent = tree.step(state, event, lambda _: hop).state.row(TOPIC).parent
+    path.claim("there is a next one", truth(parent is None or parent.id in measure))
+    if parent is not None:
+        path.claim("closer by one more", measure[parent.id] + parents + 1 <= start)
+        path.claim("not where it began", measure[parent.id] != start)
+
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """What a child has said: whether it wants events, and the number of the message."""
+
+    number: Term
+    wants: Term
+
+
+def the_latest(one: Said, other: Said) -> Said:
+    """The one with the larger number."""
+    return Said(*(z3.If(one.number >= other.number, mine, its) for mine, its in zip(one, other, strict=True)))
+
+
+def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # it is forgotten
+    """What arrives last counts (PX-02)."""
+    return other
+
+
+def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Said, Said], Said] = the_latest) -> None:
+    """
+    If the messages of a child were numbered and only the latest counted, it would be the latest in whichever order they arrive.
+
+    Of any three: their order, their groups and repetitions make no difference, and none is later than what is left.
+    """
+    wants = z3.Function("wants", z3.IntSort(), z3.BoolSort())
+    a, b, c = (Said(number, wants(number)) for number in (path.integer(name) for name in "abc"))
+
+    path.claim("in any order", same_row(merged(a, b), merged(b, a)))
+    path.claim("in any groups", same_row(merged(merged(a, b), c), merged(a, merged(b, c))))
+    path.claim("more than once", same_row(merged(a, a), a))
+    path.claim("none is later", z3.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
+
+
+TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
+STEP: Final = Evaluated(("peter.tree.step",))
+
+PROOFS: Final = (
+    Proof(
+        ("PZ-01", "P-03", "PA-01", "PA-03"),
+        ids_are_equal_as_far_as_topics_are,
+        TOPICS,
+        Twin("one byte more", {"end": ID_BYTES + 1}),
+    ),
+    Proof(("PZ-01", "PA-02"), only_short_topics_are_refused, TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1})),
+    Proof(
+        ("PZ-02", "P-04", "P-05", "PA-01"),
+        topics_that_begin_alike_are_one,
+        TOPICS,
+        Twin("topics with the same id are equal in their first 32 bytes", {"converse": True}),
+    ),
+    Proof(
+        ("PZ-03", "PA-04", "PA-05", "PA-06", "PA-07", "P-10", "P-11", "P-22", "P-23"),
+        interest_is_told_exactly_when_it_changes,
+        STEP,
+        Twin("children alone count (PX-01)", {"instead": {"turned": children_alone}}),
+    ),
+    Proof(
+        ("PZ-04", "PI-08"),
+        what_is_said_alternates,
+        STEP,
+        Twin("another SUBSCRIBE for each child (PD-03)", {"instead": {"on_subscribe_message": asks_for_each}}),
+    ),
+    Proof(
+        ("PZ-05", "PI-03", "PA-09", "WZ-24"), parents_make_no_circle, STEP, Twin("next hops may be as close", {"as_close": True})
+    ),
+    Proof(
+        ("PZ-06", "PA-19", "PX-02"),
+        numbered_messages_may_come_in_any_order,
+        Stated("the wire has no place for numbers, connections keep messages in order instead [PA-19]"),
+        Twin("what arrives last counts", {"merged": the_last}),
+    ),
+)

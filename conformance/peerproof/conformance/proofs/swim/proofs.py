@@ -1,0 +1,321 @@
+"""
+What is proved of SWIM: the order of incarnations and rows, merging, payloads, refutation, rounds.
+
+The symbols are in `terms`, and how values are written is in `transit`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import permutations
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path
+from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.swim.terms import (
+    B,
+    Bits,
+    C,
+    D,
+    any_claim,
+    any_incarnation,
+    any_row,
+    any_status,
+    at_least,
+)
+from peerproof.conformance.proofs.swim.transit import WRITING
+from peerproof.conformance.proofs.terms import choice, same_row, truth
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.overrides import names_in, overriding
+from peerproof.spec.swim import Config, Dead, Incarnation, Payload, Ping, Row, State, Status, gossip, rounds, table, transitions
+from peerproof.spec.swim.messages import COUNTER_MAX, Uuid
+
+A: Final = Uuid("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa")
+NOT_LEAVE: Final = tuple(status for status in Status if status is not Status.LEAVE)
+
+
+def node(incarnation: Incarnation, **rows: Row) -> State:
+    """A, which knows B and others; nothing is added to its datagrams."""
+    known = {uuid: rows[name] for name, uuid in (("b", B), ("c", C), ("d", D)) if name in rows}
+    return State(NodeId("a:1"), Config(A, ae_size=0), incarnation, Table(known))
+
+
+# -- the order of incarnations and rows -------------------------------------------------------------------------------
+
+
+def part_by_part(one: Incarnation, other: Incarnation) -> bool:
+    """One incarnation is below another if both its parts are not above, and one is below (SD-07)."""
+    return bool(one.restart <= other.restart and one.tx <= other.tx and (one.restart < other.restart or one.tx < other.tx))
+
+
+def as_it_is(one: Incarnation, other: Incarnation) -> bool:
+    """The order of the running code: that of `Incarnation`."""
+    return bool(one < other)
+
+
+def two_incarnations_compare(path: Path, *, below: Callable[[Incarnation, Incarnation], bool] = as_it_is) -> None:
+    """Of two incarnations exactly one is below the other, or they are equal."""
+    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
+
+    path.claim("one of three", z3.If(same_row(a, b), 1, 0) + below(a, b) + below(b, a) == 1)
+
+
+def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """Of the keys of two rows exactly one is below the other, or they are equal; then status and incarnation are, too."""
+    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
+    one, other = any_status(path, "a"), any_status(path, "b")
+
+    key = key or table.key
+    below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
+    equal = z3.And(same_row(a, b), truth(one is other))
+    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
+
+
+def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """What is below what is below a third is below the third."""
+    statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
+    key = key or table.key
+    a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
+
+    if a < b < c:
+        path.claim("a is below c", truth(a < c))
+
+
+class ByAnyPart(tuple[Any, ...]):
+    """A key that is below another if its restart counter or its tx is."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self[0] < other[0]) or bool(self[2] < other[2])
+
+
+def by_any_part(status: Status, incarnation: Incarnation) -> Any:
+    """A key with an order that is none."""
+    return ByAnyPart(table.key(status, incarnation))
+
+
+def without_leaving(status: Status, incarnation: Incarnation) -> Any:
+    """The key as if leaving were nothing special."""
+    return incarnation.restart, incarnation.tx, table.RANK[status]
+
+
+# -- merging ----------------------------------------------------------------------------------------------------------
+
+
+def row_key(row: Row) -> Any:
+    """The key of a row."""
+    return table.key(row.status, row.incarnation)
+
+
+def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """
+    A row after a claim has the greater of the two keys, and is the row itself if the claim's is not greater.
+
+    Keys are ordered totally, and say status and incarnation. So of any claims the greatest key is left, in whatever order they
+    come, in whatever groups and however often.
+    """
+    row, claim = any_row(path, "row"), any_claim(path, "claim")
+
+    with overriding(names_in(table, key=key or table.key)):
+        merged = table.merged(row, claim)
+    if table.key(claim.status, claim.incarnation) > row_key(row):
+        path.claim("the claim's", z3.And(same_row(merged.incarnation, claim.incarnation), truth(merged.status is claim.status)))
+        path.claim("and where it is", merged.host == (claim.place or ("", 0))[0])
+    else:
+        path.claim("the row itself", truth(merged is row))
+
+
+def merging_commutes(path: Path, *, premise: bool = True) -> None:
+    """Two claims of a node make the same of its row in either order, and once more change nothing, if one key has one place."""
+    row = any_row(path, "row", (Status.NORMAL,))
+    a, b = any_claim(path, "a", (Status.JOINING, Status.DEAD)), any_claim(path, "b", (Status.DEAD, Status.LEAVE))
+    if premise and a.status is b.status:
+        path.assume(z3.Implies(same_row(a.incarnation, b.incarnation), a.place == b.place))
+
+    one, other = table.merged(table.merged(row, a), b), table.merged(table.merged(row, b), a)
+    again = table.merged(one, a)
+    path.claim("the other order", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
+    path.claim("where it is", one.host == other.host)
+    path.claim("the payload", truth((one.payload is None) == (other.payload is None)))
+    path.claim("a second time", truth(again is one))
+
+
+# -- payloads ---------------------------------------------------------------------------------------------------------
+
+
+def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> None:
+    """
+    The payload of a row is never replaced by that of an earlier message of its node.
+
+    What is kept true: the payload came in a message whose incarnation is not above the row's. Then a message of the node is
+    either from the past, and refused as a whole, or not earlier; and whatever else is said raises the incarnation, if not that
+    the node has left, which counts at any.
+    """
+    row, since = any_row(path, "row"), any_incarnation(path, "payload")
+    path.assume(at_least(row.incarnation, since))
+    state = node(any_incarnation(path, "own"), b=row)
+    message = Ping(B, any_incarnation(path, "message"), A, (Payload("newer"),))
+
+    if not transitions.is_past(state, message):
+        after = transitions.applied(state, message).rows[B]
+        path.claim("not an earlier one", at_least(message.incarnation, since))
+        path.claim("still not above the row's", at_least(after.incarnation, message.incarnation))
+        path.claim("it is the new one", truth(after.payload == "newer"))
+    merged = table.merged(row, any_claim(path, "claim", tuple(Status) if leaving else NOT_LEAVE))
+    path.claim("after other news", at_least(merged.incarnation, since))
+    kept = truth(merged.payload is row.payload)
+    path.claim("forgotten exactly with a new life", kept == (merged.incarnation.restart == row.incarnation.restart))
+
+
+# -- rumours ----------------------------------------------------------------------------------------------------------
+
+
+def heard(state: State, message: Ping) -> State:
+    """The node after a message, unless it comes from the past."""
+    return state if transitions.is_past(state, message) else transitions.applied(state, message)
+
+
+def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
+    """What B says, and what C says of B's death, make the same of B's row in either order, if C says of which incarnation."""
+    row = any_row(path, "row", (Status.NORMAL, Status.SUSPICIOUS, Status.DEAD))
+    state = node(Incarnation(0, 0), b=row, c=Row("c", 1, Status.NORMAL, Incarnation(0, 0)))
+    alive = Ping(B, any_incarnation(path, "header"), A)
+    dead = Ping(C, Incarnation(0, 0), A, (Dead(B, None if literal else any_incarnation(path, "death")),))
+
+    one, other = heard(heard(state, alive), dead).rows[B], heard(heard(state, dead), alive).rows[B]
+    path.claim("the same", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
+
+
+def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
+    """Told of its death above its own incarnation, a node is above what it was told at once; and it never goes back."""
+    own, said = any_incarnation(path, "own"), any_incarnation(path, "told")
+    state = node(own, b=Row("b", 1, Status.NORMAL, Incarnation(0, 0)))
+    if premise:
+        path.assume(said.restart < COUNTER_MAX)  # at the end of the counter there is nothing above [SA-17]
+
+    after = transitions.refuted(state, B, Dead(A, said)).incarnation
+    path.claim("never back", at_least(after, own))
+    path.claim("at least as far", at_least(after, said))
+    path.claim("above, if it was below", z3.Or(at_least(own, said), z3.Not(at_least(said, after))))
+
+
+# -- rounds -----------------------------------------------------------------------------------------------------------
+
+
+def fanout_is_the_logarithm(path: Path, *, without_itself: bool = False) -> None:
+    """Of N nodes, more than one, an event goes to f with 2^(f-1) < N and N ≤ 2^f."""
+    nodes = path.integer("N", 2, 2**63)
+    bits = Bits(path, nodes - 1 if without_itself else nodes)
+    if without_itself:
+        path.assume(nodes > 2)  # noqa: PLR2004  # with one neighbour there would be no fanout at all
+
+    gossip.fanout(bits)  # type: ignore[arg-type]  # an integer whose bits are counted
+    (half,) = bits.halves
+    path.claim("2^(f-1) < N", half < nodes)
+    path.claim("N ≤ 2^f", nodes <= 2 * half)
+
+
+def topped_up(state: State, pick: Any) -> Any:
+    """A quantum that fills up from the next shuffle what the round has left (SD-09)."""
+    left = rounds.still_live(state)
+    count = gossip.fanout(rounds.active_size(state))  # type: ignore[attr-defined]  # it has imported it
+    if 0 < len(left) < count:
+        shuffled = pick("round.order", state.live, len(state.live))
+        state = replace(state, vector=(*left, *(uuid for uuid in shuffled if uuid not in left)), pinged=frozenset())
+    return rounds.on_quantum(state, pick)
+
+
+def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[State, Any], Any] | None = None) -> None:
+    """
+    At every moment, of the nodes that have been live since the beginning each has been pinged as often as another, or once more.
+
+    For three others, each of which may be dead; any shuffles; five quanta, which is more than two rounds.
+    """
+    statuses = {name: any_status(path, name, (Status.NORMAL, Status.DEAD)) for name in "bcd"}
+    state = node(Incarnation(0, 0), **{name: Row(name, 1, status, Incarnation(0, 0)) for name, status in statuses.items()})
+    live, counts = state.live, Counter[str]()
+
+    def pick(_: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:
+        orders = list(permutations(sorted(among), min(some, len(among))))
+        return orders[choice(path, path.fresh("order"), len(orders))]
+
+    step: Any = quantum or rounds.on_quantum
+    for _ in range(5):
+        state, sends = step(replace(state, heard=True, answered=state.pinged), pick)
+        counts.update(send.message.target for send in sends)
+        of_each = [counts[uuid] for uuid in live]
+        path.claim("one more at most", truth(max(of_each, default=0) - min(of_each, default=0) <= 1))
+        path.claim("nobody else", truth(set(counts) <= set(live)))
+
+
+_MERGED: Final = Evaluated(("swim.table.merged",))
+PROOFS: Final = (
+    Proof(
+        ("SZ-01", "SA-10", "S-14"),
+        two_incarnations_compare,
+        Evaluated(("swim.messages.Incarnation",)),
+        Twin("part by part (SD-07)", {"below": part_by_part}),
+    ),
+    Proof(
+        ("SZ-01", "SA-10", "SA-13"),
+        keys_are_ordered_totally,
+        Evaluated(("swim.table.key",)),
+        Twin("leaving is nothing special", {"key": without_leaving}),
+    ),
+    Proof(
+        ("SZ-01", "SA-10", "SA-13"),
+        order_is_transitive,
+        Evaluated(("swim.table.key",)),
+        Twin("the restart counter or the tx is below", {"key": by_any_part}),
+    ),
+    Proof(
+        ("SZ-02", "SA-11", "SA-13", "SI-03", "SI-12"),
+        merging_takes_the_greater_key,
+        _MERGED,
+        Twin("leaving is nothing special", {"key": without_leaving}),
+    ),
+    Proof(("SZ-02", "SA-13", "SX-07"), merging_commutes, _MERGED, Twin("one key may have two places", {"premise": False})),
+    Proof(
+        ("SZ-03", "SA-10", "SD-07"),
+        two_incarnations_compare,
+        Evaluated(("swim.messages.Incarnation",)),
+        Twin("part by part: [1,0] and [0,1]", {"below": part_by_part}),
+        of="not-part-by-part",
+    ),
+    Proof(
+        ("SZ-04", "S-34", "S-41", "S-47", "SA-16", "SA-34", "SI-08"),
+        payload_is_of_the_latest_message,
+        Evaluated(("swim.transitions.is_past", "swim.transitions.applied", "swim.table.merged")),
+        Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
+    ),
+    Proof(
+        ("SZ-05", "SA-12", "SI-11", "SX-02", "SX-07"),
+        death_and_a_header_commute,
+        Evaluated(("swim.transitions.is_past", "swim.transitions.applied")),
+        Twin("the death without its incarnation (SX-02)", {"literal": True}),
+    ),
+    Proof(
+        ("SZ-06", "S-40", "SA-23"),
+        fanout_is_the_logarithm,
+        Evaluated(("swim.gossip.fanout",), ("int.bit_length",)),
+        Twin("a node does not count itself (SD-01)", {"without_itself": True}),
+    ),
+    Proof(
+        ("SZ-07", "S-43", "S-44", "S-45", "S-46", "SA-26", "SI-05"),
+        counts_of_a_round_differ_by_one_at_most,
+        Evaluated(("swim.rounds.on_quantum",)),
+        Twin("filled up from the next shuffle (SD-09)", {"quantum": topped_up}),
+    ),
+    Proof(
+        ("SZ-10", "S-11", "S-12", "SA-17"),
+        refuting_takes_one_step,
+        Evaluated(("swim.transitions.refuted",)),
+        Twin("the counter may be at its end", {"premise": False}),
+    ),
+    *WRITING,
+)

@@ -1,0 +1,224 @@
+"""
+What is proved of Wendy; here, of its ring, by the code that runs on rings of any even size.
+
+What is proved of digits, tables and routing is in the modules of these names; the symbols are in `terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path
+from peerproof.conformance.proofs.proof import Proof, Twin
+from peerproof.conformance.proofs.terms import truth
+from peerproof.conformance.proofs.wendy.digits import DIGITS, RING
+from peerproof.conformance.proofs.wendy.routing import ROUTING
+from peerproof.conformance.proofs.wendy.tables import TABLES
+from peerproof.conformance.proofs.wendy.terms import any_place, any_ring, is_between
+from peerproof.spec.wendy.ids import Id, Ring
+
+#: How far two ids are from each other.
+Distance = Callable[[Ring, Id, Id], Any]
+
+#: Whether one id is closer to a key than another: ring, one, other, key.
+Closer = Callable[[Ring, Id, Id, Id], Any]
+
+
+def as_it_is(ring: Ring, one: Id, other: Id) -> Any:
+    """The distance of the running code."""
+    return ring.distance(one, other)
+
+
+# -- distance ---------------------------------------------------------------------------------------------------------
+
+
+def both_ways_make_a_round(path: Path, *, premise: bool = True) -> None:
+    """The clockwise distances from a to b and from b to a add up to the size of the ring, if a and b differ."""
+    ring = any_ring(path)
+    size: Any = ring.size
+    a, b = (any_place(path, ring, name) for name in "ab")
+    if premise:
+        path.assume(a != b)
+
+    path.claim("one round", ring.clockwise(a, b) + ring.clockwise(b, a) == size.term)
+
+
+def distance_is_symmetric(path: Path, *, distance: Distance = as_it_is) -> None:
+    """It is as far from a to b as from b to a."""
+    ring = any_ring(path)
+    a, b = (any_place(path, ring, name) for name in "ab")
+
+    path.claim("as far", distance(ring, a, b) == distance(ring, b, a))
+
+
+def only_equal_ids_have_no_distance(path: Path, *, distance: Distance = as_it_is) -> None:
+    """Distance is 0 for equal ids only."""
+    ring = any_ring(path)
+    a, b = (any_place(path, ring, name) for name in "ab")
+
+    path.claim("0 for the same", (distance(ring, a, b) == 0) == (a == b))
+
+
+def distance_is_half_the_ring_at_most(path: Path, *, distance: Distance = as_it_is) -> None:
+    """Distance is at most half the ring, and never negative."""
+    ring = any_ring(path)
+    a, b = (any_place(path, ring, name) for name in "ab")
+
+    found = distance(ring, a, b)
+    path.claim("at most half", z3.And(found >= 0, found <= ring.size // 2))
+
+
+def no_detour_is_shorter(path: Path, *, strictly: bool = False) -> None:
+    """The distance from a to c is at most that from a to b and from b to c."""
+    ring = any_ring(path)
+    a, b, c = (any_place(path, ring, name) for name in "abc")
+
+    detour = ring.distance(a, b) + ring.distance(b, c)
+    path.claim("no shorter", ring.distance(a, c) < detour if strictly else ring.distance(a, c) <= detour)
+
+
+def in_steps_of_two(ring: Ring, one: Id, other: Id) -> Any:
+    """Half the distance, rounded down."""
+    return ring.distance(one, other) / 2
+
+
+# -- who is closer ----------------------------------------------------------------------------------------------------
+
+
+def by_rank(ring: Ring, one: Id, other: Id, key: Id) -> Any:
+    """The order of the running code."""
+    return ring.rank(one, key) < ring.rank(other, key)
+
+
+def or_as_far(ring: Ring, one: Id, other: Id, key: Id) -> Any:
+    """Equal ids are closer, too."""
+    return ring.rank(one, key) <= ring.rank(other, key)
+
+
+def by_distance(ring: Ring, one: Id, other: Id, key: Id) -> Any:
+    """Of two that are equally far away none is closer."""
+    return ring.distance(one, key) < ring.distance(other, key)
+
+
+def whoever_is_lower(ring: Ring, one: Id, other: Id, key: Id) -> Any:  # noqa: ARG001  # for any key
+    """The modularly lower one, at any distance."""
+    return truth(ring.is_right(one, other))
+
+
+def nobody_is_closer_than_itself(path: Path, *, closer: Closer = by_rank) -> None:
+    """No id is closer to a key than itself, and none closer than the key."""
+    ring = any_ring(path)
+    a, key = (any_place(path, ring, name) for name in ("a", "key"))
+
+    path.claim("than itself", z3.Not(closer(ring, a, a, key)))
+    path.claim("than the key", z3.Not(closer(ring, a, key, key)))
+
+
+def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
+    """Of two different ids exactly one is closer to a key: the nearer one if one is nearer."""
+    ring = any_ring(path)
+    a, b, key = (any_place(path, ring, name) for name in ("a", "b", "key"))
+    path.assume(a != b)
+
+    path.claim("exactly one", closer(ring, a, b, key) == z3.Not(closer(ring, b, a, key)))
+    path.claim("the nearer one", z3.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
+
+
+def closer_is_transitive(path: Path, *, closer: Closer = by_rank) -> None:
+    """Who is closer than a second that is closer than a third is closer than the third."""
+    ring = any_ring(path)
+    a, b, c, key = (any_place(path, ring, name) for name in ("a", "b", "c", "key"))
+    path.assume(closer(ring, a, b, key), closer(ring, b, c, key))
+
+    path.claim("the first than the third", closer(ring, a, c, key))
+
+
+def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
+    """Of three different ids, two are not equally far from a key."""
+    ring = any_ring(path)
+    key = any_place(path, ring, "key")
+    places = [any_place(path, ring, name) for name in "abc"[:many]]
+    path.assume(*(one != other for at, one in enumerate(places) for other in places[:at]))
+
+    first, *others = [ring.distance(place, key) for place in places]
+    path.claim("not all", z3.Or(*(other != first for other in others)))
+
+
+# -- neighbours -------------------------------------------------------------------------------------------------------
+
+
+def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = True) -> None:
+    """
+    A node that is closer to a key than its two neighbours on the ring is the closest of all.
+
+    So whoever knows its neighbours knows whether a message has arrived.
+    """
+    ring = any_ring(path)
+    before, node, after, other, key = (any_place(path, ring, n) for n in ("before", "node", "after", "other", "key"))
+    path.assume(before != node, after != node, other != node)
+    if neighbours:  # nobody is between, the one before may be the one after
+        path.assume(z3.Not(is_between(ring, before, other, node)), z3.Not(is_between(ring, node, other, after)))
+    path.assume(by_rank(ring, node, before, key), by_rank(ring, node, after, key))
+
+    path.claim("closer than any other", by_rank(ring, node, other, key))
+
+
+def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True) -> None:
+    """Of a key between two nodes that follow each other on the ring, one of the two is the closest."""
+    ring = any_ring(path)
+    low, high, other, key = (any_place(path, ring, name) for name in ("low", "high", "other", "key"))
+    path.assume(low != high, other != low, other != high, z3.Not(is_between(ring, low, other, high)))
+    if around:
+        path.assume(z3.Or(key == low, is_between(ring, low, key, high)))
+
+    path.claim("closer than any other", z3.Or(by_rank(ring, low, other, key), by_rank(ring, high, other, key)))
+
+
+def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
+    """Of two different ids exactly one is greater, but for opposite ones, which both are."""
+    ring = any_ring(path)
+    a, b = (any_place(path, ring, name) for name in "ab")
+    path.assume(a != b)
+    is_opposite = ring.clockwise(a, b) == ring.size // 2
+
+    one, other = ring.is_right(a, b), ring.is_right(b, a)
+    path.claim("one of the two", truth(one or other))
+    path.claim("not both", z3.Or(truth(not (one and other)), z3.BoolVal(val=False) if opposite else is_opposite))
+    path.claim("both, if opposite", z3.Implies(is_opposite, truth(one and other)))
+
+
+PROOFS: Final = (
+    Proof(("WZ-01", "W-02", "WA-02"), both_ways_make_a_round, RING, Twin("they may be the same", {"premise": False})),
+    Proof(("WZ-02", "W-37"), distance_is_symmetric, RING, Twin("going up only", {"distance": Ring.clockwise})),
+    Proof(("WZ-03", "W-37"), only_equal_ids_have_no_distance, RING, Twin("steps of two", {"distance": in_steps_of_two})),
+    Proof(("WZ-04", "W-37"), distance_is_half_the_ring_at_most, RING, Twin("going up only", {"distance": Ring.clockwise})),
+    Proof(("WZ-05", "W-37"), no_detour_is_shorter, RING, Twin("every detour is longer", {"strictly": True})),
+    Proof(("WZ-06", "WA-09"), nobody_is_closer_than_itself, RING, Twin("equal ids are closer, too", {"closer": or_as_far})),
+    Proof(("WZ-07", "WA-09"), one_of_two_is_closer, RING, Twin("by the distance alone", {"closer": by_distance})),
+    Proof(("WZ-08", "WA-09"), closer_is_transitive, RING, Twin("whoever is lower", {"closer": whoever_is_lower})),
+    Proof(("WZ-09", "WA-09"), two_ids_are_equally_far, RING, Twin("not even two", {"many": 2})),
+    Proof(
+        ("WZ-10", "W-37", "W-43", "WI-10"),
+        closer_than_both_neighbours_is_closest,
+        RING,
+        Twin("any two nodes for the neighbours", {"neighbours": False}),
+    ),
+    Proof(
+        ("WZ-11", "W-37", "W-39"),
+        one_of_the_nodes_around_a_key_is_closest,
+        RING,
+        Twin("the key may be anywhere", {"around": False}),
+    ),
+    Proof(
+        ("WZ-12", "W-03", "W-25", "WA-03", "WA-04"),
+        one_of_two_is_greater,
+        RING,
+        Twin("opposite ones are nothing special", {"opposite": True}),
+    ),
+    *DIGITS,
+    *TABLES,
+    *ROUTING,
+)

@@ -1,0 +1,278 @@
+"""What is proved of Wendy's state tables and of their versions."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.terms import choice, same_row, truth
+from peerproof.conformance.proofs.wendy.terms import (
+    ADDRESS,
+    any_leaves,
+    any_node,
+    any_scores,
+    any_versions,
+    node_at,
+)
+from peerproof.spec.core import Send, Table
+from peerproof.spec.overrides import names_in, overriding
+from peerproof.spec.wendy import Config, Id, Node, NodeAnnouncement, NodeRace, State, Versions, joining, tables
+from peerproof.spec.wendy.messages import MOST_VERSION, Header
+from peerproof.spec.wendy.messages import Tables as Sent
+from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, inserted, removed
+
+OWN: Final = Id(0)
+
+# -- the leaf set -----------------------------------------------------------------------------------------------------
+
+
+def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
+    """
+    A side of the leaf set stays ordered and keeps the nearest, and once more changes nothing.
+
+    Who is left out is farther than all on a side that is full; so what is in it are the nearest of all that were ever inserted.
+    """
+    state = any_leaves(path, places)
+    node = any_node(path, state, "node")
+
+    with overriding(names_in(tables, bisect_left=bisect)):
+        after = tables.in_leaf_set(state, node)
+        again = tables.in_leaf_set(replace(state, leaf_set=after), node)
+    path.claim("a second time", truth(again is after))
+    on_right = state.config.ring.is_right(state.id, node.id)
+    for is_right, old, new in zip((False, True), state.leaf_set, after, strict=True):
+        steps = [away(state, one, is_right=is_right) for one in new]
+        path.claim("nearest first", z3.And(*(one < other for one, other in pairwise(steps))))
+        path.claim("no more than there is room for", truth(len(new) <= places))
+        offered = [*old, *([node] if on_right == is_right else [])]
+        path.claim("nobody from elsewhere", z3.And(*(z3.Or(*(one.id == other.id for other in offered)) for one in new)))
+        for one in offered:
+            farther = z3.And(truth(len(new) == places), *(step < away(state, one, is_right=is_right) for step in steps))
+            path.claim("there, or farther than all", z3.Or(farther, *(one.id == other.id for other in new)))
+
+
+def away(state: State, node: Node, *, is_right: bool) -> Term:
+    """How far a node is from the owner, in the direction of a side."""
+    ring = state.config.ring
+    return ring.clockwise(state.id, node.id) if is_right else ring.clockwise(node.id, state.id)
+
+
+def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
+    """
+    Two nodes make the same of a side of the leaf set in either order.
+
+    Nodes are told apart by how many steps they are away, and those that go to different sides do not meet.
+    """
+    steps = [path.integer(f"step{number}", 1) for number in range(choice(path, "nodes", places + 1))]
+    path.assume(*(one < other for one, other in pairwise(steps)))
+    side = tuple(map(node_at, steps))
+    one, other = (node_at(path.integer(name, 1)) for name in ("one", "other"))
+    config = Config(OWN, leaf_set_side=places)
+
+    def both(first: Node, second: Node) -> tuple[Node, ...]:
+        found: tuple[Node, ...] = side
+        for node in (first, second):
+            found = tables.in_side(config, found, node, lambda node: node.id)
+        return found
+
+    with overriding(names_in(tables, bisect_left=bisect)):
+        way, back = both(one, other), both(other, one)
+    path.claim("as many", truth(len(way) == len(back)))
+    path.claim("the same", z3.And(*(mine.id == its.id for mine, its in zip(way, back, strict=True))))
+
+
+def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
+    """Whoever comes last is last."""
+    return len(side)
+
+
+# -- tables that go by scores -----------------------------------------------------------------------------------------
+
+
+def overwriting(state: State, node: Node) -> tuple[Node, ...]:
+    """The neighborhood set where a new node takes the place of the first that is farther (WD-15)."""
+    members = state.neighborhood_set
+    score = state.score(node.id)
+    index = next((at for at, member in enumerate(members) if score < state.score(member.id)), len(members))
+    return (*members[:index], node, *members[index + 1 :])[: state.config.neighborhood_set]
+
+
+def inserting_keeps_the_best_neighbours(
+    path: Path, *, places: int, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
+) -> None:
+    """The neighborhood set stays sorted by scores and keeps the best; who is in it already may have got another score."""
+    ids = [Id(number) for number in range(1, places + 2)]
+    config = Config(OWN, neighborhood_set=places)
+    state = State(ADDRESS, config, scores=any_scores(path, ids))
+    members = ids[: choice(path, "members", places + 1)]
+    node = choice(path, "node", len(members) + 1)
+    others = [state.score(one) for one in members if one != ids[node]]
+    path.assume(*(truth(one <= other) for one, other in pairwise(others)))
+    state = replace(state, neighborhood_set=tuple(map(node_at, members)))
+
+    after = [one.id for one in insert(state, node_at(ids[node]))]
+    scores = [state.score(one) for one in after]
+    path.claim("the best first", truth(all(one <= other for one, other in pairwise(scores))))
+    path.claim("each once, and as many as there is room for", truth(len(after) == len(set(after)) <= places))
+    left_out = {*members, ids[node]} - set(after)
+    path.claim("nobody from elsewhere", truth(set(after) <= {*members, ids[node]}))
+    full = len(after) == places
+    path.claim("nobody better is left out", truth(all(full and scores[-1] <= state.score(one) for one in left_out)))
+
+
+def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
+    """A cell of the routing table has the node with the better score; of equal ones, and unknown ones, the one that was there."""
+    there, node = Id(0x10), Id(0x11)
+    state = State(ADDRESS, Config(OWN), scores=any_scores(path, (there, node)))
+    cell = state.config.ring.cell(OWN, there)
+    state = replace(state, routing_table=Table({cell: node_at(there)}))
+
+    kept = in_routing_table(state, node_at(node))[cell].id
+    one, other = (state.scores.get(who) for who in (there, node))
+    if one is None or other is None:
+        better = one is None and other is not None
+        path.claim("known before unknown", truth((kept == node) == (better if unknown else other is None)))
+    else:
+        path.claim("the better one", z3.If(truth(kept == node), truth(other < one), truth(one <= other)))
+
+
+# -- versions ---------------------------------------------------------------------------------------------------------
+
+
+def larger(one: Term, other: Term) -> Term:
+    """As `max`."""
+    return z3.If(one >= other, one, other)
+
+
+def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term], Term] = larger) -> None:
+    """Keeping the larger of versions is commutative, associative and idempotent, and at least each of them."""
+    known, a, b = (any_versions(path, name) for name in ("known", "a", "b"))
+
+    def merged(one: Versions, other: Versions) -> Versions:
+        state = State(ADDRESS, Config(OWN), stored=Table({Id(1): one}))
+        with overriding(names_in(joining, max=most)):
+            return joining.with_versions(state, node_at(Id(1)), other).stored[Id(1)]
+
+    once = merged(known, a)
+    path.claim("commutative", same_row(merged(a, b), merged(b, a)))
+    path.claim("associative", same_row(merged(once, b), merged(known, merged(a, b))))
+    path.claim("idempotent", same_row(merged(once, a), once))
+    path.claim("never less", z3.And(*(mine >= its for mine, its in zip((*once, *once), (*known, *a), strict=True))))
+
+
+def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) -> None:
+    """
+    Whoever comes or goes, a table's version says exactly whether its members have changed, and never decreases.
+
+    One node is in no table or in all, another comes or the first goes; both fit into one cell, and each table has one place.
+    """
+    there, other = Id(0x10), Id(0x11)
+    state = State(
+        ADDRESS,
+        Config(OWN, leaf_set_side=1, neighborhood_set=1),
+        versions=any_versions(path, "versions", most),
+        scores=any_scores(path, (there, other)),
+    )
+    before = inserted(state, node_at(there))
+    before = replace(before, versions=state.versions)
+
+    after = (removed(before, there), inserted(before, node_at(other)), inserted(before, node_at(there)))[choice(path, "what", 3)]
+    for old, new, one, two in zip(before.versions, after.versions, members(before), members(after), strict=True):
+        path.claim("one more, exactly if it has changed", new == old + (one != two))
+    path.claim(
+        "then an announcement with the old ones is noticed",
+        truth(joining.is_newer(after.versions, before.versions)) == truth(members(before) != members(after)),
+    )
+
+
+def members(state: State) -> tuple[set[Id], ...]:
+    """The ids in each table."""
+    leaves = {node.id for side in state.leaf_set for node in side}
+    return {node.id for node in state.routing_table.values()}, leaves, {node.id for node in state.neighborhood_set}
+
+
+def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
+    """
+    If an announcement meets no conflict, the announcer knows the receiver's newest versions; otherwise no table changes.
+
+    What it knows are versions that the receiver had at some time [WI-07].
+    """
+    own, said = any_versions(path, "own", MOST_VERSION - 1), any_versions(path, "said")
+    if real:
+        path.assume(*(its <= mine for mine, its in zip(own, said, strict=True)))
+    state = State(ADDRESS, Config(OWN), versions=own, cache=Table({Id(1): 1}))
+    announcement = NodeAnnouncement(Header(node_at(Id(1)), Id(1), said), Sent())
+
+    after, effects = joining.on_node_announcement(state, announcement)
+    if any(isinstance(effect, Send) and isinstance(effect.message, NodeRace) for effect in effects):
+        path.claim("it is not taken in", truth(after is state))
+        path.claim("something is newer", z3.Not(same_row(own, said)))
+    else:
+        path.claim("it is taken in", truth(Id(1) in after.known))
+        path.claim("it knows the newest", same_row(own, said))
+
+
+_LEAVES: Final = Evaluated(("wendy.tables.in_leaf_set", "wendy.tables.in_side"))
+_NEIGHBOURS: Final = Evaluated(("wendy.tables.in_neighborhood_set",))
+TABLES: Final = (
+    *(
+        Proof(
+            ("WZ-21", "W-26", "W-27", "W-28", "W-29", "WA-05", "WI-03", "WI-05"),
+            inserting_keeps_the_nearest_leaves,
+            _LEAVES,
+            Twin("who is there already is put behind itself", {"bisect": bisect_right}),
+            {"places": places},
+            of=f"of-{places}",
+        )
+        for places in (2, 3)
+    ),
+    *(
+        Proof(
+            ("WZ-21", "W-28", "W-29", "WI-05"),
+            leaves_commute,
+            Evaluated(("wendy.tables.in_side",)),
+            Twin("whoever comes last is last", {"bisect": at_the_end}),
+            {"places": places},
+            of=f"of-{places}",
+        )
+        for places in (2, 3)
+    ),
+    Proof(
+        ("WZ-22", "W-33", "W-34", "WA-16", "WA-22", "WI-06"),
+        inserting_keeps_the_best_neighbours,
+        _NEIGHBOURS,
+        Twin("the first that is farther is overwritten (WD-15)", {"insert": overwriting}),
+        {"places": 3},
+    ),
+    Proof(
+        ("WZ-22", "W-18", "WA-16", "WA-17"),
+        a_cell_keeps_the_best,
+        Evaluated(("wendy.tables.in_routing_table",)),
+        Twin("an unknown score is the best", {"unknown": False}),
+    ),
+    Proof(
+        ("WZ-23", "W-63", "WA-45"),
+        keeping_larger_versions_is_a_join,
+        Evaluated(("wendy.joining.with_versions",), ("max",)),
+        Twin("what comes last is kept", {"most": lambda _, last: last}),
+    ),
+    Proof(
+        ("WZ-25", "WA-39", "WA-42", "WI-08"),
+        a_change_shows_in_the_versions,
+        Evaluated(("wendy.tables.inserted", "wendy.tables.removed", "wendy.joining.is_newer")),
+        Twin("the counter may be at its end", {"most": MOST_VERSION}),
+    ),
+    Proof(
+        ("WZ-25", "W-64", "W-66", "WA-41", "WA-43", "WI-13"),
+        who_is_taken_in_knows_the_newest,
+        Evaluated(("wendy.joining.on_node_announcement", "wendy.joining.is_newer")),
+        Twin("a version from the future", {"real": False}),
+    ),
+)

@@ -1,0 +1,253 @@
+"""
+What the statements about Wendy need on Z3 terms: a ring of any even size, ids as words of 128 bits, scores.
+
+On a ring of any size ids are integers, and going round is adding the size once: linear arithmetic, so that a statement holds for
+every ring. Where digits matter ids are words, which know shifts and single bits, but only the ring of Wendy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, cast
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.terms import Number, choice
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.wendy import Config, Id, LeafSet, Node, State, Versions
+from peerproof.spec.wendy.ids import ID_BYTES, Ring
+from peerproof.spec.wendy.messages import MOST_VERSION
+
+BITS: Final = 8 * ID_BYTES
+
+#: Bits of a word: an id, twice a distance, and one less than nothing all fit.
+WIDTH: Final = BITS + 8
+
+#: What Z3 calls statements about words alone.
+WORDS: Final = "QF_BV"
+
+ADDRESS: Final = NodeId("n:1")
+
+
+class Size:
+    """How many ids there are on a ring of any even size."""
+
+    def __init__(self, half: Term) -> None:
+        self.half = half
+        self.term = 2 * half
+
+    def __sub__(self, steps: Term) -> Term:
+        return self.term - steps
+
+    def __floordiv__(self, two: int) -> Term:
+        assert two == 2, "it is halved only"  # noqa: PLR2004
+        return self.half
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An id on a ring of any size."""
+
+    term: Term
+
+    def __sub__(self, other: Place) -> Steps:
+        return Steps(self.term - other.term)
+
+    def __eq__(self, other: object) -> Any:
+        return self.term == cast("Place", other).term
+
+    def __ne__(self, other: object) -> Any:
+        return self.term != cast("Place", other).term
+
+    def __ge__(self, least: int) -> bool:
+        return bool(self.term >= least)
+
+    def __lt__(self, size: Size) -> bool:
+        return bool(self.term < size.term)
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The difference of two ids, which is less than the size of their ring, either way."""
+
+    term: Term
+
+    def __mod__(self, size: Size) -> Term:
+        return z3.If(self.term >= 0, self.term, self.term + size.term)
+
+
+def any_ring(path: Path) -> Ring:
+    """A ring of any even size. Its ids have no digits."""
+    ring = Ring()
+    vars(ring)["size"] = Size(path.integer("half the ring", 1))
+    return ring
+
+
+def any_place(path: Path, ring: Ring, name: str) -> Id:
+    """Any id on a ring of any size."""
+    size: Any = ring.size
+    term = path.integer(name)
+    path.know(term < size.term)
+    return cast("Id", Place(term))
+
+
+class Word:
+    """A number of so many bits that nothing here overflows, as of `int`."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __sub__(self, other: Any) -> Word:
+        return Word(self.term - bits_of(other))
+
+    def __rsub__(self, other: int) -> Word:
+        return Word(bits_of(other) - self.term)
+
+    def __add__(self, other: Any) -> Word:
+        return Word(self.term + bits_of(other))
+
+    __radd__ = __add__
+
+    def __mul__(self, other: int) -> Word:
+        return Word(self.term * bits_of(other))
+
+    __rmul__ = __mul__
+
+    def __mod__(self, size: int) -> Word:
+        return self & (size - 1)  # the size of a ring is a power of two
+
+    def __floordiv__(self, divisor: int) -> Word:
+        return self >> divisor.bit_length() - 1  # a digit has 2, 4, 8… bits
+
+    def __xor__(self, other: Any) -> Word:
+        return Word(self.term ^ bits_of(other))
+
+    def __and__(self, other: Any) -> Word:
+        return Word(self.term & bits_of(other))
+
+    def __rshift__(self, other: Any) -> Word:
+        return Word(z3.LShR(self.term, bits_of(other)))
+
+    def __lshift__(self, other: Any) -> Word:
+        return Word(self.term << bits_of(other))
+
+    def __rlshift__(self, other: int) -> Word:
+        return Word(bits_of(other) << self.term)
+
+    def __lt__(self, other: Any) -> Term:
+        return z3.ULT(self.term, bits_of(other))
+
+    def __le__(self, other: Any) -> Term:
+        return z3.ULE(self.term, bits_of(other))
+
+    def __gt__(self, other: Any) -> Term:
+        return z3.UGT(self.term, bits_of(other))
+
+    def __ge__(self, other: Any) -> Term:
+        return z3.UGE(self.term, bits_of(other))
+
+    def __eq__(self, other: object) -> Any:
+        return self.term == bits_of(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.term != bits_of(other)
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+    def bit_length(self) -> Word:
+        """As of `int`, of a number of no more bits than an id."""
+        length = bits_of(0)
+        for bit in range(BITS):
+            length = z3.If(z3.Extract(bit, bit, self.term) == 1, bits_of(bit + 1), length)
+        return Word(length)
+
+
+def bits_of(value: Any) -> Term:
+    """The bits of a word or of a number."""
+    return value.term if isinstance(value, Word) else z3.BitVecVal(value, WIDTH)
+
+
+def either(condition: Term, one: Any, other: Any) -> Word:
+    """One number or another."""
+    return Word(z3.If(condition, bits_of(one), bits_of(other)))
+
+
+def any_word(path: Path, name: str, bits: int = BITS) -> Any:
+    """Any number of so many bits, such as an id."""
+    return Word(z3.ZeroExt(WIDTH - bits, path.any_of(name, z3.BitVecSort(bits))))
+
+
+def node_at(place: Any) -> Node:
+    """A node with this id; where it is reached does not matter."""
+    return Node(place, "m", "m", 1)
+
+
+def any_side(path: Path, ring: Ring, own: Id, name: str, most: int, *, is_right: bool) -> tuple[Node, ...]:
+    """A side of a leaf set of at most so many nodes, the nearest first, on that side of its owner."""
+    places = [any_place(path, ring, f"{name}{number}") for number in range(choice(path, f"nodes {name}", most + 1))]
+    steps = [ring.clockwise(own, place) if is_right else ring.clockwise(place, own) for place in places]
+    half: Any = ring.size // 2
+    path.assume(*(z3.And(step > 0, step <= half if is_right else step < half) for step in steps))
+    path.assume(*(one < other for one, other in pairwise(steps)))
+    return tuple(map(node_at, places))
+
+
+def any_leaves(path: Path, most: int) -> State:
+    """A node with any leaf set of at most so many nodes on a side, on a ring of any size, and nothing else."""
+    ring = any_ring(path)
+    own = any_place(path, ring, "own")
+    sides = [any_side(path, ring, own, name, most, is_right=name == "right") for name in LeafSet._fields]
+    return State(ADDRESS, Config(own, ring=ring, leaf_set_side=most), leaf_set=LeafSet(*sides))
+
+
+def any_node(path: Path, state: State, name: str) -> Node:
+    """Any node on the ring of another, but not that."""
+    place = any_place(path, state.config.ring, name)
+    path.assume(place != state.id)
+    return node_at(place)
+
+
+class AnyTable:
+    """
+    A routing table with whatever may be in it; `found` says who stands in a cell, if there is anybody.
+
+    Of all its entries but that in the cell asked for one is shown: whoever looks for the first with some property passes over
+    those before it.
+    """
+
+    def __init__(self, path: Path, cell: tuple[Any, Any], found: Callable[[str, tuple[Any, Any]], Node]) -> None:
+        self._path, self._cell, self._found = path, cell, found
+        self.asked: Node | None = None  #: who stands in the cell that was asked for
+
+    def get(self, cell: tuple[Any, Any]) -> Node | None:
+        """The node of a cell, if there is one."""
+        if self._path.any_of("the cell is occupied", z3.BoolSort()):
+            self.asked = self._found("node of the cell", cell)
+        return self.asked
+
+    def items(self) -> Iterator[tuple[tuple[Any, Any], Node]]:
+        """One entry, or none."""
+        if self._path.any_of("there is another node", z3.BoolSort()):
+            yield self._cell, self._found("another node", self._cell)
+
+
+def any_scores(path: Path, among: Iterable[Id]) -> Table[Id, int]:
+    """Any scores of these nodes; some may be unknown."""
+    known = [node for node in among if path.any_of(f"score of {node} is known", z3.BoolSort())]
+    return Table({node: cast("int", Number(path.integer(f"score of {node}"))) for node in known})
+
+
+def any_versions(path: Path, name: str, most: int = MOST_VERSION) -> Versions:
+    """Any versions of tables."""
+    return Versions(*(path.integer(f"{name}.{table}", 0, most) for table in Versions._fields))
+
+
+def is_between(ring: Ring, low: Id, middle: Id, high: Id) -> Term:
+    """Whether an id is met on the way up from one to another, which is all the way round if these are one."""
+    up, far = ring.clockwise(low, middle), ring.clockwise(low, high)
+    return z3.And(up > 0, z3.Or(far == 0, up < far))

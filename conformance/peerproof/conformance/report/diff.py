@@ -1,0 +1,194 @@
+"""
+What is different between two runs: which cases fail newly, pass newly, fail in another way, are new, are gone.
+
+A case that the list of known failures names fails all the same, and one that the list names wrongly passes: what is compared is
+what the implementation does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from peerproof.conformance.report.record import Report, named
+from peerproof.conformance.runner.result import Result
+
+#: Kind of change -> what it is, and whether it is for the worse.
+KINDS: Final[Mapping[str, tuple[str, bool]]] = {
+    "newly failing": ("passed before, or was tolerated, and fails now", True),
+    "newly tolerated": ("passed before, and is only tolerated now", True),
+    "no longer judged": ("was judged before, and is not now", True),
+    "gone": ("was judged before, and is not in the new report", True),
+    "new and failing": ("was not judged before, and fails", True),
+    "failing otherwise": ("fails as before, but in another way", False),
+    "newly passing": ("failed before, or was tolerated, and does better now", False),
+    "new": ("was not judged before, and does not fail", False),
+}
+
+#: Status -> how good it is, in what the implementation does; others were not judged.
+_MERIT: Final[Mapping[str, int]] = {
+    "passed": 2,
+    "stale": 2,  #: it passes, though the list says otherwise
+    "tolerated": 1,
+    "known": 0,
+    "failed": 0,
+    "crashed": 0,
+    "hung": 0,
+}
+
+#: Failures after which there is no implementation any more: to come to them from others is for the worse.
+_FATAL: Final = ("crashed", "hung")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that came out in another way."""
+
+    kind: str
+    case: str
+    before: Result | None
+    now: Result | None
+
+    @property
+    def worse(self) -> bool:
+        """Whether it makes the comparison fail."""
+        if self.kind == "failing otherwise" and self.now and self.before:
+            return self.now.failure in _FATAL and self.before.failure not in _FATAL
+        return KINDS[self.kind][1]
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        sides = {"before": self.before, "now": self.now}
+        shown = {name: _plain(result) for name, result in sides.items() if result}
+        return {"case": self.case, "kind": self.kind, "worse": self.worse, **shown}
+
+
+@dataclass(frozen=True)
+class Diff:
+    """All changes from one report to another, the worst kinds first."""
+
+    old: Report
+    new: Report
+    changes: Sequence[Change]
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything got worse."""
+        return any(change.worse for change in self.changes)
+
+    def of(self, kind: str) -> list[Change]:
+        """The changes of one kind."""
+        return [change for change in self.changes if change.kind == kind]
+
+    def remarks(self) -> Iterator[str]:
+        """What to know of the comparison."""
+        for name, report in (("old", self.old), ("new", self.new)):
+            if report.partial:
+                yield f"the {name} report is partial: {report.because}"
+        if self.old.vectors.get("digest") != self.new.vectors.get("digest"):
+            yield f"the vectors differ: {self.old.vectors['version']}, then {self.new.vectors['version']}"
+        if self.old.seed != self.new.seed:
+            yield f"the seeds differ: {self.old.seed}, then {self.new.seed}"
+        if named(self.old) != named(self.new):
+            yield f"the implementations differ: {named(self.old)}, then {named(self.new)}"
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "old": named(self.old),
+            "new": named(self.new),
+            "remarks": list(self.remarks()),
+            "counts": {kind: len(self.of(kind)) for kind in KINDS},
+            "worse": self.worse,
+            "changes": [change.plain() for change in self.changes],
+        }
+
+
+def compared(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
+    """From the old report to the new one; `aliases` lead from former ids of vectors to the present ones."""
+    before, now = (_by_id(report, aliases or {}) for report in (old, new))
+    changes = [
+        Change(kind, case, before.get(case), now.get(case))
+        for case in dict.fromkeys([*before, *now])
+        if (kind := _kind(before.get(case), now.get(case)))
+    ]
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    return Diff(old, new, sorted(changes, key=lambda change: order[change.kind]))
+
+
+def _by_id(report: Report, aliases: Mapping[str, str]) -> dict[str, Result]:
+    found = {}
+    for result in report.results:
+        vector, hash_sign, part = result.id.partition("#")
+        found[f"{aliases.get(vector, vector)}{hash_sign}{part}"] = result
+    return found
+
+
+def _kind(before: Result | None, now: Result | None) -> str | None:
+    """How it changed; None if it did not, or if nobody judged it."""
+    was, is_now = (_MERIT.get(result.status) if result else None for result in (before, now))
+    if is_now is None:
+        return None if was is None else "no longer judged" if now else "gone"
+    if was is None:
+        return "new" if is_now else "new and failing"
+    if is_now < was:
+        return "newly tolerated" if is_now else "newly failing"
+    if is_now > was:
+        return "newly passing"
+    assert before is not None
+    assert now is not None
+    return "failing otherwise" if is_now == 0 and before.failure != now.failure else None
+
+
+def as_text(diff: Diff) -> str:
+    """A line for each change, by kind, then what was counted."""
+    lines = [f"note: {remark}" for remark in diff.remarks()]
+    for kind, (about, _) in KINDS.items():
+        changes = diff.of(kind)
+        lines += [f"{kind} ({len(changes)}): {about}"] if changes else []
+        lines += [f"  {change.case}  {_step(change)}" for change in changes]
+    return "\n".join([*lines, _summary(diff)]) + "\n"
+
+
+def as_markdown(diff: Diff) -> str:
+    """A table for each kind."""
+    lines = [f"# {named(diff.old)} → {named(diff.new)}", "", f"{_summary(diff).capitalize()}.", ""]
+    lines += [f"- {remark}" for remark in diff.remarks()] + [""] * any(diff.remarks())
+    for kind, (about, _) in KINDS.items():
+        if changes := diff.of(kind):
+            lines += [f"## {kind.capitalize()} ({len(changes)})", "", f"It {about}.", "", "| case | change |", "| --- | --- |"]
+            lines += [f"| `{change.case}` | {_step(change).replace('|', chr(92) + '|')} |" for change in changes]
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def as_json(diff: Diff) -> str:
+    """One object."""
+    return json.dumps(diff.plain(), ensure_ascii=True, indent=1) + "\n"
+
+
+FORMATS: Final = {"text": as_text, "md": as_markdown, "json": as_json}
+
+
+def _summary(diff: Diff) -> str:
+    counted = ", ".join(f"{len(changes)} {kind}" for kind in KINDS if (changes := diff.of(kind)))
+    return f"{'worse' if diff.worse else 'not worse'}: {counted or 'every case came out as before'}"
+
+
+def _step(change: Change) -> str:
+    revs = {result.rev for result in (change.before, change.now) if result}
+    revised = f", rev {' → '.join(map(str, sorted(revs)))}" if len(revs) > 1 else ""
+    return f"{_outcome(change.before)} → {_outcome(change.now)}{revised}"
+
+
+def _outcome(result: Result | None) -> str:
+    if result is None:
+        return "not there"
+    return f"{result.status} ({result.failure})" if result.failure and result.failure != result.status else result.status
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    shown = {"status": result.status, "failure": result.failure, "rev": result.rev}
+    return {name: value for name, value in shown.items() if value is not None}

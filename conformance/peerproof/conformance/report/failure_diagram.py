@@ -1,0 +1,140 @@
+"""
+A failing case as one message graph: what happened, with what is wrong in it marked, and what was expected instead.
+
+What is marked is what the first difference is about: the message or the event that is another one, or came too much, the answer
+that is wrong, or the last that happened before a crash. What was expected stands at the end, messages of it dashed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from peerproof.conformance.diagrams import message_graph
+from peerproof.conformance.diagrams.labels import MARK
+from peerproof.conformance.diagrams.message_graph import MessageGraph, Note
+from peerproof.conformance.report.failure_text import drawn, shortened_text, value_text
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.vectors.matching import Difference
+
+#: So many happenings are shown, the last ones; they say most.
+MOST_SHOWN: Final = 60
+
+_MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
+_EVENT: Final = re.compile(r"\.events\[(\d+)\]")
+_IMPLEMENTATION: Final = "implementation"
+
+
+def picture(result: Result) -> MessageGraph | None:
+    """Expected and actual in one graph; None of a case of which nothing is known but how it ended."""
+    difference = result.difference
+    if not result.story and difference is None:
+        return None
+    wrong = _wrong(result)
+    first = max(0, len(result.story) - MOST_SHOWN)
+    happenings: list[message_graph.Arrow | Note] = []
+    if first:
+        happenings.append(Note("", f"… {first} before, which peerproof replay shows"))
+    for place, part in enumerate(result.story[first:], start=first):
+        shown = _told(result, part, with_bytes=place == wrong)
+        happenings.append(shown._replace(label=MARK + shown.label) if place == wrong else shown)
+    if difference is not None:
+        happenings += _instead(result, difference, nothing_wrong=wrong is None)
+    return MessageGraph(tuple(_participants(happenings)), tuple(happenings))
+
+
+def _told(result: Result, part: Arrow | TrialEvent, *, with_bytes: bool) -> message_graph.Arrow | Note:
+    """Messages are shown as they are read; the one that is wrong with its bytes too, if that is where it differs."""
+    difference = result.difference
+    alike = difference is not None and difference.expected_read is not None and difference.expected_read == difference.actual_read
+    return drawn(part, result.vector.partition("/")[0], digits=with_bytes and alike)
+
+
+def _wrong(result: Result) -> int | None:
+    """The place in the story of what is wrong; None if the story does not show it."""
+    difference = result.difference
+    if not result.story:
+        return None
+    if difference is None:
+        return len(result.story) - 1  # a crash: whatever came last
+    if result.failure == "messages":
+        return _wrong_message(result, difference)
+    if result.failure == "events":
+        named = _EVENT.search(difference.where)
+        told = [place for place, part in enumerate(result.story) if place >= result.judged and _is_event(part)]
+        return told[int(named[1])] if named and int(named[1]) < len(told) and difference.actual is not None else None
+    return len(result.story) - 1 if _shows(result.story[-1], difference) else None
+
+
+def _wrong_message(result: Result, difference: Difference) -> int | None:
+    if difference.actual is None:
+        return None
+    sent = [place for place, part in enumerate(result.story) if place >= result.judged and _is_sent(result, part)]
+    digits = difference.actual.get("bytes") if isinstance(difference.actual, dict) else difference.actual
+    named = _MESSAGE.search(difference.where)
+    by_place = sent[int(named[1])] if named and int(named[1]) < len(sent) else None
+    fitting = [place for place in sent if digits is not None and _bytes(result.story[place]) == digits]
+    if by_place is None or (fitting and by_place not in fitting):  # messages in any order are counted otherwise
+        return fitting[0] if fitting else by_place
+    return by_place
+
+
+def _bytes(part: Arrow | TrialEvent) -> str | None:
+    return part.bytes if isinstance(part, Arrow) else None
+
+
+def _is_event(part: Arrow | TrialEvent) -> bool:
+    return isinstance(part, TrialEvent) and part.what.startswith("event ")
+
+
+def _is_sent(result: Result, part: Arrow | TrialEvent) -> bool:
+    """Whether the node under test has sent it: what comes to it is sent by those that are scripted."""
+    if not isinstance(part, Arrow):
+        return False
+    under_test = {wanted.source for wanted in result.expected if isinstance(wanted, Arrow)}
+    told = {happening.node for happening in result.story if isinstance(happening, TrialEvent) and happening.node}
+    return part.source in (under_test or told) if under_test or told else True
+
+
+def _shows(last: Arrow | TrialEvent, difference: Difference) -> bool:
+    """Whether the last that happened is the answer that is wrong: that of a codec, or of a query, or a refusal."""
+    if isinstance(last, Arrow):
+        return _is_answer(last)
+    return f".observe.{last.what.partition(' = ')[0]}" in difference.where or last.what.startswith("refused: ")
+
+
+def _is_answer(part: Arrow) -> bool:
+    return part.bytes is None and bool(part.label)  # a question to a codec and its answer have labels, messages have bytes
+
+
+def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> Iterator[message_graph.Arrow | Note]:
+    """What was expected at that place."""
+    if result.failure == "messages":
+        if nothing_wrong:
+            yield Note("", f"{MARK}nothing else came")
+        yield Note("", "expected instead:" if result.expected else "expected: nothing is sent")
+        for part in result.expected:
+            shown = drawn(part, result.vector.partition("/")[0], digits=False)
+            yield shown._replace(judged=True) if isinstance(shown, message_graph.Arrow) else shown
+        return
+    last = result.story[-1] if result.story else None
+    place = difference.where or "as a whole"
+    told = f"expected: {place}: {shortened_text(value_text(difference.expected))}"
+    if isinstance(last, Arrow) and _is_answer(last):
+        yield message_graph.Arrow(last.source, last.target, told, judged=True)
+        return
+    node = last.node if isinstance(last, TrialEvent) else last.source if last else _IMPLEMENTATION
+    if nothing_wrong:
+        yield Note(node, f"{MARK}{place}: {shortened_text(value_text(difference.actual))}")
+    yield Note(node, told)
+
+
+def _participants(happenings: Iterable[message_graph.Arrow | Note]) -> Iterator[str]:
+    """Who is in it, in the order of the story."""
+    found: dict[str, None] = {}
+    for part in happenings:
+        names = (part.source, part.target) if isinstance(part, message_graph.Arrow) else (part.node,)
+        found |= dict.fromkeys(name for name in names if name)
+    yield from found or {_IMPLEMENTATION: None}

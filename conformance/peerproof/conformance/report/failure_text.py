@@ -1,0 +1,176 @@
+"""A failing case for people: the clauses, what happened, the first difference, and what to paste to see it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
+from typing import Any, Final
+
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.diagrams import message_graph
+from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors.byte_text import describe_bytes
+
+WIDTH: Final = 120
+MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
+MOST_CLAUSES: Final = 10  #: with their texts
+MOST_SHOWN: Final = 400  #: characters of a value
+MOST_ERRORS: Final = 20  #: lines of standard error
+MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits of their own
+_NO_BYTES: Final = "(no bytes)"
+
+
+def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
+    """All that helps to see why it fails; `arguments` are those of the run."""
+    failing = f": {FAILURES[result.failure]}" if result.failure else ""
+    parts = [
+        [
+            f"{result.status.upper()} {result.id} ({result.failure}{failing})"
+            if failing
+            else f"{result.status.upper()} {result.id}"
+        ],
+        [f"  {title}"] if title else [],
+        [f"  {line}" for line in _clauses(result)],
+        _happened(result),
+        _first_difference(result),
+        _process(result),
+        [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)],
+    ]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _clauses(result: Result) -> Iterator[str]:
+    protocol = result.vector.partition("/")[0]
+    try:
+        items = catalogue.load(protocol).items
+    except VectorError:
+        items = {}
+    if len(result.clauses) > MOST_CLAUSES:
+        yield f"{' '.join(result.clauses)} (peerproof explain CLAUSE)"
+        return
+    for clause in result.clauses:
+        item = items.get(clause)
+        yield f"{clause} {item.level}: {shorten(item.text, WIDTH - 16, placeholder=' …')}" if item else clause
+
+
+def diagram(story: Sequence[Arrow | TrialEvent], protocol: str) -> str:
+    """What happened, as text."""
+    shown = [drawn(part, protocol) for part in story]
+    names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
+    return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
+
+
+def drawn(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
+    """One happening of a diagram; a message that is one can be shown without its bytes."""
+    at = "" if part.at is None else f"{part.at} ms: "
+    if isinstance(part, TrialEvent):
+        return message_graph.Note(part.node, at + part.what)
+    label = part.label or f"{_message(protocol, part.bytes or '')}{f'   {part.bytes or _NO_BYTES}' if digits else ''}"
+    return message_graph.Arrow(part.source, part.target, at + shortened_text(label))
+
+
+def _message(protocol: str, digits: str) -> str:
+    try:
+        return shortened(describe_bytes(protocol, digits))
+    except (KeyError, ValueError):  # of a protocol that is not ours, or a record that somebody has edited
+        return digits
+
+
+def _happened(result: Result) -> list[str]:
+    if not result.story:
+        return []
+    told = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
+    left_out = len(result.story) - MOST_TOLD
+    before = [f"    … {left_out} lines before (peerproof replay shows them)"] if left_out > 0 else []
+    return ["", *before, *(f"    {line}" for line in told)]
+
+
+def _first_difference(result: Result) -> list[str]:
+    difference = result.difference
+    if difference is None:
+        return []
+    lines = ["", f"  first difference: {difference.where}"]
+    for side, value, reading in (
+        ("expected", difference.expected, difference.expected_read),
+        ("actual", difference.actual, difference.actual_read),
+    ):
+        lines.append(f"    {side:8}  {shortened_text(value_text(value))}")
+        if reading is not None:
+            lines.append(f"    {'':8}  = {shortened_text(shortened(reading))}")
+    return lines
+
+
+def _process(result: Result) -> list[str]:
+    lines = ["", *(f"  {line}" for line in result.reason.splitlines())] if result.reason else []
+    if result.confirmed is not None:
+        lines.append(f"  {'confirmed: it happened again when tried alone' if result.confirmed else 'not confirmed'}")
+    if result.errors:
+        errors = result.errors.splitlines()
+        lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
+        lines += [f"    | {shortened_text(line)}" for line in errors[-MOST_ERRORS:]]
+    return [*lines, ""]
+
+
+def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Two commands: the same trial again, and its smallest form without the suite, with the messages that matter before it."""
+    implementation = arguments.get("impl")
+    options = "".join(f" --{name} {shlex.quote(str(value))}" for name, value in arguments.items() if name in _REPEATED and value)
+    if "@" in result.id or "connect" in arguments:
+        yield "again", f"peerproof run {_way(result, arguments)} -k {shlex.quote(result.id.partition('@')[0])}{options}"
+        return
+    replay = f"peerproof replay {shlex.quote(result.id)}{options}"
+    yield "again", replay
+    command = _command(implementation)
+    shell = f" | {command}" if command else ""
+    if result.essence and all(request["op"] in ("encode", "decode") for request in result.essence):
+        lines = " ".join(shlex.quote(_json({"id": number, **request})) for number, request in enumerate(result.essence, start=1))
+        if len(lines) <= MOST_PASTED:
+            yield "by hand", f"printf '%s\\n' {lines}{shell}"
+            return
+    else:
+        for request in result.essence:
+            digits = request["bytes"] or _NO_BYTES
+            yield "message", digits if len(digits) <= MOST_PASTED else shortened_text(digits)
+    yield "by hand", f"{replay} --emit stdin{shell}"
+
+
+def _way(result: Result, arguments: Mapping[str, Any]) -> str:
+    """How a socket was reached."""
+    if "connect" in arguments:
+        return f"--connect {shlex.quote(arguments['connect'])} --protocol {result.id.partition('/')[0]}"
+    return f"--transport {result.id.partition('@')[2]}"
+
+
+_REPEATED: Final = ("impl", "seed", "vectors")
+
+
+def _command(implementation: str | None) -> str | None:
+    """How a shell reaches it; None if it does not."""
+    if implementation is None:
+        return "python -m peerproof.reference.harness.harness"
+    if implementation.startswith("tcp://"):
+        host, _, port = implementation.removeprefix("tcp://").rpartition(":")
+        return f"nc {host} {port}"
+    return None if implementation.startswith("py:") else implementation
+
+
+def value_text(value: Any) -> str:
+    """A side of a difference, whole."""
+    if value is None:
+        return "nothing"
+    return value or _NO_BYTES if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def shortened_text(text: str) -> str:
+    """A text that fits into a report."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

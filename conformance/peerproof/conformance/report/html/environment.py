@@ -1,0 +1,62 @@
+"""The jinja2 environment of all HTML pages: what a template outputs is escaped, and a missing name is an error."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib.metadata import version
+from sys import maxsize
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from peerproof.conformance.diagrams.labels import visible
+from peerproof.conformance.diagrams.svg import render_svg
+
+
+def make_environment(*packages: str, longest: int = maxsize) -> Environment:
+    """
+    An environment with the templates of `packages` and the shared ones of this package.
+
+    Every value passes three steps on its way into the page. Characters that are invisible or that change the direction of the
+    text are written out (`visible`), a text of more than `longest` characters is cut, and the result is escaped. A template
+    exempts a value with `| safe`; it does so for SVG, base64 and the page's own stylesheets and scripts only.
+    """
+
+    def finalize(value: Any) -> Any:
+        if hasattr(value, "__html__"):
+            return value
+        text = visible(str(value))
+        return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
+
+    loader = ChoiceLoader([PackageLoader(package, "") for package in (*packages, __name__.rpartition(".")[0])])
+
+    def source(name: str) -> Markup:
+        """A file as it is, not as a template: braces mean nothing in it."""
+        return Markup(loader.get_source(environment, name)[0])
+
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, finalize=finalize, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": True, "separators": (",", ":")}
+    environment.globals |= {"source": source, "version": version("peerproof")}
+    environment.filters |= {"number": format_number, "csp_hash": hash_for_csp, "svg": render_svg}
+    return environment
+
+
+def format_number(value: float) -> str:
+    """
+    A number with commas between thousands, a fraction with four significant digits.
+
+    >>> [format_number(value) for value in (1234567, 1234.0, 12.34567, 98765.4)]
+    ['1,234,567', '1,234', '12.35', '98,765']
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.4g}" if value != round(value) and abs(value) < 10_000 else f"{value:,.0f}"  # noqa: PLR2004
+
+
+def hash_for_csp(script: str) -> str:
+    """The source expression that a Content-Security-Policy names an inline script by."""
+    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"

@@ -1,0 +1,185 @@
+"""
+Reports as one HTML page: implementations by clauses, a filter, every failing case with its diagram, and what else is known.
+
+The page needs no network and no second file, and may load none: its Content-Security-Policy says so, and lets run no script but
+its own. It opens fast: its script draws only what is in view, and the details of failures, which may be much, are packed in
+chunks that it unpacks when a case is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jinja2 import Template
+
+from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.diagrams.labels import shortened, visible
+from peerproof.conformance.report.failure_diagram import picture
+from peerproof.conformance.report.failure_text import MOST_ERRORS, shortened_text, to_paste, value_text
+from peerproof.conformance.report.html.environment import make_environment
+from peerproof.conformance.report.record import Report, labels
+from peerproof.conformance.runner import transport_differences
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.suite.strict_yaml import VectorError
+
+#: The details of so many cases are packed together.
+PER_CHUNK: Final = 50
+
+#: More characters of one value are not shown; the record has them.
+MOST_SHOWN: Final = 4_000
+
+_LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
+_ABSENT: Final = "."
+
+
+@dataclass(frozen=True)
+class ReportExtras:
+    """What a page shows beside the reports; each part may be missing."""
+
+    mutants: Mapping[str, Any] | None = None  #: what `peerproof mutants --format json` prints
+    edges: Mapping[str, Any] | None = None  #: what `peerproof report edges` prints
+    remarks: Sequence[str] = ()
+
+
+def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExtras | None = None) -> str:
+    """The whole page; `titles` are those of the vectors that are known."""
+    environment = make_environment(longest=MOST_SHOWN)
+    environment.globals |= {
+        "failures": FAILURES,
+        "last_lines": _last_lines,
+        "run_facts": _run_facts,
+        "shortened": shortened,
+        "survivor_text": _survivor_text,
+        "to_paste": to_paste,
+        "value_text": value_text,
+    }
+    data = PageData(reports, titles, environment.get_template("failure.html.j2"))
+    differences = [(label, line) for label, report in data.labelled for line in transport_differences.lines(report.results)]
+    template = environment.get_template("report.html.j2")
+    return template.render(data=data, extras=extras or ReportExtras(), transport_differences=differences)
+
+
+def _last_lines(errors: str) -> str:
+    return "\n".join(map(shortened_text, errors.splitlines()[-MOST_ERRORS:]))
+
+
+def _run_facts(report: Report) -> Iterator[tuple[str, str]]:
+    facts = {"seed": report.seed, **report.arguments, "url": report.implementation.get("url", "")}
+    return ((name, value if isinstance(value, str) else json.dumps(value)) for name, value in facts.items() if value)
+
+
+def _survivor_text(survivor: Any) -> str:
+    if isinstance(survivor, Mapping):
+        return "\n".join(f"{name}: {value}" if "\n" not in str(value) else str(value) for name, value in survivor.items())
+    return str(survivor)
+
+
+@dataclass
+class PageData:
+    """The cases of several reports as the page's script takes them."""
+
+    reports: Sequence[Report]
+    titles: Mapping[str, str]  #: vector -> title, as far as it is known
+    failure: Template  #: of one implementation's failure of a case
+    labels: list[str] = field(init=False)
+    details: list[str] = field(default_factory=list)  #: of cases that failed, as HTML
+    branches: dict[str, list[str]] = field(default_factory=dict)  #: case -> the branches that each implementation took
+    plain: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.labels = labels(self.reports)
+        self._reasons: dict[str, int] = {}
+        self._vectors: dict[str, int] = {}
+        self._told: list[list[Any]] = []  # of each vector
+        self._branches: list[list[Any]] = []
+        cases = [self._case(place, results) for place, results in enumerate(self._side_by_side())]
+        self.plain = {
+            "implementations": list(map(visible, self.labels)),
+            "statuses": list(STATUSES),
+            "wrong": list(STATUSES.values()),
+            "vectors": self._told,
+            "cases": cases,
+            "branches": self._branches,
+            "reasons": list(map(visible, self._reasons)),
+            "clauses": {protocol: _clauses(protocol) for protocol in self.protocols},
+            "per_chunk": PER_CHUNK,
+        }
+
+    @property
+    def labelled(self) -> list[tuple[str, Report]]:
+        """The reports, each with its label."""
+        return list(zip(self.labels, self.reports, strict=True))
+
+    @property
+    def protocols(self) -> list[str]:
+        """Those that have a case."""
+        return sorted({vector.partition("/")[0] for vector in self._vectors})
+
+    @property
+    def layers(self) -> list[str]:
+        """Those that have a case."""
+        return sorted({vector.split("/")[1] for vector in self._vectors})
+
+    def chunks(self) -> Iterator[str]:
+        """The details, packed: JSON lists of HTML, deflated, as base64."""
+        for start in range(0, len(self.details), PER_CHUNK):
+            part = json.dumps(self.details[start : start + PER_CHUNK], ensure_ascii=True)
+            yield b64encode(zlib.compress(part.encode())).decode()
+
+    def _side_by_side(self) -> Iterator[list[Result | None]]:
+        by_id = [{result.id: result for result in report.results} for report in self.reports]
+        for case in dict.fromkeys(case for results in by_id for case in results):
+            yield [results.get(case) for results in by_id]
+
+    def _case(self, at: int, results: Sequence[Result | None]) -> list[Any]:
+        """Its vector, what its id has beside that, a letter for each implementation, the place of its details or -1, reasons."""
+        some = next(filter(None, results))
+        statuses = "".join(_LETTERS[result.status] if result else _ABSENT for result in results)
+        told = {number: result for number, result in enumerate(results) if result and (result.failure or result.story)}
+        kept = -1
+        if told:
+            kept = len(self.details)
+            self.details.append("".join(self._detail(kept, number, result) for number, result in told.items()))
+        reasons = {
+            number: self._reasons.setdefault(result.reason, len(self._reasons))
+            for number, result in enumerate(results)
+            if result and result.reason
+        }
+        place = self._vector(some, results)
+        if taken := {number: list(result.branches) for number, result in enumerate(results) if result and result.branches}:
+            self._branches.append([at, taken])
+            self.branches[some.id] = [", ".join(taken.get(number, ())) for number in range(len(results))]
+        return [place, some.id.removeprefix(some.vector), statuses, kept, *([reasons] if reasons else [])]
+
+    def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
+        """The place of its vector among the vectors."""
+        if some.vector not in self._vectors:
+            self._vectors[some.vector] = len(self._told)
+            title = self.titles.get(some.vector) or next((result.title for result in results if result and result.title), "")
+            self._told.append([some.vector, visible(title), some.level, list(some.clauses)])
+        return self._vectors[some.vector]
+
+    def _detail(self, number: int, place: int, result: Result) -> str:
+        """One implementation's failure of a case, as HTML."""
+        return self.failure.render(
+            label=self.labels[place],
+            result=result,
+            graph=picture(result),
+            name=f"graph-{number}-{place}",
+            arguments=self.reports[place].arguments,
+        )
+
+
+def _clauses(protocol: str) -> list[list[str]]:
+    """Id, level and text of all that has a level in the prose; nothing of a protocol without prose."""
+    try:
+        items = catalogue.load(protocol).items.values()
+    except VectorError:
+        return []
+    return [[item.id, item.level or "", item.text] for item in items]

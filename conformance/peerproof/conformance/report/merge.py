@@ -1,0 +1,119 @@
+"""
+Reports put together: the shards of one run become one report, the reports of several implementations stand in one file.
+
+What contradicts is refused: a merged report must not say what no run has found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.report.record import Report, named
+from peerproof.conformance.runner.result import Result
+
+
+class Conflict(ValueError):
+    """Reports that cannot both be part of one."""
+
+
+class Source(NamedTuple):
+    """A report, and what to call it in messages."""
+
+    name: str
+    report: Report
+
+
+#: Arguments that must be the same in all shards of a run, since verdicts hang on them.
+DECISIVE: Final = ("impl", "strict", "known-failing")
+
+#: Arguments by which shards may differ: what is selected, and where the same vectors lie.
+_OF_SHARDS: Final = ("select", "protocol", "vectors", "shards")
+
+
+def merged(sources: Sequence[Source]) -> list[Report]:
+    """One report for each implementation, in the order in which they come first. Raises Conflict."""
+    first, *others = sources
+    for other in others:
+        _same(first, other, "vectors", *(source.report.vectors.get("digest") for source in (first, other)))
+    groups: dict[str, list[Source]] = {}
+    for source in sources:
+        groups.setdefault(json.dumps(source.report.implementation, sort_keys=True), []).append(source)
+    return [_joined(group) for group in groups.values()]
+
+
+def _joined(shards: Sequence[Source]) -> Report:
+    first, *others = shards
+    if not others:
+        return first.report
+    for other in others:
+        _same(first, other, "seed", first.report.seed, other.report.seed)
+        for name in DECISIVE:
+            _same(first, other, name, *(source.report.arguments.get(name) for source in (first, other)))
+    results, twice = _united(shards)
+    reports = [source.report for source in shards]
+    partial = [f"{source.name}: {source.report.because}" for source in shards if source.report.because]
+    return Report(
+        implementation=first.report.implementation,
+        vectors={**first.report.vectors, "count": len({result.vector for result in results})},
+        selected=sum(report.selected for report in reports) - twice,
+        seed=first.report.seed,
+        arguments=_arguments(reports),
+        results=results,
+        problems=list(dict.fromkeys(problem for report in reports for problem in report.problems)),
+        because="; ".join(partial) or None,
+    )
+
+
+def _same(one: Source, other: Source, what: str, here: Any, there: Any) -> None:
+    if here != there:
+        raise Conflict(
+            f"{one.name} and {other.name} do not belong together: {what} {_shown(here)} and {_shown(there)} "
+            f"({named(one.report)}, {named(other.report)})"
+        )
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else repr(value)
+
+
+def _united(shards: Iterable[Source]) -> tuple[list[Result], int]:
+    """All cases, and how many of them are in more than one shard."""
+    found: dict[str, tuple[str, Result]] = {}
+    twice = 0
+    for source in shards:
+        for result in source.report.results:
+            if result.id not in found:
+                found[result.id] = source.name, result
+                continue
+            name, before = found[result.id]
+            twice += 1
+            if _verdict(before) != _verdict(result):
+                outcomes = f"{_outcome(before)} in {name}, {_outcome(result)} in {source.name}"
+                raise Conflict(f"{result.id} came out in two ways: {outcomes}")
+    return [result for _, result in found.values()], twice
+
+
+def _verdict(result: Result) -> tuple[Any, ...]:
+    return result.status, result.failure, result.rev, result.branches, result.difference
+
+
+def _outcome(result: Result) -> str:
+    return f"{result.status} ({result.failure})" if result.failure else result.status
+
+
+def _arguments(reports: Sequence[Report]) -> dict[str, Any]:
+    """Those that all have, and by what the shards differ."""
+    every = [report.arguments for report in reports]
+    shared = {
+        name: value
+        for name, value in every[0].items()
+        if all(other.get(name) == value for other in every[1:]) and name != "shards"
+    }
+    shards = [
+        shard
+        for arguments in every
+        for shard in arguments.get("shards") or [{name: arguments[name] for name in _OF_SHARDS if name in arguments}]
+    ]
+    return {**shared, "shards": shards}

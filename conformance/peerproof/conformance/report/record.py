@@ -1,0 +1,281 @@
+"""
+The report of a run. The report of record is JSON lines, and every other form is made from it or from what it holds:
+
+    {"header": {"format": 1, "implementation": {…}, "vectors": {…}, "selected": 470, "seed": "0", "arguments": […]}}
+    {"case": {"id": "…", "status": "passed", …}}          one for each case, as it finishes
+    {"footer": {"totals": {…}, "partial": false, "problems": []}}
+
+A report without a footer is partial: whoever wrote it did not come to the end. Every form says so. A file can hold several
+reports, of several implementations, one after the other.
+
+Members of a case that are not there say nothing: a case that passes needs none but id, status, vector, rev, level and clauses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from peerproof.conformance.runner.result import STATUSES, Result, of_plain
+from peerproof.conformance.runner.transport_differences import compared
+
+FORMAT: Final = 1
+
+
+class NoReport(ValueError):
+    """Lines that are no report of a run."""
+
+
+@dataclass
+class Report:
+    """What is known of a run so far."""
+
+    implementation: Mapping[str, Any]
+    vectors: Mapping[str, Any]  #: version, digest and count
+    selected: int  #: cases
+    seed: str
+    arguments: Mapping[str, Any]  #: what leads to the same run again
+    results: list[Result] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  #: of the list of known failures
+    because: str | None = None  #: why it is partial
+
+    @property
+    def partial(self) -> bool:
+        """Whether there are cases that were selected and not judged, or may be."""
+        return self.because is not None
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Cases by status."""
+        counted = Counter(result.status for result in self.results)
+        return {"selected": self.selected, **{status: counted[status] for status in STATUSES}}
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a case or an entry of the list makes the run fail."""
+        return bool(self.problems) or any(STATUSES[result.status] for result in self.results)
+
+    def header(self) -> str:
+        """The first line."""
+        shown = {
+            "format": FORMAT,
+            "implementation": self.implementation,
+            "vectors": self.vectors,
+            "selected": self.selected,
+            "seed": self.seed,
+            "arguments": self.arguments,
+        }
+        return _line({"header": shown})
+
+    def footer(self) -> str:
+        """The last line."""
+        return _line({"footer": {"totals": self.totals, **self._end()}})
+
+    def lines(self) -> Iterable[str]:
+        """All lines, each with its end."""
+        yield self.header()
+        yield from map(case_line, self.results)
+        yield self.footer()
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as one object."""
+        return {
+            "implementation": self.implementation,
+            "vectors": self.vectors,
+            "totals": self.totals,
+            **self._end(),
+            "seed": self.seed,
+            "arguments": self.arguments,
+            **self._compared(),
+            "cases": [result.plain() for result in self.results],
+        }
+
+    @property
+    def is_over_sockets(self) -> bool:
+        """Whether any case was tried over a real socket."""
+        return any("@" in result.id for result in self.results)
+
+    def _compared(self) -> dict[str, Any]:
+        if not self.is_over_sockets:
+            return {}
+        count, otherwise = compared(self.results)
+        return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
+
+    def _end(self) -> dict[str, Any]:
+        because = {"because": self.because} if self.because else {}
+        return {"partial": self.partial, **because, "problems": self.problems}
+
+
+def case_line(result: Result) -> str:
+    """The line of one case."""
+    return _line({"case": result.plain()})
+
+
+def load(path: Path) -> list[Report]:
+    """The reports that a file holds. Raises NoReport, which names the file."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            return read_all(file)
+    except OSError as error:
+        raise NoReport(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise NoReport(f"{path}: this is no text in UTF-8: {error.reason}") from None
+    except NoReport as error:
+        raise NoReport(f"{path}: {error}; expected what peerproof run --record FILE writes") from None
+
+
+def load_one(path: Path) -> Report:
+    """Loads a record that holds the report of one implementation. Raises NoReport."""
+    reports = load(path)
+    if len(reports) > 1:
+        names = ", ".join(map(named, reports))
+        raise NoReport(f"{path} holds the reports of {names}; expected that of one implementation")
+    return reports[0]
+
+
+def read(lines: Iterable[str]) -> Report:
+    """The report that JSON lines hold; the last one may be cut off. Raises NoReport."""
+    found = read_all(lines)
+    if len(found) > 1:
+        raise NoReport(f"there are {len(found)} reports, of {', '.join(named(report) for report in found)}")
+    return found[0]
+
+
+def read_all(lines: Iterable[str]) -> list[Report]:
+    """
+    The reports that JSON lines hold, one after the other; the last line may be cut off. Raises NoReport.
+
+    What has no footer, or one that counts other cases than are there, is partial.
+    """
+    reading: _Reading | None = None
+    found: list[Report] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            ((kind, content),) = json.loads(line).items()
+        except (ValueError, AttributeError, RecursionError):
+            if line.endswith("\n") or reading is None:
+                raise NoReport(f"line {number}: expected an object with header, case or footer") from None
+            break  # cut off: its writer was stopped
+        try:
+            if kind == "header":
+                reading = _Reading(_begun(content))
+                found.append(reading.report)
+            elif reading is None:
+                raise NoReport(f"expected a header of format {FORMAT}, found {kind!r}")  # noqa: TRY301  # it gets its line below
+            else:
+                reading.take(kind, content)
+        except NoReport as error:
+            raise NoReport(f"line {number}: {error}") from None
+    if reading is None:
+        raise NoReport("it is empty")
+    return found
+
+
+def _begun(content: Any) -> Report:
+    """The report of a header."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        shown = content.get("format") if isinstance(content, dict) else content
+        raise NoReport(f"expected a header of format {FORMAT}, found {shown!r}: another peerproof wrote it")
+    for name, kind in _HEADER.items():
+        if not isinstance(content.get(name), kind):
+            raise NoReport(f"the header's {name!r} is {content.get(name)!r}")
+    for name, member in (("implementation", "name"), ("vectors", "version")):
+        if not isinstance(content[name].get(member), str):
+            raise NoReport(f"the header's {name!r} has no {member!r}")
+    report = Report(*(content[name] for name in _HEADER))
+    report.because = _NO_FOOTER
+    return report
+
+
+_HEADER: Final[Mapping[str, type]] = {
+    "implementation": dict,
+    "vectors": dict,
+    "selected": int,
+    "seed": str,
+    "arguments": dict,
+}
+_NO_FOOTER: Final = "the report has no footer: whoever wrote it did not come to the end"
+
+
+class _Reading:
+    """A report while its lines are read."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._ids: set[str] = set()
+        self._ended = False
+
+    def take(self, kind: str, content: Any) -> None:
+        """The content of one line. Raises NoReport."""
+        if self._ended:
+            raise NoReport(f"after the footer comes a {kind}")
+        if kind == "case":
+            self._case(content)
+        elif kind == "footer":
+            self._footer(content)
+        else:
+            raise NoReport(f"expected header, case or footer, found {kind!r}")
+
+    def _case(self, content: Any) -> None:
+        try:
+            result = of_plain(content)
+        except KeyError as error:
+            raise NoReport(f"a case without {error}") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise NoReport(f"this is no case: {error}") from None
+        if result.status not in STATUSES:
+            raise NoReport(f"{result.id} has the status {result.status!r}, which is none")
+        if not isinstance(result.id, str) or result.id.count("/") != 2:  # noqa: PLR2004  # protocol/layer/name
+            raise NoReport(f"{result.id!r} is no name of a case")
+        if result.id in self._ids:
+            raise NoReport(f"{result.id} is there a second time")
+        self._ids.add(result.id)
+        self.report.results.append(result)
+
+    def _footer(self, content: Any) -> None:
+        if not isinstance(content, dict) or not isinstance(content.get("totals"), dict):
+            raise NoReport("this is no footer")
+        report, self._ended = self.report, True
+        report.problems, report.because = list(content.get("problems", ())), content.get("because")
+        counted = {status: count for status, count in report.totals.items() if count}
+        told = {status: count for status, count in content["totals"].items() if count}
+        if told != counted:
+            report.because = f"lines are missing: the footer counts {_counts(told)}, there are {_counts(counted)}"
+
+
+def _counts(totals: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {status}" for status, count in totals.items()) or "nothing"
+
+
+def named(report: Report) -> str:
+    """Whose report it is."""
+    return f"{report.implementation['name']} {report.implementation.get('version', '')}".rstrip()
+
+
+def labels(reports: Sequence[Report]) -> list[str]:
+    """A name for each implementation that no other one has."""
+    names = [named(report) for report in reports]
+    if len(set(names)) < len(names):
+        names = [
+            f"{name} ({report.arguments['impl']})" if names.count(name) > 1 and report.arguments.get("impl") else name
+            for name, report in zip(names, reports, strict=True)
+        ]
+    return [f"{name} [{number}]" if names.count(name) > 1 else name for number, name in enumerate(names, start=1)]
+
+
+def as_json(report: Report) -> str:
+    """One object."""
+    return json.dumps(report.plain(), ensure_ascii=True, indent=1) + "\n"
+
+
+def as_json_lines(report: Report) -> str:
+    """The report of record."""
+    return "".join(report.lines())
+
+
+def _line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"  # texts may hold what is no UTF-8

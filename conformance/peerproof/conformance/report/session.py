@@ -1,0 +1,159 @@
+"""A run from its first case to its verdict: the cases of an implementation, and the report that grows while they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from typing import Any
+
+from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.report.record import Report
+from peerproof.conformance.runner.case_selection import case_ids, select_cases
+from peerproof.conformance.runner.expected_failures import ExpectedFailures
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import End, Settings, run
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.runner.worker import INTERRUPTED
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Suite, load
+
+
+class RunVerdict(Enum):
+    """What a run says of an implementation."""
+
+    AS_EXPECTED = "as expected"  #: no case fails that is not an expected failure
+    FAILED = "failed"  #: a case fails, or the list of expected failures is stale
+    UNUSABLE = "unusable"  #: the implementation can no longer be started
+    NOTHING_RUN = "nothing run"  #: every case was skipped
+    INTERRUPTED = "interrupted"
+
+
+@dataclass
+class Session:
+    """
+    The cases of one run, its expected failures, and its report so far.
+
+    `on_result` gets each result, after the list of expected failures was applied, as soon as it is in the report; what it
+    raises ends the run.
+    """
+
+    report: Report
+    cases: Sequence[Case]
+    expected: ExpectedFailures = field(default_factory=lambda: ExpectedFailures("", ()))
+    on_result: Callable[[Result], None] = lambda _: None
+    end: End = field(default_factory=End)
+
+    def run(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello, settings: Settings) -> None:
+        """
+        Tries the cases. `adapter` was started and said `hello`; `reach` creates more of them. All are stopped in the end.
+
+        An interruption from the keyboard ends the run and the report is partial; that is no error.
+        """
+        try:
+            self.end = run(reach, adapter, hello, self.cases, settings, self.take)
+            self.report.because = self.end.because
+        except KeyboardInterrupt:
+            adapter.kill()
+            self.interrupt(INTERRUPTED)
+
+    def interrupt(self, because: str) -> None:
+        """Marks the run as interrupted, and the report as partial because of this."""
+        self.end, self.report.because = End(INTERRUPTED), because
+
+    def take(self, result: Result) -> bool:
+        """Applies the list of expected failures and adds the result; True if it makes the run fail."""
+        result = self.expected.judged(result)
+        self.on_result(result)
+        return STATUSES[result.status]
+
+    def sort(self) -> None:
+        """Brings the results into the order of the cases."""
+        order = {case.id: place for place, case in enumerate(self.cases)}
+        self.report.results.sort(key=lambda result: order[result.id])
+
+    @property
+    def verdict(self) -> RunVerdict:
+        """The verdict on what was tried so far."""
+        if self.end.interrupted:
+            return RunVerdict.INTERRUPTED
+        if self.end.unusable:
+            return RunVerdict.UNUSABLE
+        if self.report.wrong:
+            return RunVerdict.FAILED
+        is_judged = any(result.status != "skipped" for result in self.report.results)
+        return RunVerdict.AS_EXPECTED if is_judged else RunVerdict.NOTHING_RUN
+
+
+def begin_report(
+    hello: Hello, suite: Suite, chosen: Sequence[Case], *, seed: str = "0", arguments: Mapping[str, Any] | None = None
+) -> Report:
+    """Returns the empty report of a run of these cases; `arguments` are the options that lead to the same run again."""
+    return Report(
+        implementation=hello.plain(),
+        vectors={"version": suite.version, "digest": suite.digest, "count": len({case.vector.id for case in chosen})},
+        selected=len(chosen),
+        seed=seed,
+        arguments=arguments or {},
+    )
+
+
+def stale_entries(expected: ExpectedFailures, suite: Suite, today: date, slack: float = 2.0) -> list[str]:
+    """Returns what is wrong with a list of expected failures, whatever the implementation does: expired, or names no case."""
+    return list(expected.problems(case_ids(suite, slack), today)) if expected.entries else []
+
+
+def load_specifications(protocols: Iterable[str]) -> None:
+    """
+    Loads the specifications before anything is judged.
+
+    A Python that is interrupted while a dataclass is made ends by that signal, whatever code it returns.
+    """
+    for protocol in protocols:
+        with suppress(KeyError):  # vectors of a protocol that only the implementation knows, or nobody
+            specification(protocol)
+
+
+def run_implementation(  # each has its default
+    implementation: str | None = None,
+    chosen: Sequence[Case] | None = None,
+    *,
+    suite: Suite | None = None,
+    settings: Settings | None = None,
+    timeouts: Timeouts | None = None,
+    expected: ExpectedFailures | None = None,
+    on_result: Callable[[Result], None] = lambda _: None,
+) -> Session:
+    """
+    Runs an implementation on cases, and returns the session with its verdict and its report, results in the order of the cases.
+
+    Without further arguments it is the reference on all cases of the suite, which takes minutes. `implementation` is what
+    `create_adapter` takes, `timeouts` are in seconds, `expected` is the list of expected failures, `on_result` sees each result
+    as it comes. Raises AdapterUnavailable if the implementation cannot be started, VectorError if the suite cannot be read.
+    """
+    suite = suite or load()
+    settings = settings or Settings()
+    cases = select_cases(suite) if chosen is None else list(chosen)
+    load_specifications({case.vector.protocol for case in cases})
+
+    def reach() -> Adapter:
+        return create_adapter(implementation, suite.version, timeouts)
+
+    adapter = reach()
+    hello = adapter.start()
+    session = Session(begin_report(hello, suite, cases, seed=settings.seed), cases, expected or ExpectedFailures("", ()))
+    session.report.problems = stale_entries(session.expected, suite, date.today())
+
+    def take(result: Result) -> None:
+        session.report.results.append(result)
+        on_result(result)
+
+    session.on_result = take
+    session.run(reach, adapter, hello, settings)
+    session.sort()
+    return session

@@ -1,0 +1,148 @@
+"""
+The addresses of a vector, and those of real sockets that stand for them.
+
+A vector calls its nodes `a:1` or `127.0.0.1:5001`; over a real socket they are where there is room. Addresses are part of
+messages, of configurations and of answers to queries, and where a protocol compares them their order counts. So whatever goes out
+is rewritten to real addresses and whatever comes in is rewritten back, at the one place where it crosses; everything else, the
+story that a failure tells as well, has the vector's. The real hosts have the order of the vector's addresses, byte by byte: they
+are of 127.0.0.0/8, all of which is this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+
+#: Numbers of three digits, so that the order of texts is that of numbers.
+_LEAST: Final = 100
+_EACH: Final = 150
+
+#: So many addresses at most.
+MOST: Final = _EACH * _EACH
+
+#: Members of an object that are a host, and stand beside its port.
+_HOSTS: Final = ("host", "local_ip", "global_ip")
+
+_ADDRESS: Final = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}").fullmatch
+
+
+class Unmovable(Exception):
+    """Bytes that hold an address and cannot be written with another."""
+
+
+class Places:
+    """Both ways between a vector's addresses and real ones."""
+
+    def __init__(self, protocol: str) -> None:
+        self.real: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+        self._codec = specification(protocol).MESSAGE
+
+    def put(self, address: str, real: str) -> None:
+        """This one is there."""
+        self.real[address] = real
+        self._known[real] = address
+
+    def outward(self, plain: Any) -> Any:
+        """With real addresses."""
+        return _moved(plain, self.real)
+
+    def inward(self, plain: Any) -> Any:
+        """With the vector's addresses."""
+        return _moved(plain, self._known)
+
+    def outward_bytes(self, digits: str) -> bytes:
+        """A message with real addresses; what is no message stays as it is. Raises Unmovable."""
+        data = bytes.fromhex(digits)
+        try:
+            plain = self._codec.plain(self._codec.decode(data))
+        except MalformedMessage:
+            return data
+        moved = self.outward(plain)
+        if moved == plain:
+            return data
+        if self._encoded(plain) != data:
+            raise Unmovable("it has a message in a form that it would not have with other addresses")
+        return self._encoded(moved)
+
+    def inward_bytes(self, data: bytes) -> str:
+        """A message with the vector's addresses, in digits; what is no message, or in no canonical form, stays as it is."""
+        try:
+            plain = self._codec.plain(self._codec.decode(data))
+        except MalformedMessage:
+            return data.hex()
+        moved = self.inward(plain)
+        return self._encoded(moved).hex() if moved != plain and self._encoded(plain) == data else data.hex()
+
+    def _encoded(self, plain: Plain) -> bytes:
+        return bytes(self._codec.encode(self._codec.value(plain)))
+
+
+def addresses(protocol: str, body: Mapping[str, Any]) -> list[str]:
+    """Everything that looks like one in a vector, also in the messages that it has as bytes; in the order of their bytes."""
+    codec = specification(protocol).MESSAGE
+
+    def read(digits: str) -> Any:
+        try:
+            return codec.plain(codec.decode(bytes.fromhex(digits)))
+        except (MalformedMessage, ValueError):
+            return None
+
+    def found(plain: Any) -> Iterator[str]:
+        match plain:
+            case str():
+                if is_address(plain):
+                    yield plain
+            case list() | tuple():
+                for part in plain:
+                    yield from found(part)
+            case Mapping():
+                yield from _pairs(plain).values()
+                for name, part in plain.items():
+                    yield from found(name)
+                    yield from found(read(part) if name == "bytes" and isinstance(part, str) else part)
+
+    parts = [body[name] for name in ("nodes", "setup", "steps") if name in body]
+    return sorted(set(found(parts)), key=str.encode)
+
+
+def is_address(text: str) -> bool:
+    """Whether it may be a host and a port."""
+    return _ADDRESS(text) is not None
+
+
+def host(rank: int) -> str:
+    """Where the address of this rank is; a higher rank is a higher text."""
+    return f"127.0.{_LEAST + rank // _EACH}.{_LEAST + rank % _EACH}"
+
+
+def _pairs(plain: Mapping[Any, Any]) -> dict[str, str]:
+    """The addresses of an object that has their parts as members, by the member with the host; port 0 is none. [WA-52]"""
+    port = plain.get("port")
+    if type(port) is not int or not port:
+        return {}
+    hosts = {member: name for member in _HOSTS if isinstance(name := plain.get(member), str)}
+    pairs = {member: f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for member, name in hosts.items()}
+    return {member: address for member, address in pairs.items() if is_address(address)}
+
+
+def _moved(plain: Any, to: Mapping[str, str]) -> Any:
+    match plain:
+        case str():
+            return to.get(plain, plain)
+        case list() | tuple():
+            return [_moved(part, to) for part in plain]
+        case Mapping():
+            moved = {_moved(name, to): _moved(part, to) for name, part in plain.items()}
+            for member, address in _pairs(plain).items():
+                if address in to:
+                    name, _, port = to[address].rpartition(":")
+                    moved |= {member: name.strip("[]"), "port": int(port)}
+            return moved
+        case _:
+            return plain

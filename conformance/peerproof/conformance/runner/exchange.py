@@ -1,0 +1,336 @@
+"""
+Cases about behaviour: one node and scripted peers (exchange), or a cluster of nodes and a network between them.
+
+What a step's action makes nodes put out is judged by the next `expect`, all of it; what no `expect` has judged when the next
+one comes, or the end, is unexpected. In a cluster the runner carries the messages; queries are judged, and what applications
+are told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.runner.codec_cases import bytes_difference
+from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, TrialEvent, Verdict, on_connection
+from peerproof.conformance.runner.virtual_host import Message, Stage
+from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
+from peerproof.spec.core import EVERYBODY
+from peerproof.spec.forms.form import Plain
+
+DEFAULT_DELAY: Final = 1
+MICROSECONDS: Final = 1000  #: in a millisecond
+
+
+def exchange(trial: Trial) -> Dialogue:
+    """One node under test; its peers are the vector's."""
+    return (yield from Script(trial, Stage(trial, trial.body["nodes"])).play())
+
+
+def cluster(trial: Trial) -> Dialogue:
+    """Several nodes under test, and a network."""
+    delay = trial.body.get("network", {}).get("delay", DEFAULT_DELAY)
+    return (yield from Script(trial, Network(trial, trial.body["nodes"], delay)).play())
+
+
+class Network(Stage):
+    """
+    Nodes whose messages reach each other, each after the same delay, unless a cut lies between them then.
+
+    Over connections the sender is told at that very moment what became of its message. Where a message is for everybody, its
+    sender gets it as well.
+    """
+
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], delay: int) -> None:
+        super().__init__(trial, nodes)
+        self.delay = delay
+        self.groups: Sequence[Sequence[str]] = ()
+        self._on_the_way: list[tuple[int, int, Message]] = []
+        self._count = 0
+
+    def sent(self, message: Message) -> None:
+        """A node put out a message: it is on its way."""
+        super().sent(message)
+        self.messages.clear()
+        everybody = (message._replace(to=actor.addr) for actor in self.actors.values())
+        for copy in everybody if message.to == EVERYBODY else (message,):
+            self._count += 1
+            heappush(self._on_the_way, (message.at + self.delay, self._count, copy))
+
+    def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
+        """The next timer, or the next message to arrive; at the same instant, timers come first."""
+        timer = super().next_due(until)
+        if not self._on_the_way or self._on_the_way[0][0] > until or (timer and timer[0] <= self._on_the_way[0][0]):
+            return timer
+        return self._on_the_way[0][0], self._arrive
+
+    def _arrive(self) -> Asking:
+        _, _, message = heappop(self._on_the_way)
+        receiver, sender = self.actors.get(self.named(message.to)), self.actors[message.sender]
+        arrives = receiver is not None and receiver.up and not self._parted(message.sender, receiver.name)
+        if receiver and arrives:
+            yield from self.deliver(receiver, sender.addr, message.bytes)
+        if message in self.open_ended and self.transport == "tcp":  # the sender has not crashed since
+            yield from self.settle(message, self.delay * MICROSECONDS if arrives else None)
+
+    def _parted(self, one: str, other: str) -> bool:
+        sides = [next((index for index, group in enumerate(self.groups) if name in group), None) for name in (one, other)]
+        return None not in sides and sides[0] != sides[1]
+
+
+class Script:
+    """A vector's steps on a stage."""
+
+    def __init__(self, trial: Trial, stage: Stage) -> None:
+        self.trial = trial
+        self.stage = stage
+        self.bound: Bound = {}
+        self.branches: list[str] = []
+        self.tolerated: list[str] = []
+        self.where = ""
+        self.state: Plain = None  #: of the node under test, when an expectation asks for it
+
+    def play(self) -> Dialogue:
+        """All of it."""
+        yield from self.stage.open()
+        yield from self.set_up()
+        for index, step in enumerate(self.trial.body["steps"]):
+            self.where = f"steps[{index}]"
+            if "expect" in step:
+                yield from self.expect(step["expect"])
+            elif "observe" in step:
+                yield from self.observe(step["observe"])
+            elif "told" in step:
+                self.told(step["told"])
+            else:
+                yield from self.act(step)
+        self.where = "after the last step"
+        yield from self.end()
+        return Verdict(tuple(self.branches), "; ".join(self.tolerated) or None)
+
+    def set_up(self) -> Asking:
+        """What comes before anything is judged."""
+        for index, step in enumerate(self.trial.body.get("setup", ())):
+            self.where = f"setup[{index}]"
+            yield from self.act(step)
+        self.clear()
+
+    def end(self) -> Asking:
+        """Nothing is left."""
+        self.nothing_unexpected()
+        yield from ()
+
+    def act(self, step: Mapping[str, Any]) -> Asking:
+        """Something happens, at its time; what is due before happens before."""
+        stage, at = self.stage, step["at"]
+        self.trial.choices.script(step.get("picks", ()))
+        named = step.get("advance")
+        if named or stage.next_due(at):
+            yield from stage.advance(at, stage.actors if named == "all" else [named] if named else ())
+        stage.now = max(stage.now, at)
+        if send := step.get("send"):
+            yield from stage.deliver(stage.actors[send["to"]], stage.address(send["from"]), self.bytes_of(send))
+        elif sent := step.get("sent"):
+            yield from self.settle(sent)
+        elif stream := step.get("stream"):
+            yield from self.connection(stream)
+        elif call := step.get("call"):
+            yield from self.call(call, step.get("refused"))
+        elif name := step.get("crash"):
+            yield from stage.crash(stage.actors[name])
+        elif name := step.get("restart"):
+            yield from stage.restart(stage.actors[name], step.get("config"))
+        elif groups := step.get("cut"):
+            self.part(groups, "cut " + " | ".join(", ".join(group) for group in groups))
+        elif step.get("heal"):
+            self.part((), "heal")
+
+    def settle(self, sent: Mapping[str, Any]) -> Asking:
+        """A node is told what became of the oldest of its messages that is meant, or of all that it has not been told of."""
+        meant = self.meant(sent)
+        if not meant:
+            raise Failure("messages", Difference(f"{self.where}.sent", sent, None))
+        for message in meant:
+            yield from self.stage.settle(message, sent.get("took"))
+
+    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+        """The messages of such a step."""
+        stage = self.stage
+        meant = [message for message in stage.open_ended if stage.is_meant(message, sent)]
+        if "bytes" in sent:  # a node that was loaded may have sent it before
+            before = Message(stage.now, sent["node"], stage.address(sent["to"]), sent["bytes"])
+            meant = [message for message in meant if message.bytes == before.bytes] or [before]
+        return meant[:1] if "to" in sent else meant
+
+    def connection(self, stream: Mapping[str, Any]) -> Asking:
+        """Something happens to a connection that somebody has opened to a node."""
+        stage, actor = self.stage, self.stage.actors[stream["node"]]
+        about = {name: value for name, value in stream.items() if name != "node"}
+        self.trial.story.append(TrialEvent(stage.now, actor.name, on_connection(stream)))
+        yield from stage.stream(actor, about)
+
+    def part(self, groups: Sequence[Sequence[str]], what: str) -> None:
+        """From now on nothing arrives between these groups."""
+        assert isinstance(self.stage, Network), "the schema knows a cut in clusters only"
+        self.stage.groups = groups
+        self.trial.story.append(TrialEvent(self.stage.now, "", what))
+
+    def bytes_of(self, send: Mapping[str, Any]) -> str:
+        """The message of a step, as the specification encodes it if it is given as a message."""
+        if "bytes" in send:
+            digits: str = send["bytes"]
+            return digits
+        message = specification(self.trial.vector.protocol).MESSAGE
+        return bytes(message.encode(message.value(send["message"]))).hex()
+
+    def call(self, call: Mapping[str, Any], announced: str | bool | None) -> Asking:
+        """The application asks for something, which may be refused only if the vector says so."""
+        actor, args = self.stage.actors[call["node"]], call.get("args", {})
+        shown = ", ".join(f"{name}={_brief(value)}" for name, value in args.items())
+        self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"{call['op']}({shown})"))
+        reply = yield from self.stage.act(actor, "call", name=call["op"], args=args)
+        refused = reply.get("refused", {}).get("class")
+        if refused:
+            self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"refused: {refused}"))
+        if bool(refused) != bool(announced) or (isinstance(announced, str) and refused != announced):
+            expected = {"refused": announced} if announced else "the call is carried out"
+            actual = {"refused": reply["refused"]} if refused else "the call was carried out"
+            raise Failure("refused", Difference(f"{self.where}.call", expected, actual))
+
+    def observe(self, observe: Mapping[str, Any]) -> Asking:
+        """A query gives what it should."""
+        value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
+        self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
+        self.bound = self.judged("observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound)
+
+    def told(self, told: Mapping[str, Any]) -> None:
+        """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
+        actor, event = self.stage.actors[told["node"]], told["event"]
+        found = [shown for shown in actor.told if shown["name"] == event]
+        actor.told = [shown for shown in actor.told if shown["name"] != event]
+        self.bound = self.judged("events", f"{self.where}.told.{event}", told["equals"], found, self.bound)
+
+    def expect(self, expect: Mapping[str, Any]) -> Asking:
+        """What came since the last time is what should have."""
+        if within := expect.get("within"):
+            yield from self.stage.advance(self.stage.now + within)
+        branches = expect.get("any_of", (expect,))
+        if any("state" in branch for branch in branches):
+            (actor,) = self.stage.actors.values()
+            self.state = yield from self.stage.query(actor, "state")
+        if "picked" in expect and self.trial.hello.oracle:
+            branches = [branch for branch in branches if branch["branch"] == expect["picked"]]
+        if len(branches) > 1:
+            self.take_branch(branches)
+        else:
+            self.bound = self.judge(branches[0], self.bound)
+        self.clear()
+        if "quiet_until" in expect:
+            self.trial.choices.script(())
+            yield from self.stage.advance(expect["quiet_until"])
+            self.nothing_unexpected()
+
+    def take_branch(self, branches: Sequence[Mapping[str, Any]]) -> None:
+        """The first of the allowed outcomes that fits."""
+        closest: Failure | None = None
+        for branch in branches:
+            try:
+                self.bound = self.judge(branch, self.bound)
+            except Failure as miss:
+                closest = closest or miss
+                continue
+            self.branches.append(branch["branch"])
+            if branch["verdict"] == "tolerated":
+                self.tolerated.append(f"{branch['branch']}: {branch['because']}")
+            return
+        assert closest is not None, "any_of has at least two branches"
+        self.trial.wanted = {"any_of": branches}
+        difference = closest.difference
+        names = ", ".join(branch["branch"] for branch in branches)
+        where = f"{difference.where} (none of the branches {names} fits; shown against the first)"
+        raise Failure(closest.failure, replace(difference, where=where))
+
+    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+        """The names bound if messages, and events and state if the vector names any, are as expected. Raises Failure."""
+        self.trial.wanted = expect
+        ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
+        in_plain_form = any("message" in message for message in wanted)
+        matchers = [self.matcher(message, in_plain_form) for message in wanted]
+        found = [self.seen(message, in_plain_form) for message in self.stage.messages]
+        expected = matchers if order == "ordered" else {"multiset": matchers}
+        literally = not in_plain_form and matchers == found  # addresses and bytes are no matchers
+        after = bound if literally else next(bindings(expected, found, bound), None)
+        if after is None:
+            difference = first_difference(expected, found, bound, f"{self.where}.messages")
+            assert difference is not None, "what does not fit differs"
+            raise Failure("messages", self.readable(difference))
+        after = self.judged("streams", f"{self.where}.streams", expect.get("streams", []), list(self.stage.streams), after)
+        if "events" in expect and "events" in self.trial.offered.capabilities:  # a vector that needs them says so
+            after = self.judged("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
+        if "state" in expect:
+            after = self.judged("observed", f"{self.where}.state", expect["state"], self.state, after)
+        return after
+
+    def matcher(self, message: Mapping[str, Any], in_plain_form: bool) -> dict[str, Any]:
+        """A message that is expected, with the members that `seen` gives."""
+        shown: dict[str, Any] = {"to": self.stage.address(message["to"]), "bytes": message.get("bytes", {"any": True})}
+        return shown | ({"message": message.get("message", {"any": True})} if in_plain_form else {})
+
+    def seen(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
+        """A message that came; in plain form only if somebody will look, since reading takes time."""
+        shown = {"to": message.to, "bytes": message.bytes}
+        return shown | ({"message": describe_bytes(self.trial.vector.protocol, message.bytes)} if in_plain_form else {})
+
+    def readable(self, difference: Difference) -> Difference:
+        """The difference with what the specification reads in the bytes of it."""
+        protocol, expected, actual = self.trial.vector.protocol, difference.expected, difference.actual
+        if difference.where.endswith(".bytes"):
+            return bytes_difference(protocol, difference.where, expected, actual)
+        shown = [
+            {name: value for name, value in side.items() if value != {"any": True} and name != "message"}
+            | ({} if isinstance(side.get("bytes"), str) else {"message": side.get("message")})
+            if isinstance(side, dict) and "bytes" in side
+            else side
+            for side in (expected, actual)
+        ]
+        reads = [
+            describe_bytes(protocol, side["bytes"]) if isinstance(side, dict) and isinstance(side.get("bytes"), str) else None
+            for side in (expected, actual)
+        ]
+        return Difference(difference.where, *shown, *reads)
+
+    def judged(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
+        """The names bound if it fits. Raises Failure."""
+        if is_literally(expected, actual):
+            return bound
+        after = next(bindings(expected, actual, bound), None)
+        if after is None:
+            difference = first_difference(expected, actual, bound, where)
+            assert difference is not None, "what does not fit differs"
+            raise Failure(failure, difference)
+        return after
+
+    def nothing_unexpected(self) -> None:
+        """No message is left that nothing has expected. Raises Failure."""
+        if isinstance(self.stage, Network):
+            return
+        self.judge({}, self.bound)
+        self.clear()
+
+    def clear(self) -> None:
+        """What has come is judged."""
+        self.trial.judged, self.trial.wanted = len(self.trial.story), None
+        self.stage.messages.clear()
+        self.stage.events.clear()
+        self.stage.streams.clear()
+        for actor in self.stage.actors.values():
+            actor.told.clear()
+
+
+def _brief(value: Plain) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

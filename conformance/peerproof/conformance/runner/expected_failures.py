@@ -1,0 +1,119 @@
+"""
+The list of known failures, strict in every direction, so that it cannot rot.
+
+    # id-or-pattern                        failure   expiry      link                   reason
+    scuttlebutt/codec/*-cut-*#survives     crashed   2027-06-30  https://…/issues/12    the decoder panics on short input
+    scuttlebutt/exchange/empty-delta       messages  -           https://…/issues/15    empty deltas are not sent
+
+A case that the list names must fail, and in that way. One that passes, an entry that no case fits, and one that has expired
+make the run fail; a list that cannot be read ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.suite.locations import shown
+
+COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason")
+
+
+class ListError(Exception):
+    """The list cannot be read; the message says where and what was expected."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the list."""
+
+    pattern: str
+    failure: str
+    expiry: date | None
+    link: str
+    reason: str
+    line: int
+
+    def fits(self, case_id: str) -> bool:
+        """Whether it names this case."""
+        return self.pattern == case_id or fnmatchcase(case_id, self.pattern)
+
+
+@dataclass(frozen=True)
+class ExpectedFailures:
+    """A list of known failures."""
+
+    file: str
+    entries: Sequence[Entry]
+
+    def judged(self, result: Result) -> Result:
+        """The result in the light of the list."""
+        named = [entry for entry in self.entries if entry.fits(result.id)]
+        if not named or result.status == "skipped":
+            return result
+        if result.status in ("passed", "tolerated"):
+            passes = "passes" if result.status == "passed" else "is tolerated in any case"
+            return replace(result, status="stale", reason=f"it {passes}, though {self.file}:{named[0].line} lists it")
+        for entry in named:
+            if entry.failure == result.failure:
+                about = {"link": entry.link, "reason": entry.reason}
+                return replace(result, status="known", reason=entry.reason, known=about)
+        listed = f"listed as {named[0].failure} in {self.file}:{named[0].line}, but it fails as {result.failure}"
+        return replace(result, reason=f"{result.reason}; {listed}" if result.reason else listed)
+
+    def problems(self, case_ids: Iterable[str], today: date) -> Iterator[str]:
+        """What is wrong with the list, whatever the implementation does; `case_ids` are all that the suite has."""
+        ids = list(case_ids)
+        for entry in self.entries:
+            if entry.expiry and entry.expiry < today:
+                yield f"{self.file}:{entry.line}: {entry.pattern} expired on {entry.expiry}: repair it, or agree on a new date"
+            if not any(map(entry.fits, ids)):
+                parts = [known for known in ids if known.startswith(f"{entry.pattern}#")]
+                hint = f" (its cases are {', '.join(parts)})" if parts else ""
+                yield f"{self.file}:{entry.line}: no case fits {entry.pattern!r}{hint}: remove the entry"
+
+
+def load_expected_failures(path: Path) -> ExpectedFailures:
+    """The list in a file. Raises ListError."""
+    file = shown(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ListError(f"{file}: the list of known failures cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ListError(f"{file}: the list of known failures is not UTF-8, at byte {error.start}") from None
+    entries: list[Entry] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            entry = _entry(line, number, file)
+            if first := next((other for other in entries if _same(other, entry)), None):
+                raise ListError(f"{file}:{number}:1: {entry.pattern} is listed as {entry.failure} already, in line {first.line}")
+            entries.append(entry)
+    return ExpectedFailures(file, entries)
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return (one.pattern, one.failure) == (other.pattern, other.failure)
+
+
+def _entry(line: str, number: int, file: str) -> Entry:
+    words = line.split(None, len(COLUMNS) - 1)
+    if len(words) < len(COLUMNS):
+        absent = ", ".join(COLUMNS[len(words) :])
+        raise ListError(f"{file}:{number}:{len(line) + 1}: expected {' '.join(COLUMNS)}; there is no {absent}")
+    pattern, failure, expiry, link, reason = words
+    if failure not in FAILURES:
+        expected = f"expected one of {', '.join(FAILURES)}"
+        raise ListError(f"{file}:{number}:{line.index(failure, len(pattern)) + 1}: {expected}, found {failure!r}")
+    try:
+        until = None if expiry == "-" else date.fromisoformat(expiry)
+    except ValueError:
+        column = line.index(expiry, line.index(failure, len(pattern)) + len(failure)) + 1
+        raise ListError(f"{file}:{number}:{column}: expected a date such as 2027-06-30, or -, found {expiry!r}") from None
+    return Entry(pattern, failure, until, link, reason.strip(), number)

@@ -1,0 +1,390 @@
+"""
+Exchange vectors over a real socket, in real time.
+
+The implementation serves its node on a socket of its own; each scripted peer is a socket of the runner's. Calls and queries
+still go through the adapter. A vector's times are real milliseconds from the moment at which the node was there.
+
+Over connections a peer acknowledges what it gets at once. If a later step of the vector says what becomes of the message (`sent`)
+the peer waits until then, and breaks off if it is not to arrive.
+
+What must come may take its time (the slack); what must not come is looked for a little while. Nothing fails because a machine is
+slow: if the runner itself was late, or the adapter, whatever looks wrong is `TimingFailure`, and no verdict.
+
+While it waits, a dialogue asks for nothing: so many of them can wait at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import inf
+from typing import Any, Final
+
+from peerproof.conformance.adapter.messages import Reply
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
+from peerproof.conformance.runner.exchange import Script
+from peerproof.conformance.runner.tcp_peers import Streams
+from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Over, TimingFailure, Trial, TrialEvent
+from peerproof.conformance.runner.udp_peers import Datagrams, Endpoint, endpoint
+from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
+from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.matching import Bound, Difference
+from peerproof.spec.forms.form import Plain
+
+#: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.
+PERIODS: Final = ("interval", "heartbeat", "network_timeout")
+
+_WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
+
+#: How late the runner may be: a part of the slack, and of the shortest of these times.
+_LATE: Final = 0.1
+_LATE_FOR_ROUND: Final = 1 / 6
+
+#: How long it lingers where nothing is waited for, as a part of that.
+_LINGER: Final = 1 / 4
+
+
+def exchange(trial: Trial) -> Dialogue:
+    """One node under test on its socket; its peers are sockets of the runner's."""
+    assert trial.case.over is not None, "a case over a socket says over which"
+    trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
+    return (yield from played(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
+
+
+def played(script: OverSocket) -> Dialogue:
+    """A script from its beginning to its end. Raises TimingFailure in place of Failure if the runner was late."""
+    try:
+        return (yield from script.play())
+    except Failure as miss:
+        if script.stage.late:
+            raise TimingFailure(miss, script.stage.late) from None
+        raise
+    finally:
+        script.stage.end()
+
+
+class SocketStage(Stage):
+    """A node on a socket, and the sockets of its peers."""
+
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], over: Over) -> None:
+        super().__init__(trial, nodes)
+        self.over: Final = over
+        self.slack: Final = over.slack
+        self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for whatever reason
+        self.limit: Final = min(_LATE * over.slack, self._round)  #: seconds that the runner may be late
+        self.late = ""  #: why nothing that looks wrong counts
+        self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
+        self._nodes: Final = nodes
+        self._places: Final = Places(trial.vector.protocol)
+        self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
+        steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # malformed bytes come without
+        self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
+        self._begin = self._looked = self._free = time.monotonic()
+        self.node: Actor = next(iter(self.actors.values()))
+
+    def _period(self) -> float:
+        """Seconds of the shortest time that the node is configured with; for ever if there is none."""
+        config = specification(self.trial.vector.protocol).CONFIG
+        try:
+            plain = config.plain(config.value(dict(next(iter(self.actors.values())).config)))
+        except ValueError:  # of which MalformedMessage is one: the adapter will say what is wrong
+            return inf
+        periods = [plain.get(name) for name in PERIODS]
+        return min((period / 1000 for period in periods if type(period) is int and period), default=inf)
+
+    def open(self) -> Asking:
+        """Starts all sockets, and the node."""
+        node, trial = self.node, self.trial
+        named = addresses(trial.vector.protocol, {**trial.body, "nodes": self._nodes})
+        ranks = {address: rank for rank, address in enumerate(named)}
+        bind = f"{host(ranks.pop(str(node.addr)))}:0"
+        for address, real in self._peers.open(list(ranks), [self.host(rank) for rank in ranks.values()]).items():
+            self._places.put(address, real)
+        asked = time.monotonic()
+        real = yield from self.serve(bind)
+        self._begin = self._looked = time.monotonic()
+        self._places.put(str(node.addr), real)
+        self._on_time(asked, "the node was served")
+
+    def host(self, rank: int) -> str:
+        """Where the peer of this rank is."""
+        return host(rank)
+
+    def serve(self, bind: str) -> Asking:
+        """The node is started; gives its real address."""
+        node, trial = self.node, self.trial
+        about = {"case": trial.case.id, "node": node.name, "protocol": trial.vector.protocol, "via": [self.transport]}
+        config = self._places.outward(dict(node.config))
+        (reply,) = yield [{"op": "serve", **about, "bind": bind, "config": config, "seed": trial.seed}]
+        node.handle = reply["handle"]
+        trial.handles.append(node.handle)
+        try:
+            real = str(reply["addrs"][self.transport])
+            endpoint(real)
+        except (KeyError, TypeError, ValueError):
+            raise Failure("misshapen", Difference("reply to serve: addrs", {self.transport: bind}, reply["addrs"])) from None
+        return real
+
+    def end(self) -> None:
+        """The sockets are free."""
+        self._peers.close()
+
+    @property
+    def elapsed(self) -> int:
+        """Milliseconds since the node was there."""
+        return int((time.monotonic() - self._begin) * 1000)
+
+    def act(self, actor: Actor, op: str, **members: Any) -> Asking:
+        """One request about a node that is served, with real addresses; gives the reply."""
+        asked = time.monotonic()
+        (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": self.elapsed, **self._places.outward(members)}]
+        self._looked = time.monotonic()
+        self._on_time(asked, f"the adapter answered {op}")
+        self.take(actor, reply)
+        return reply
+
+    def take(self, actor: Actor, reply: Reply) -> None:
+        """What its application was told."""
+        super().take(actor, {"effects": self._places.inward(reply["effects"]), "next_timer_ms": None})
+
+    def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
+        """A message goes out; where it is answered that is waited for, as the next may go another way and be faster."""
+        self.trial.story.append(Arrow(self.elapsed, self.named(sender), actor.name, digits))
+        try:
+            data = self._places.outward_bytes(digits)
+        except Unmovable as error:
+            raise Failure("error", Difference("send", "bytes that can be sent over a socket", str(error))) from None
+        self._peers.send(str(sender), self._own(), data)
+        yield from self._said()
+
+    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:  # noqa: ARG002  # there is one
+        """Something happens to a connection of the runner's. Bytes that are not just a message keep their addresses."""
+        assert isinstance(self._peers, Streams), "there are connections over TCP only"
+        data = bytes.fromhex(about.get("bytes", ""))
+        with suppress(Unmovable):
+            data = self._places.outward_bytes(data.hex())
+        self._peers.stream(about["conn"], about["event"], self._own(), data)
+        yield from self._said()
+
+    def _said(self) -> Asking:
+        self.is_quiet = False
+        yield from self.patiently(lambda: not self._peers.is_busy)
+
+    def _own(self) -> Endpoint:
+        return endpoint(self._places.real[str(self.node.addr)])
+
+    def settle(self, message: Message, took: int | None) -> Asking:
+        """The peer acknowledges the message, or breaks off. How long it took is as it is."""
+        what = f"{self.kind(message)} to {self.named(message.to)} is {'not ' if took is None else ''}acknowledged"
+        self.trial.story.append(TrialEvent(self.elapsed, message.sender, what))
+        self._settle(message, is_confirmed=took is not None)
+        yield from self.linger()  # what comes next goes another way
+
+    def _settle(self, message: Message, *, is_confirmed: bool) -> None:
+        assert isinstance(self._peers, Streams), "over datagrams nobody is told"
+        place = [each for each in self.open_ended if each.to == message.to].index(message)
+        self.open_ended.remove(message)
+        self._peers.settle(str(message.to), place, is_confirmed=is_confirmed)
+
+    def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
+        """The answer to a query, with the vector's addresses."""
+        answer = yield from super().query(actor, what, self._places.outward(dict(args)) if args else None)
+        return self._places.inward(answer)
+
+    def plain(self, digits: str) -> Any:
+        """What a message from a socket says, with the vector's addresses also if its form is not the canonical one."""
+        return self._places.inward(describe_bytes(self.trial.vector.protocol, digits))
+
+    def next_due(self, until: int) -> None:  # noqa: ARG002  # timers are the node's own
+        """Nothing: time passes by itself."""
+        return
+
+    def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:  # noqa: ARG002  # no node is told the time
+        """Waits until then."""
+        yield from self._wait(self._begin + until / 1000)
+        self.now = max(self.now, until)
+
+    def linger(self) -> Asking:
+        """Waits for what may come of what was sent."""
+        self._free = time.monotonic() + _LINGER * self.limit  # to be late with the next step because of it is no slowness
+        yield from self._wait(self._free)
+        self.is_quiet = True
+
+    def patiently(self, fits: Callable[[], bool]) -> Asking:
+        """Waits until it is as it should be, for as long as the slack."""
+        end = time.monotonic() + self.slack
+        while not fits() and time.monotonic() < end:
+            self._look(_WAIT)
+            yield []
+
+    def _wait(self, due: float) -> Asking:
+        self._look(0)
+        while (left := due - time.monotonic()) > 0:
+            self._look(min(_WAIT, left))
+            yield []
+        what = f"what was due at {int((due - self._begin) * 1000)} ms was done"
+        self._on_time(max(due, self._free), what)
+        self._on_time(due, what, self._round)
+
+    def _look(self, seconds: float) -> None:
+        """Takes in what has come."""
+        self._on_time(self._looked, "the runner had its turn")
+        for datagram in self._peers.receive(seconds):
+            if datagram.sender in (None, self._places.real[str(self.node.addr)]):  # anybody may send to a socket
+                message = Message(self.elapsed, self.node.name, datagram.to, self._places.inward_bytes(datagram.data))
+                self.sent(message)
+                if datagram.is_open:
+                    self.open_ended.append(message)
+                    self.acknowledge()
+        if isinstance(self._peers, Streams):
+            for stream in self._peers.heard():
+                self.heard(self.node, stream)
+        self._looked = time.monotonic()
+
+    def sent(self, message: Message) -> None:
+        """A message has come."""
+        self.trial.story.append(Arrow(message.at, message.sender, self.named(message.to), message.bytes))
+        self.messages.append(message)
+
+    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+        """In how many pieces something was said is no matter."""
+        last = self.streams[-1] if self.streams else {}
+        if "bytes" in stream and "bytes" in last and last["conn"] == stream["conn"]:
+            self.streams[-1] = {**last, "bytes": f"{last['bytes']}{stream['bytes']}"}
+        else:
+            super().heard(actor, stream)
+
+    def acknowledge(self) -> None:
+        """The peers do, of what is open, what nothing will be said of."""
+        for message in list(self.open_ended):
+            if not any(self.is_meant(message, sent) for sent in self.to_come):
+                self._settle(message, is_confirmed=True)
+
+    def _on_time(self, due: float, what: str, limit: float | None = None) -> None:
+        if (late := time.monotonic() - due) > (limit or self.limit) and not self.late:
+            self.late = f"{what} {late * 1000:.0f} ms late, and the machine may be too slow for this (--slack)"
+
+
+class OverSocket(Script):
+    """A vector's steps in real time."""
+
+    stage: SocketStage
+
+    def set_up(self) -> Asking:
+        """What comes of it is waited for."""
+        yield from super().set_up()
+        yield from self.stage.linger()
+        yield from self.hear()
+        self.clear()
+
+    def hear(self) -> Asking:
+        """What the application of the node was told."""
+        yield from self.stage.act(self.stage.node, "advance")
+
+    def act(self, step: Mapping[str, Any]) -> Asking:
+        """At its time. The adapter is faster than the network."""
+        yield from self.stage.advance(step["at"])
+        if "call" in step and not self.stage.is_quiet:
+            yield from self.stage.linger()
+        yield from super().act(step)
+
+    def settle(self, sent: Mapping[str, Any]) -> Asking:
+        """It may take a while until the message is there."""
+        if "to" in sent:
+            yield from self.stage.patiently(lambda: bool(self.meant(sent)))
+        elif not self.stage.is_quiet:
+            yield from self.stage.linger()
+        self.stage.to_come.remove(sent)
+        yield from super().settle(sent)
+        self.stage.acknowledge()
+
+    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+        """Only what has come."""
+        return [message for message in super().meant(sent) if message in self.stage.open_ended]
+
+    def observe(self, observe: Mapping[str, Any]) -> Asking:
+        """It may take a while until a query gives what it should."""
+        stage = self.stage
+        if not stage.is_quiet:
+            yield from stage.linger()
+        end, told = time.monotonic() + stage.slack, len(self.trial.story)
+        while True:
+            try:
+                yield from super().observe(observe)
+            except Failure:
+                if time.monotonic() > end:
+                    raise
+                del self.trial.story[told:]
+                yield from stage.linger()
+            else:
+                return
+
+    def expect(self, expect: Mapping[str, Any]) -> Asking:
+        """What must come may take a while; what must not come is not there a while later."""
+        stage = self.stage
+        yield from stage.advance(stage.now + expect.get("within", 0))
+        branches = expect.get("any_of", (expect,))
+        if "messages" in expect or "events" in expect or "any_of" in expect:
+            if not any(wanted for branch in branches for wanted in branch.get("messages", {}).values()):
+                yield from stage.linger()
+            yield from self.awaited(branches)
+            yield from super().expect({name: value for name, value in expect.items() if name not in ("within", "quiet_until")})
+        if "quiet_until" in expect:
+            yield from self.quiet(expect["quiet_until"])
+
+    def awaited(self, branches: Sequence[Mapping[str, Any]]) -> Asking:
+        """Until one of them fits, or the slack is over."""
+        end = time.monotonic() + self.stage.slack
+
+        def fits() -> bool:
+            return any(self.fits(branch) for branch in branches)
+
+        while True:
+            yield from self.hear()  # that it is answered shows that the node has had its turn as well
+            if fits() or time.monotonic() > end:
+                return
+            wait = time.monotonic() + _LINGER * self.stage.limit
+            yield from self.stage.patiently(lambda: fits() or time.monotonic() > wait)  # noqa: B023  # used at once
+
+    def fits(self, branch: Mapping[str, Any]) -> bool:
+        """Whether what has come so far is this."""
+        try:
+            self.judge(branch, self.bound)
+        except Failure:
+            return False
+        return True
+
+    def quiet(self, until: int) -> Asking:
+        """Nothing comes until then; of what comes just before, nobody knows whether it came then or just after."""
+        stage = self.stage
+        yield from stage.advance(until)
+        after = [message for message in stage.messages if message.at >= until - stage.limit * 1000]
+        stage.messages[:] = [message for message in stage.messages if message not in after]
+        self.nothing_unexpected()
+        stage.messages[:] = after
+
+    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+        """Between messages to different nodes there is no order on a network."""
+        ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
+        if order == "ordered" and len(wanted) > 1:
+            left, sorted_ones = list(self.stage.messages), []
+            for address in (self.stage.address(message["to"]) for message in wanted):
+                if match := next((message for message in left if message.to == address), None):
+                    left.remove(match)
+                    sorted_ones.append(match)
+            self.stage.messages[:] = sorted_ones + left
+        return super().judge(expect, bound)
+
+    def seen(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
+        """With the vector's addresses."""
+        shown = {"to": message.to, "bytes": message.bytes}
+        return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
+
+    def end(self) -> Asking:
+        """A node has its own timers: after a time of silence the next may come at any moment."""
+        if "quiet_until" not in self.trial.body["steps"][-1].get("expect", {}):
+            yield from self.stage.linger()
+            self.nothing_unexpected()

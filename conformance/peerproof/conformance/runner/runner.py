@@ -1,0 +1,213 @@
+"""
+The runner: which cases an implementation is tried on, by how many processes of it, and when to stop.
+
+Results come out one by one, in no particular order, as soon as they are there; whatever happens later takes none back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Final
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
+from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.runner import running_node
+from peerproof.conformance.runner.eligibility import unfit
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import Case
+from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skipped
+
+#: So many cases are asked together at most.
+PACK: Final = 128
+
+#: So many cases wait together at most.
+AT_ONCE: Final = 16
+
+_TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is done."""
+
+    seed: str = "0"
+    jobs: int = 1
+    most_restarts: int = 20
+    strict: bool = False  #: a vector that says should counts like one that says must
+    fail_fast: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a run ended before all cases were judged; all None if they were."""
+
+    because: str | None = None
+    unusable: bool = False
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person, or whoever speaks for one, ended it."""
+        return self.because == INTERRUPTED
+
+
+def missing(case: Case, hello: Hello) -> str | None:
+    """What the implementation lacks for this case, or None."""
+    vector = case.vector
+    if case.over and case.over.to:
+        return running_node.why_not(case)
+    offered = hello.protocols.get(vector.protocol)
+    if offered is None:
+        return f"the implementation does not offer {vector.protocol}"
+    able = offered.capabilities | ({"choices.oracle"} if hello.oracle else set())
+    if lacking := sorted(case.needs - able):
+        return f"the implementation does not offer {', '.join(lacking)}"
+    if "exchange" in case.needs and hello.clock != "virtual":
+        return f"the implementation's clock is {hello.clock}, not virtual"
+    if case.over and case.over.transport not in hello.sockets:
+        return f"the implementation serves no nodes over {case.over.transport}"
+    if case.over and (why_not := unfit(vector, case.over.transport)):
+        return why_not
+    if not case.over and "virtual" not in vector.body.get("transports", ("virtual",)):
+        return f"only over {', '.join(vector.body['transports'])}"
+    for name, node in vector.body.get("nodes", {}).items():
+        for member, value in node.get("config", {}).items():
+            limit = offered.limits.get(member)
+            if limit is not None and isinstance(value, int) and value > limit:
+                return f"{name} is configured with {member} {value}, the implementation takes at most {limit}"
+    if case.part == "unchanged" and not any(word.startswith("observe.") for word in offered.capabilities):
+        return "the implementation offers nothing to observe"
+    return None
+
+
+def run(
+    reach: Callable[[], Adapter],
+    first: Adapter,
+    hello: Hello,
+    cases: Sequence[Case],
+    settings: Settings,
+    report: Callable[[Result], bool],
+) -> End:
+    """
+    Tries cases, reports each result, and says how it ended.
+
+    `first` has been started and said `hello`; `reach` makes others like it. All are stopped at the end. `report` is called
+    in this thread only, and says whether the result makes the run fail. A KeyboardInterrupt ends the run and is no error.
+    """
+    control = Control(settings.most_restarts)
+
+    def emit(result: Result) -> None:
+        if report(_judged(result, settings)) and settings.fail_fast:
+            control.end("stopped at the first failure (--fail-fast)")
+
+    try:
+        able: list[Case] = []
+        for case in cases:
+            if lacking := missing(case, hello):
+                emit(skipped(case, lacking))
+            else:
+                able.append(case)
+        packs = deque(_packs(able, settings.jobs))
+        if settings.jobs == 1 or len(packs) == 1:
+            _lane(Worker(first, hello, settings.seed, control), packs, control, emit)
+        else:
+            others = [reach() for _ in range(min(settings.jobs, len(packs)) - 1)]
+            _Lanes([first, *others], hello, packs, settings.seed, control).run(emit)
+    except KeyboardInterrupt:
+        control.end(INTERRUPTED)
+        first.kill()
+    finally:
+        first.stop()
+    return End(control.ended, control.unusable)
+
+
+def _judged(result: Result, settings: Settings) -> Result:
+    if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
+        return replace(result, status="failed", reason="the vector says should (--strict)")
+    return result
+
+
+def _packs(cases: Sequence[Case], jobs: int) -> list[list[Case]]:
+    """Cases of the codec together, those of a model together, enough packs for every lane; each other case by itself."""
+    packs: list[list[Case]] = []
+    for kind, most in (("codec", PACK), ("model", PACK), ("socket", AT_ONCE)):
+        together = [case for case in cases if case.pack == kind]
+        size = max(1, min(most, -(-len(together) // jobs)))
+        packs += [together[start : start + size] for start in range(0, len(together), size)]
+    return packs + [[case] for case in cases if case.pack is None]
+
+
+def _lane(lane: Worker, packs: deque[list[Case]], control: Control, emit: Emit) -> None:
+    while control.ended is None:
+        try:
+            pack = packs.popleft()
+        except IndexError:
+            return
+        lane.run(pack, emit)
+
+
+class _Lanes:
+    """A thread for each lane; each has a process of its own, and mostly waits for it."""
+
+    def __init__(self, adapters: Sequence[Adapter], hello: Hello, packs: deque[list[Case]], seed: str, control: Control) -> None:
+        self._adapters = adapters  #: the first of them has said hello
+        self._hello = hello
+        self._packs = packs
+        self._seed = seed
+        self._control = control
+        self._results: SimpleQueue[Result | _Done] = SimpleQueue()
+
+    def run(self, emit: Emit) -> None:
+        """Emits, in this thread, what the lanes find out, until all have ended."""
+        threads = [threading.Thread(target=self._work, args=(adapter,), daemon=True) for adapter in self._adapters]
+        for thread in threads:
+            thread.start()
+        working, failures = len(threads), list[BaseException]()
+        try:
+            while working:
+                match self._results.get():
+                    case _Done(failure):
+                        working -= 1
+                        failures += [failure] if failure else []
+                    case result:
+                        emit(result)
+        except BaseException as error:
+            self._abort(threads)
+            if isinstance(error, KeyboardInterrupt):  # what was judged before it is no less judged
+                while not self._results.empty():
+                    if isinstance(left := self._results.get(), Result):
+                        emit(left)
+            raise
+        if failures:
+            raise failures[0]
+
+    def _abort(self, threads: Sequence[threading.Thread]) -> None:
+        self._control.end(INTERRUPTED)
+        for adapter in self._adapters:
+            adapter.abort()
+        for thread in threads:
+            thread.join(_TO_END)
+
+    def _work(self, adapter: Adapter) -> None:
+        failure: BaseException | None = None
+        try:
+            hello = self._hello if adapter is self._adapters[0] else adapter.start()
+            _lane(Worker(adapter, hello, self._seed, self._control), self._packs, self._control, self._results.put)
+        except AdapterUnavailable as error:
+            self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
+        except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
+            failure = error
+            self._control.end("the suite's own fault")
+        finally:
+            adapter.stop()
+            self._results.put(_Done(failure))
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A lane has ended."""
+
+    failure: BaseException | None

@@ -1,0 +1,239 @@
+"""
+The nodes of one trial under virtual time: opened, told what time it is, fed, asked; and everything that they put out.
+
+All time is here. Timers run when the time comes to where they are due, in the order of time and of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from peerproof.conformance.adapter.messages import Reply, Request
+from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Trial, TrialEvent, on_connection
+from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.generated_state import written_out
+from peerproof.conformance.vectors.matching import Difference
+from peerproof.spec.core import EVERYBODY
+from peerproof.spec.forms.form import Plain
+
+#: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
+MOST_HAPPENINGS: Final = 20_000
+
+
+@dataclass
+class Actor:
+    """A node under test."""
+
+    name: str
+    addr: Plain
+    config: Mapping[str, Any]
+    handle: Any = None
+    now: int = 0
+    next_timer: int | None = None
+    up: bool = True
+    loaded: Plain = None  #: the state in which it begins, if it is not a fresh node
+    timers: Sequence[Mapping[str, Any]] = ()  #: that run then
+    told: list[Mapping[str, Plain]] = field(default_factory=list)  #: events that nobody has judged
+
+
+class Message(NamedTuple):
+    """A message that a node put out."""
+
+    at: int
+    sender: str
+    to: Plain  #: an address
+    bytes: str
+
+
+class Stage:
+    """The nodes of a trial."""
+
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]]) -> None:
+        self.trial = trial
+        self.actors = {
+            name: Actor(name, node["addr"], node.get("config", {}), loaded=node.get("state"), timers=node.get("timers", ()))
+            for name, node in nodes.items()
+            if node.get("role") is None
+        }
+        self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
+        self.transport = specification(trial.vector.protocol).TRANSPORT
+        self.messages: list[Message] = []  #: that nobody has judged
+        self.events: list[Plain] = []  #: that nobody has judged
+        self.streams: list[Mapping[str, Plain]] = []  #: what nodes did with connections, that nobody has judged
+        self.open_ended: list[Message] = []  #: whose outcome the sender has not been told; over datagrams it never is
+        self.now = 0
+        self._happened = 0
+
+    def named(self, addr: Plain) -> str:
+        """The node's name of an address, `all` for everybody's; an address of none stands for itself."""
+        if addr == EVERYBODY:
+            return "all"
+        for name, known in self.addresses.items():
+            if known == addr:
+                return name
+        return str(addr)
+
+    def address(self, who: Plain) -> Plain:
+        """The address of a node by its name; what is no name is an address."""
+        return self.addresses.get(who, who) if isinstance(who, str) else who
+
+    def open(self) -> Asking:
+        """Starts all nodes."""
+        trial = self.trial
+        for actor in self.actors.values():
+            about = {"case": trial.case.id, "node": actor.name, "protocol": trial.vector.protocol, "addr": actor.addr}
+            how = {"now_ms": 0, "config": dict(actor.config), "seed": trial.seed}
+            reply = yield from self._asked(actor, {"op": "open", **about, **how, **_loading(actor)})
+            actor.handle = reply["handle"]
+            trial.handles.append(actor.handle)
+            self.take(actor, reply)
+
+    def act(self, actor: Actor, op: str, **members: Any) -> Asking:
+        """One request that may have effects; gives the reply."""
+        actor.now = max(actor.now, self.now)
+        (reply,) = yield [{"op": op, "handle": actor.handle, "now_ms": actor.now, **members}]
+        self._check_choices(actor)
+        self.take(actor, reply)
+        return reply
+
+    def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
+        """A message comes in."""
+        self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+        yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
+
+    def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
+        """Messages come in, one after the other at the same instant; gives those put out after each."""
+        request = {"op": "recv", "handle": actor.handle, "now_ms": self.now, "via": self.transport, "from": sender}
+        replies = yield [{**request, "bytes": digits} for digits in datagrams]
+        answers: list[list[Message]] = []
+        for digits, reply in zip(datagrams, replies, strict=True):
+            self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+            before = len(self.messages)
+            self.take(actor, reply)
+            answers.append(self.messages[before:])
+        self._check_choices(actor)
+        return answers
+
+    def settle(self, message: Message, took: int | None) -> Asking:
+        """Its sender is told what became of a message: how many microseconds it took, or None if it did not arrive."""
+        if message in self.open_ended:
+            self.open_ended.remove(message)
+        actor = self.actors[message.sender]
+        outcome = "did not arrive" if took is None else f"arrived after {took} µs"
+        what = f"{self.kind(message)} to {self.named(message.to)} {outcome}"
+        self.trial.story.append(TrialEvent(self.now, actor.name, what))
+        yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
+
+    def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:
+        """Something happens to a connection that somebody has opened to a node."""
+        yield from self.act(actor, "stream", **about)
+
+    def is_meant(self, message: Message, sent: Mapping[str, Any]) -> bool:
+        """Whether a step that says what became of a message may speak of this one."""
+        if message.sender != sent["node"]:
+            return False
+        return "to" not in sent or (message.to == self.address(sent["to"]) and sent.get("type") in (None, self.kind(message)))
+
+    def kind(self, message: Message) -> str:
+        """The type of a message."""
+        shown = describe_bytes(self.trial.vector.protocol, message.bytes)
+        return str(shown["type"]) if isinstance(shown, dict) else "what is no message"
+
+    def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
+        """The answer to a query, which may be about something."""
+        about = {"args": dict(args)} if args else {}
+        reply = yield from self._asked(actor, {"op": "query", "handle": actor.handle, "what": what, **about})
+        return reply["value"]
+
+    def crash(self, actor: Actor) -> Asking:
+        """It is gone until it is restarted, and what it has sent is nobody's any more."""
+        self.trial.story.append(TrialEvent(self.now, actor.name, "crash"))
+        yield from self._asked(actor, {"op": "crash", "handle": actor.handle})
+        actor.up, actor.next_timer = False, None
+        self.open_ended = [message for message in self.open_ended if message.sender != actor.name]
+
+    def restart(self, actor: Actor, config: Mapping[str, Any] | None = None) -> Asking:
+        """It starts again, with nothing kept but what the configuration of this start says."""
+        self.trial.story.append(TrialEvent(self.now, actor.name, " ".join(["restart", *_members(config or {})])))
+        actor.up = True
+        yield from self.act(actor, "restart", **({"config": dict(config)} if config else {}))
+
+    def advance(self, until: int, explicitly: Iterable[str] = ()) -> Asking:
+        """Time passes: what is due by then happens; nodes that are named explicitly are told the time in any case."""
+        while due := self.next_due(until):
+            at, happen = due
+            self.now = max(self.now, at)
+            self._happened += 1
+            if self._happened > MOST_HAPPENINGS:
+                raise Failure(
+                    "clock", Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
+                )
+            yield from happen()
+        self.now = max(self.now, until)
+        for name in explicitly:
+            actor = self.actors[name]
+            if actor.up and actor.now < until:
+                yield from self.act(actor, "advance")
+
+    def next_due(self, until: int) -> tuple[int, Callable[[], Asking]] | None:
+        """The instant of what happens next, and what it is, if it is due by then: the next timer of any node."""
+        due: tuple[int, Actor] | None = None
+        for actor in self.actors.values():
+            if actor.next_timer is not None and actor.next_timer <= until and (due is None or actor.next_timer < due[0]):
+                due = actor.next_timer, actor
+        return due and (due[0], partial(self.act, due[1], "advance"))
+
+    def take(self, actor: Actor, reply: Reply) -> None:
+        """What a node put out, and when it wants to be woken."""
+        for effect in reply["effects"]:
+            if send := effect.get("send"):
+                self.sent(Message(self.now, actor.name, send["to"], send["bytes"]))
+            elif stream := effect.get("stream"):
+                self.heard(actor, stream)
+            else:
+                self.events.append(effect["event"])
+                actor.told.append(effect["event"])
+                self.trial.story.append(TrialEvent(self.now, actor.name, _shown(effect["event"])))
+        actor.next_timer = reply["next_timer_ms"]
+        if actor.next_timer is not None and actor.next_timer < actor.now:
+            raise Failure("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
+
+    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+        """A node did something with a connection."""
+        self.streams.append(stream)
+        self.trial.story.append(TrialEvent(self.now, actor.name, on_connection(stream)))
+
+    def sent(self, message: Message) -> None:
+        """A node put out a message."""
+        self.trial.story.append(Arrow(self.now, message.sender, self.named(message.to), message.bytes))
+        self.messages.append(message)
+        self.open_ended.append(message)
+
+    def _asked(self, actor: Actor, request: Request) -> Asking:
+        (reply,) = yield [request]
+        self._check_choices(actor)
+        return reply
+
+    def _check_choices(self, actor: Actor) -> None:
+        if wrong := self.trial.choices.wrong:
+            raise Failure("choice", Difference(f"{actor.name}: choice", "the options that the vector answers", wrong))
+
+
+def _loading(actor: Actor) -> dict[str, Plain]:
+    """What makes an `open` a `load`."""
+    if actor.loaded is None:
+        return {}
+    timers = [{"timer": running["timer"], "due_ms": running["due"]} for running in actor.timers]
+    return {"op": "load", "state": written_out(actor.loaded), "timers": timers}
+
+
+def _shown(event: Mapping[str, Plain]) -> str:
+    return " ".join([f"event {event['name']}", *_members({name: value for name, value in event.items() if name != "name"})])
+
+
+def _members(shown: Mapping[str, Plain]) -> list[str]:
+    return [f"{name}={value}" for name, value in shown.items()]

@@ -1,0 +1,334 @@
+"""
+A lane: one process of the implementation, and the cases that are tried on it one after the other.
+
+Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out
+at once. When the implementation fails to answer
+in the middle of a pack, nobody is blamed yet: each case that is still open is a suspect and is tried by itself. Whoever then
+crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no suspect does it by
+itself, the first of them stands for the pack, unconfirmed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, nothing_to_choose
+from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
+from peerproof.conformance.runner.cases import DIALOGUES
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.trial import Arrow, Case, Dialogue, Failure, TimingFailure, Trial, TrialEvent, Verdict
+from peerproof.conformance.vectors.matching import Difference
+
+Emit = Callable[[Result], None]
+
+#: What a process that must be started again counts as; any other failure leaves it usable.
+TROUBLES: Final = ("crashed", "hung", "garbled")
+
+#: So often a case over a socket is tried that seems to fail.
+TRIALS: Final = 3
+
+#: Why a run ends that a person, or whoever speaks for one, ends.
+INTERRUPTED: Final = "interrupted"
+
+_FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
+
+
+class Control:
+    """What all lanes of a run share: whether to go on, and how often the implementation was started again."""
+
+    def __init__(self, most_restarts: int) -> None:
+        self.ended: str | None = None  #: why there is no going on
+        self.unusable = False  #: because it can no longer be started
+        self._most_restarts = most_restarts
+        self._restarts = 0
+        self._lock = threading.Lock()
+
+    def end(self, because: str, *, unusable: bool = False) -> None:
+        """No further case is begun."""
+        with self._lock:
+            if self.ended is None or because == INTERRUPTED:  # then processes are killed, which says nothing about them
+                self.ended, self.unusable = because, unusable
+
+    def restarted(self) -> None:
+        """The implementation has to be started again because of what it did."""
+        with self._lock:
+            self._restarts += 1
+            spent = self._restarts >= self._most_restarts
+        if spent:
+            self.end(f"the implementation had to be started again {self._most_restarts} times (--max-restarts)")
+
+
+class RunningTrial:
+    """A trial and its dialogue."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.requests: Sequence[Request] = ()
+        self.outcome: Verdict | Failure | None = None  #: None as long as it goes on
+        self._dialogue = _closing(trial, DIALOGUES[trial.case.part](trial))
+        self.feed(None)
+
+    def feed(self, replies: list[Reply] | None) -> None:
+        """The dialogue goes on with the replies to its requests."""
+        try:
+            if replies is None:
+                self.requests = next(self._dialogue)
+            elif wrong := next(filter(None, map(_misfit, self.requests, replies)), None):
+                self.requests = self._dialogue.throw(wrong)
+            else:
+                self.requests = self._dialogue.send(replies)
+        except StopIteration as end:
+            self.outcome = end.value
+
+
+def _closing(trial: Trial, dialogue: Dialogue) -> Generator[Sequence[Request], list[Reply], Verdict | Failure]:
+    """A dialogue that ends with the goodbye to every node that it has opened, however it comes out."""
+    outcome: Verdict | Failure
+    try:
+        outcome = yield from dialogue
+    except Failure as miss:
+        outcome = miss
+    if trial.handles:
+        with suppress(Failure):  # an adapter that cannot say goodbye is no mistake of the implementation
+            yield [{"op": "close", "handle": handle} for handle in trial.handles]
+    return outcome
+
+
+class Worker:
+    """One process of the implementation."""
+
+    def __init__(self, adapter: Adapter, hello: Hello, seed: str, control: Control) -> None:
+        self._adapter = adapter
+        self._hello = hello
+        self._seed = seed
+        self._control = control
+
+    def run(self, pack: Sequence[Case], emit: Emit) -> None:
+        """Tries cases, as long as there is any going on."""
+        if len(pack) > 1 and all(case.pack for case in pack):
+            self._packed(pack, emit)
+            return
+        self._one_by_one(pack, emit)
+
+    def _one_by_one(self, cases: Sequence[Case], emit: Emit) -> None:
+        for case in cases:
+            if self._control.ended is None:
+                self._emit(self.alone(case), emit)
+
+    def alone(self, case: Case) -> Result:
+        """Tries a case by itself, and if it crashes or hangs, once more."""
+        result, usable = self._steadily(case) if case.over else self.once(case)
+        if usable or self._control.ended:
+            return result
+        self._control.restarted()
+        if not self._start():
+            return result
+        again, usable = self.once(case)
+        if not usable:
+            self._start()
+        if again.failure == result.failure:
+            return replace(result, confirmed=True)
+        came_out = f"{again.status} ({again.failure})" if again.failure else again.status
+        return replace(result, confirmed=False, reason=f"{result.reason}; tried again alone: {came_out}")
+
+    def _steadily(self, case: Case) -> tuple[Result, bool]:
+        """The result over a socket, where only what is so each time is so."""
+        result, usable = self.once(case)
+        for _ in range(TRIALS - 1):
+            if not usable or result.failure is None or self._control.ended:
+                break
+            again, usable = self.once(case)
+            if usable and again.failure is None and result.status != "undetermined":
+                reason = f"not so when it was tried again ({result.failure}{f': {result.reason}' if result.reason else ''})"
+                return replace(result, status="undetermined", reason=reason), True
+            if not usable or result.status == "undetermined":
+                result = again
+        return result, usable
+
+    def once(self, case: Case) -> tuple[Result, bool]:
+        """The result of exactly one trial, and whether the process can still be used."""
+        begin = time.perf_counter()
+        playing = RunningTrial(Trial(case, self._seed, self._hello))
+        trial = playing.trial
+        try:
+            while playing.outcome is None:
+                playing.feed(self._adapter.ask(playing.requests, trial.choices.answer))
+        except AdapterError as trouble:
+            if playing.outcome is None:
+                _tell_unanswered(playing, len(trouble.answered))
+            return _troubled(trial, trouble, _since(begin)), False
+        return result_of(trial, playing.outcome, _since(begin)), True
+
+    def _emit(self, result: Result, emit: Emit) -> None:
+        if self._control.ended != INTERRUPTED:
+            emit(result)
+
+    def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
+        open_ones = [RunningTrial(Trial(case, self._seed, self._hello)) for case in pack]
+        doubtful: list[Case] = []
+        trouble: AdapterError | None = None
+        while open_ones and trouble is None:
+            begin = time.perf_counter()
+            replies: Sequence[Reply]
+            try:
+                asked = [(request, playing) for playing in open_ones for request in playing.requests]
+                replies = self._adapter.ask_at_once(
+                    [request for request, _ in asked], [_chooser(playing) for _, playing in asked]
+                )
+            except AdapterError as raised:
+                trouble, replies = raised, raised.answered
+            position = 0
+            for playing in open_ones:
+                until = position + len(playing.requests)
+                if until <= len(replies):
+                    playing.feed(list(replies[position:until]))
+                position = until
+            milliseconds = _since(begin) / len(open_ones)
+            for playing in open_ones:
+                if playing.trial.case.over and isinstance(playing.outcome, Failure):
+                    doubtful.append(playing.trial.case)
+                elif playing.outcome is not None:
+                    self._emit(result_of(playing.trial, playing.outcome, milliseconds), emit)
+            open_ones = [playing for playing in open_ones if playing.outcome is None]
+        self._one_by_one(doubtful, emit)
+        if trouble:
+            self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
+
+    def _suspect(self, cases: Sequence[Case], trouble: AdapterError, emit: Emit) -> None:
+        """Who of these was it?"""
+        if self._control.ended or not cases:
+            return
+        self._control.restarted()
+        if not self._start():
+            return
+        first = self.alone(cases[0])
+        found = first.failure in TROUBLES
+        rest: list[Result] = []
+        try:
+            for case in cases[1:]:
+                if self._control.ended:
+                    break
+                rest.append(self.alone(case))
+                found = found or rest[-1].failure in TROUBLES
+        finally:
+            if not found and trouble.kind != "hung":  # many small requests may take long together
+                blamed = _troubled(Trial(cases[0], self._seed, self._hello), trouble, 0)
+                reason = f"{blamed.reason}; together with {len(cases) - 1} other cases, by itself none of them does it"
+                first = replace(blamed, confirmed=False, reason=reason)
+            for result in (first, *rest):
+                self._emit(result, emit)
+
+    def _start(self) -> bool:
+        try:
+            self._adapter.start()
+        except AdapterUnavailable as error:
+            self._control.end(f"the implementation cannot be started again: {error}", unusable=True)
+            return False
+        return True
+
+
+def _chooser(playing: RunningTrial) -> Choose:
+    return nothing_to_choose if playing.trial.case.codec else playing.trial.choices.answer
+
+
+def result_of(trial: Trial, outcome: Verdict | Failure, milliseconds: float) -> Result:
+    """The result of a trial that came to its end."""
+    if isinstance(outcome, Verdict):
+        status = "tolerated" if outcome.tolerated else "passed"
+        return _result(trial, status, milliseconds, branches=outcome.branches, reason=outcome.tolerated)
+    failure = outcome.failure
+    status, reason = failure if failure in ("crashed", "hung") else "failed", None
+    if status == "failed" and trial.vector.level != "must":
+        status, reason = "tolerated", f"the vector says {trial.vector.level}"
+    if isinstance(outcome, TimingFailure):
+        status, reason = "undetermined", outcome.because
+    about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expected(trial)}
+    return _result(trial, status, milliseconds, **_evidence(trial), **about)
+
+
+def _troubled(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
+    return _result(
+        trial,
+        "failed" if trouble.kind == "garbled" else trouble.kind,
+        milliseconds,
+        failure=trouble.kind,
+        reason=f"the implementation {trouble.detail}",
+        errors=trouble.errors.decode("utf-8", "backslashreplace"),
+        **_evidence(trial),
+    )
+
+
+def _evidence(trial: Trial) -> dict[str, Any]:
+    """Of a case that fails: which vector it is, for who has it not at hand, and what happened."""
+    vector = trial.vector
+    which = {"title": vector.title, "file": vector.file, "line": vector.line}
+    return {**which, "story": tuple(trial.story), "judged": trial.judged, "essence": tuple(trial.essence)}
+
+
+def _expected(trial: Trial) -> tuple[Arrow | TrialEvent, ...]:
+    """All that the expectation wants which was not met."""
+    from peerproof.conformance.diagrams import message_graph  # it brings the models along, which a run that passes does not need
+    from peerproof.conformance.runner.vector_diagram import of_expectation
+
+    wanted = () if trial.wanted is None else of_expectation(trial.vector, trial.wanted)
+    return tuple(
+        Arrow(None, part.source, part.target, None, part.label)
+        if isinstance(part, message_graph.Arrow)
+        else TrialEvent(None, part.node, part.label)
+        for part in wanted
+    )
+
+
+def _tell_unanswered(playing: RunningTrial, answered: int) -> None:
+    """The story ends with the request that has no answer; if it is a datagram, that is what it all comes down to."""
+    if not playing.requests:
+        return
+    trial, request = playing.trial, playing.requests[min(answered, len(playing.requests) - 1)]
+    before = f"after {answered} requests like it that were answered, " if answered else ""
+    if request["op"] in ("recv", "decode"):
+        trial.essence = [request]
+        trial.story.append(TrialEvent(request.get("now_ms"), "", f"{before}{request['op']} {request['bytes'] or '(no bytes)'}"))
+    trial.story.append(TrialEvent(request.get("now_ms"), "", f"no answer to {request['op']}"))
+
+
+def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> Result:
+    vector = trial.vector
+    return Result(
+        id=trial.case.id,
+        status=status,
+        vector=vector.id,
+        rev=vector.rev,
+        level=vector.level,
+        clauses=vector.clauses,
+        seed=None if trial.case.codec else trial.seed,
+        milliseconds=milliseconds,
+        **members,
+    )
+
+
+def skipped(case: Case, reason: str) -> Result:
+    """The result of a case that is not tried."""
+    vector = case.vector
+    return Result(case.id, "skipped", vector.id, vector.rev, vector.level, vector.clauses, reason=reason)
+
+
+def _misfit(request: Request, reply: Reply) -> Failure | None:
+    """What is wrong if that is no reply to the request, or the adapter's error."""
+    op = request["op"]
+    try:
+        check(request, reply)
+    except InvalidReply as error:
+        return Failure("misshapen", Difference(f"reply to {op}", str(error), reply))
+    if trouble := reply.get("error"):
+        failure = _FAILURE_OF_ERROR.get(trouble["code"], "error")
+        return Failure(failure, Difference(f"reply to {op}", {"ok": True}, {"error": trouble}))
+    return None
+
+
+def _since(begin: float) -> float:
+    return (time.perf_counter() - begin) * 1000

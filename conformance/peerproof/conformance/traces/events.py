@@ -1,0 +1,140 @@
+"""
+Trace lines as rows of `traces`, and back: `line_of(event_of(line)) == line` for every line.
+
+A column of JSON has no spaces, and an object's members in the order of the line: where a protocol packs an object, their order is
+in the bytes. What the line does not hold, the type and size of the message and where it was read, is for whoever makes the row.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final, NamedTuple, TypeAlias, cast
+
+import msgspec
+
+from peerproof.spec.forms.form import Plain, octets, text
+from peerproof.spec.traces.trace import LINE, Kind, Line
+
+#: How a text column holds a text that is not UTF-8, or that itself begins like this.
+_HEX: Final = '{"hex":"'
+
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+_IN_ORDER: Final = msgspec.json.Encoder()
+_PICKS: Final = LINE.forms["picks"]
+_Octets: TypeAlias = bytes  # in the class below, `bytes` is a column
+
+
+def column_text(value: str) -> str:
+    """A text, of any bytes, as a text column holds it."""
+    if value.isascii() and not value.startswith(_HEX):
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        if not value.startswith(_HEX):
+            return value
+    return f'{_HEX}{octets(value).hex()}"}}'
+
+
+def text_of(column: str) -> str:
+    """The text that a text column holds."""
+    return text(bytes.fromhex(column[len(_HEX) : -2])) if column.startswith(_HEX) else column
+
+
+class Event(NamedTuple):
+    """A row of `traces`, column by column."""
+
+    run_id: str
+    protocol: str
+    impl: str
+    node: str
+    seq: int
+    t_us: int
+    kind: str
+    peer: str | None
+    msg_type: str | None
+    bytes: int | None
+    payload: _Octets | None
+    args: str | None
+    picks: str | None
+    effects: str | None
+    state_hash: str | None
+    refused: str | None
+    src_file: str | None = None
+    src_off: int | None = None
+
+
+def canonical_json(plain: Plain) -> str:
+    """
+    JSON with sorted members and without spaces. Not for floats that are no numbers, which become null.
+
+    A lone surrogate, which no UTF-8 can hold, and a number over 64 bits are written as the standard library does.
+    """
+    try:
+        return _ENCODER.encode(plain).decode()
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+
+def json_text(plain: Plain) -> str:
+    """As `canonical_json`, but members keep their order."""
+    try:
+        return _IN_ORDER.encode(plain).decode()
+    except (OverflowError, UnicodeEncodeError):
+        return json.dumps(plain, separators=(",", ":"))
+
+
+def event_of(line: Line, size: int | None = None, src_file: str | None = None, src_off: int | None = None) -> Event:
+    """The row of a line; `size` is that of the message on the wire."""
+    args = line.args
+    return Event(
+        column_text(line.run),
+        column_text(line.protocol),
+        column_text(line.impl),
+        column_text(line.node),
+        line.seq,
+        line.t_us,
+        line.kind,
+        None if line.peer is None else column_text(line.peer),
+        message_type(line.kind, args),
+        size,
+        None,
+        json_text(args),
+        json_text(_PICKS.plain(line.picks)),
+        json_text(line.effects),
+        None if line.state is None else column_text(line.state),
+        None if line.refused is None else column_text(line.refused),
+        src_file,
+        src_off,
+    )
+
+
+def message_type(kind: str, args: Plain) -> str | None:
+    """What `msg_type` holds of an event."""
+    if kind == "sent" and isinstance(args, dict):
+        args = args.get("message")
+    name = args.get("type") if isinstance(args, dict) and kind != "start" else None
+    return column_text(name) if isinstance(name, str) else None
+
+
+def line_of(event: Event) -> Line:
+    """The line of a row. Raises ValueError if the row holds none: a capture has no picks and no effects."""
+    if event.args is None or event.picks is None or event.effects is None:
+        raise ValueError(f"the event {event.seq} of {event.node} in {event.run_id} is no trace line: it has no picks or effects")
+    return Line(
+        run=text_of(event.run_id),
+        protocol=text_of(event.protocol),
+        impl=text_of(event.impl),
+        node=text_of(event.node),
+        seq=event.seq,
+        t_us=event.t_us,
+        kind=cast("Kind", event.kind),
+        peer=None if event.peer is None else text_of(event.peer),
+        args=json.loads(event.args),
+        picks=_PICKS.value(json.loads(event.picks)),
+        effects=tuple(json.loads(event.effects)),
+        state=None if event.state_hash is None else text_of(event.state_hash),
+        refused=None if event.refused is None else text_of(event.refused),
+    )

@@ -1,0 +1,243 @@
+"""
+A run's nodes together: the protocol's properties at every instant.
+
+Nodes' clocks are their own. So their events are put into an order in which each message is received after it was sent; among
+those that may be next, the earliest by its own clock is. Each such order is one in which the run may have happened, and what must
+hold always holds at each of its instants.
+
+What a message brings that comes from a node whose log is not there, or not whole, may be of the future of one that is here. From
+then on no order is known to be one of the run, and the cluster is not looked at any more; nor after a restart, as the properties
+are promised for runs without. Single nodes and steps are.
+
+Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
+with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
+known any more, and after its last event: its log may end earlier than the node did.
+
+What is for everybody is one message, whoever receives it, the sender too; and from whom it came its receivers need not know.
+
+Over connections more is known: a node stays after its last event, because whoever sends to it then learns that it is not there.
+From then on somebody is missing, and so it is when a node's state is not known any more; what such a protocol promises of a
+cluster it promises as long as nobody has gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from peerproof.conformance.traces.findings import Finding, Findings, replay_command
+from peerproof.conformance.traces.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
+from peerproof.conformance.traces.order import ConnectedOrder, Mail, Order
+from peerproof.conformance.traces.rows import Ref, Rows
+from peerproof.conformance.traces.steps import ANYBODY, Address, NodeSteps, Stepped, messages_of
+from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.properties import Cluster, InFlight, Property
+
+#: Rows of all nodes of a run that are in memory, about.
+HELD: Final = 4096
+
+#: Messages that properties see under way; older ones that never arrived are given up. Over connections they all do, or fail.
+MOST_UNDER_WAY: Final = 64
+MOST_CONNECTED: Final = 2**16
+
+NEVER_SENT: Final = "NeverSent"
+
+
+class Place(NamedTuple):
+    """Where the events of a node lie."""
+
+    run_id: str
+    node: str
+    protocol: str
+    way: str
+    file: str
+    begin: int  #: row
+    events: int
+    until: int | None  #: the event from which its state is not known any more
+
+
+#: Reads rows of one node: of this file, from this row on, so many, at most so many at once.
+ReadRows: TypeAlias = Callable[[Path, int, int, int], Iterator[Rows]]
+
+
+class RunCheck:
+    """The nodes of one run."""
+
+    def __init__(self, places: Sequence[Place], every: int, options: Options, read: ReadRows) -> None:
+        self._read: Final = read
+        self._places: Final = [place for place in places if place.way == "replay"]
+        self._unseen: Final = len(places) - len(self._places)
+        first = self._places[0]
+        self._run_id, self._protocol = first.run_id, first.protocol
+        self._specification: Final = specification_of(first.protocol)
+        command = replay_command(options.place, first.run_id, "", options.arguments)
+        self.findings: Final = Findings(self._specification, first.run_id, "", command)
+        self._every: Final = every
+        always = [p for p in self._specification.PROPERTIES if p.when == "always"]
+        self._of_one: Final = [p for p in always if p.of != "cluster"]
+        self._of_all: Final = [p for p in always if p.of == "cluster"]
+        self._told: set[str] = set()
+        self._remark = ""
+        self._instants = 0
+        self._states: dict[NodeId, Any] = {}
+        self._is_over = False  #: what holds of the cluster is not looked at any more
+        self._note = ""  #: why that is, where the protocol promises nothing more
+        self._is_connected: Final = self._specification.TRANSPORT == TCP
+        self._is_anybodys: Final = self._specification.TRANSPORT in (TCP, SERF)
+        self._names: tuple[NodeId, ...] = ()
+        self._under_way: Final = UnderWay(MOST_CONNECTED if self._is_connected else MOST_UNDER_WAY)
+        self._mail: Final = Mail()
+        self._arrived: Final = Mail()
+
+    def run(self) -> None:
+        """Look at all instants."""
+        size = max(16, HELD // len(self._places))
+        specification, messages = self._specification, messages_of(self._specification)
+        nodes = [NodeSteps(specification, self._events(p, size), messages, leaves=p.until is not None) for p in self._places]
+        self._names = tuple(node.name for node in nodes)
+        order = (
+            ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
+            if self._is_anybodys
+            else Order(nodes, self._mail, self._unsent)
+        )
+        for index in order:
+            node = nodes[index]
+            self._step(node)
+            if self._is_connected and node.is_lost:
+                self._over(f"the last event of {node.name} after which its state is known")
+            elif node.head is None and not self._is_connected:
+                self._states.pop(node.name, None)
+        for place, node in zip(self._places, nodes, strict=True):
+            if node.is_lost:
+                self._remark = self._remark or f"the state of {place.node} is not known to its end, so it is left out from there"
+
+    def verdict(self) -> Verdict:
+        """What came of it."""
+        if self._unseen:
+            self._remark = self._remark or f"of {self._unseen} nodes the states are not known"
+        found = self.findings
+        verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
+        events = sum(place.events for place in self._places)
+        remark = self._remark or self._note or None
+        return Verdict(
+            self._run_id,
+            self._protocol,
+            "",
+            "cluster",
+            verdict,
+            events,
+            self._instants,
+            found.divergences,
+            found.log_faults,
+            remark,
+        )
+
+    def _events(self, place: Place, size: int) -> Iterator[Ref]:
+        """The events of a node whose state is known, in their order; an event that comes again is left out."""
+        expected: int | None = None
+        for rows in self._read(Path(place.file), place.begin, place.events, size):
+            for index, seq in enumerate(rows.seqs):
+                if expected is not None and seq < expected:
+                    continue
+                if seq == place.until or (expected is not None and seq > expected):
+                    return
+                yield Ref(rows, index)
+                expected = seq + 1
+
+    def _step(self, node: NodeSteps) -> None:
+        """One instant: a node takes its next step."""
+        stepped = node.step()
+        if stepped is None:
+            return
+        if stepped.taken is None and node.name in self._states:
+            self._over(f"the restart of {node.name} at event {stepped.ref.event.seq}: properties are promised for runs without")
+        self._states[node.name] = stepped.state
+        self._instants += 1
+        for effect in stepped.effects:
+            if isinstance(effect, Send):
+                address = Address(ANYBODY if self._is_anybodys else node.name, effect.to, hash(effect.message))
+                self._mail.sent(address, is_news=self._is_anybodys)
+                for to in self._names if effect.to == EVERYBODY else (effect.to,):
+                    self._under_way.add(address._replace(to=to), InFlight(node.name, to, effect.message))
+        if stepped.received is not None:
+            self._under_way.remove(stepped.received._replace(to=node.name))
+            if self._is_connected:
+                self._arrived.sent(stepped.received, is_news=True)
+        if stepped.failed is not None:
+            self._gone(stepped, stepped.failed)
+        self._look(stepped)
+
+    def _look(self, stepped: Stepped) -> None:
+        taken = stepped.taken
+        is_as_before = taken is not None and taken.before is stepped.state
+        for holding in self._of_one:
+            if holding.name in self._told or (is_as_before if holding.of == "node" else taken is None):
+                continue
+            if not holding.holds(stepped.state if holding.of == "node" else taken):
+                self._tell(holding, stepped)
+        if self._instants % self._every == 0 and not self._is_over:
+            cluster = Cluster(self._states, self._under_way.messages)
+            for holding in self._of_all:
+                if holding.name not in self._told and not holding.holds(cluster):
+                    self._tell(holding, stepped)
+
+    def _tell(self, holding: Property, stepped: Stepped) -> None:
+        self._told.add(holding.name)
+        event = stepped.ref.event
+        message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
+        self.findings.add(Finding("rejected", holding.name, message, stepped.ref, holding.clauses))
+
+    def _over(self, why: str) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._remark = f"what holds of the cluster was looked at up to {why}"
+
+    def _gone(self, stepped: Stepped, to: NodeId) -> None:
+        """A message has not arrived: its sender takes whoever it was for for gone."""
+        if not self._is_over:
+            self._is_over = True
+            event = stepped.ref.event
+            where = f"event {event.seq} of {event.node}, by which {to} has gone"
+            self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
+
+    def _unsent(self, node: NodeSteps, other: NodeId, *, is_told: bool) -> None:
+        """See `order`. `is_told` if the log of the other one, who has sent it, is there and whole."""
+        ref = node.head
+        assert ref is not None
+        if node.confirmed is not None:
+            self._over(f"event {ref.event.seq} of {node.name}: {other} has received what its log does not say")
+            return
+        where = f"event {ref.event.seq} of {node.name}, which receives from {other} what no log says was sent"
+        self._over(f"{where}: what it brings may come from anywhere")
+        if is_told and NEVER_SENT not in self._told:
+            self._told.add(NEVER_SENT)
+            message = f"{node.name} receives from {other} what is not in the log of {other}: it ends early, or is of another"
+            self.findings.add(Finding("log", NEVER_SENT, message, ref))
+
+
+class UnderWay:
+    """What was sent last and has not been received."""
+
+    def __init__(self, most: int) -> None:
+        self._messages: Final = BoundedDict[Address, InFlight](most)
+        self._listed: tuple[InFlight, ...] | None = ()
+
+    @property
+    def messages(self) -> tuple[InFlight, ...]:
+        """All of it; the same object as long as it is the same."""
+        if self._listed is None:
+            self._listed = tuple(self._messages.values())
+        return self._listed
+
+    def add(self, address: Address, message: InFlight) -> None:
+        """It was sent, perhaps again."""
+        self._messages.pop(address, None)
+        self._messages[address] = message
+        self._listed = None
+
+    def remove(self, address: Address) -> None:
+        """It was received."""
+        if self._messages.pop(address, None):
+            self._listed = None

@@ -1,0 +1,313 @@
+"""
+Three ways to judge a node, by how much of it is logged.
+
+`replay`: its log has every answer of chance and every effect; the specification, asked the same, must do the same. `relation`: it
+has what happened to the node from its start on, and not how chance fell; some outcome must explain each step. `monitor`: there
+are only messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from peerproof.conformance.traces.events import Event, line_of, text_of
+from peerproof.conformance.traces.findings import Finding
+from peerproof.conformance.traces.naming import named
+from peerproof.conformance.traces.rows import Ref, Rows
+from peerproof.spec.core import TCP, NodeId, Send, Specification
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.observed import Breach, Monitor, Seen
+from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Relation
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import Line, event_of
+
+NO_START: Final = "NoStart"
+NO_ANSWERS: Final = "NoAnswers"
+
+
+class Judge(Protocol):
+    """Judges the events of one node, in their order."""
+
+    way: str
+    judged: int  #: events
+    remark: str  #: why not all was judged
+    is_lost: bool  #: what the node knows is not known, up to its next start
+
+    def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
+        """Judges some of these events, up to `end` or to the first with a finding; where it came to, and what it found."""
+        ...
+
+    def lose(self, why: str) -> None:
+        """Events are missing."""
+        ...
+
+    def end(self) -> list[Finding]:
+        """There are no more."""
+        ...
+
+
+class ReplayJudge:
+    """Replays. `replay` may be one that other nodes were replayed with."""
+
+    way = "replay"
+
+    def __init__(self, replay: Replay, rows: Rows) -> None:
+        self.judged = 0
+        self.remark = ""
+        self.is_lost = True
+        self._replay: Final = replay
+        self._key: Final = text_of(rows.run_id), text_of(rows.node)
+        self._is_told = False  #: that there is no start
+        self.lose("")  # if another log of this name was replayed before, its state is not this one's
+
+    def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
+        """See `Judge`. What agrees takes the fast way; all else is slow and decides."""
+        refused = rows.column("refused") if rows.is_set("refused") else None
+        at = begin
+        while at < end:
+            if self.is_lost and rows.kinds[at] != "start":
+                if not self._is_told and not self.remark:
+                    self._is_told = True
+                    return at + 1, [self._no_start(Ref(rows, at))]
+                at += 1
+                continue
+            if refused is None and not self.is_lost:
+                at = self._agreeing(rows, at, end)
+            if at < end:
+                if finding := self._slowly(Ref(rows, at)):
+                    return at + 1, [finding]
+                at += 1
+        return end, []
+
+    def _agreeing(self, rows: Rows, begin: int, end: int) -> int:
+        """The first event that cannot be seen at once to agree."""
+        agrees, at = self._replay.agrees, begin
+        for row in islice(rows.members, begin, end):
+            if not agrees(row):
+                break
+            at += 1
+        self.judged += at - begin
+        return at
+
+    def lose(self, why: str) -> None:
+        """See `Judge`."""
+        self.is_lost, self.remark = True, self.remark or why
+        if known := self._replay.nodes.get(self._key):
+            known.course.is_lost = True
+
+    def end(self) -> list[Finding]:
+        """See `Judge`."""
+        return []
+
+    def _slowly(self, ref: Ref) -> Finding | None:
+        known = self._replay.nodes.get(self._key)
+        before = known.course.state if known else None
+        event = ref.event
+        if event.args is None or event.picks is None or event.effects is None:
+            self.lose(f"event {event.seq} has no answers of chance or no effects, as others have")
+            return Finding("log", NO_ANSWERS, f"{self.remark}; from there to the next start nothing is judged", ref)
+        self.judged += 1
+        divergence = self._replay.line(line_of(event))
+        self.is_lost = divergence is not None
+        if divergence is None:
+            return None
+        self.remark = self.remark or f"nothing is judged from the divergence at event {event.seq} to the next start"
+        return named(self._replay.spec, before, ref, divergence)
+
+    def _no_start(self, ref: Ref) -> Finding:
+        self.remark = f"the log begins with event {ref.event.seq}, which is no start"
+        return Finding("log", NO_START, f"{self.remark}: up to the next start nothing can be judged", ref)
+
+
+class RelationJudge:
+    """Looks for some outcome that explains each step: what happened, and the messages that were sent before the next."""
+
+    way = "relation"
+
+    def __init__(self, specification: Specification, bounds: Bounds) -> None:
+        self.judged = 0
+        self.remark = ""
+        self.is_lost = True
+        self._specification: Final = specification
+        reference = PROTOCOLS[specification.NAME].relation
+        module = reference.load() if reference else None
+        narrowed, unfolded = (getattr(module, name, None) for name in ("narrowed", "unfolded"))
+        self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
+        self._held: Ref | None = None
+        self._sends: list[Send[Any]] = []
+        self._sees_sends = False  #: the log has messages that were sent; before the first one, nobody can say
+        self._sees_outcomes = specification.TRANSPORT != TCP  #: and what became of them, where the node learns that
+
+    def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
+        """See `Judge`. What is found is about an event before, whose step is over."""
+        for at in range(begin, end):
+            ref = Ref(rows, at)
+            if found := self._take(ref, ref.event):
+                return at + 1, [found]
+        return end, []
+
+    def lose(self, why: str) -> None:
+        """See `Judge`."""
+        self.is_lost, self.remark, self._held = True, self.remark or why, None
+
+    def end(self) -> list[Finding]:
+        """See `Judge`."""
+        found = self._explained()
+        return [found] if found else []
+
+    def _take(self, ref: Ref, event: Event) -> Finding | None:
+        if event.kind == "send":
+            self._sees_sends = True
+            if self._held is not None:
+                self._sends.append(Send(NodeId(text_of(event.peer or "")), message_of(self._specification, event)))
+                return None
+            if self.is_lost:
+                return None
+            self.lose(f"event {event.seq} sends a message, and nothing has happened")
+            return Finding("rejected", "Messages", self.remark, ref, actual=event.msg_type)
+        found = self._explained()
+        self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
+        if not (self.is_lost and event.kind != "start"):
+            self._held, self._sends = ref, []
+        return found
+
+    def _explained(self) -> Finding | None:
+        """What is to be said of the step that is held, now that it is over."""
+        ref, self._held = self._held, None
+        if ref is None or (self.is_lost and ref.event.kind != "start"):
+            return None
+        event = ref.event
+        self.judged += 1
+        try:
+            judgement = self._judgement(event)
+        except (MalformedMessage, ValueError) as error:
+            judgement = Judgement(Opinion.REJECTED, why=str(error))
+        if judgement.opinion is Opinion.ACCEPTED:
+            self.is_lost = False
+            return None
+        return self._told(ref, event, judgement)
+
+    def _judgement(self, event: Event) -> Judgement:
+        specification, relation = self._specification, self._relation
+        args = None if event.args is None else json.loads(event.args)
+        if event.kind == "state":
+            return relation.keep(lambda state: _fits(specification, state, args))
+        sends = tuple(self._sends) if self._sees_sends else None
+        if event.picks is not None and event.effects is not None:
+            line = line_of(event)
+            observed = Observed(line.picks, line.effects, None, line.state, line.refused)
+        else:
+            effects = None if event.effects is None else tuple(json.loads(event.effects))
+            state = None if event.state_hash is None else text_of(event.state_hash)
+            refused = None if event.refused is None else text_of(event.refused)
+            observed = Observed(None, effects, sends, state, refused)
+        if event.kind == "start":
+            return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed)
+        happened = event_of(specification, _happening(specification, event, args))
+        return relation.take(happened, observed)
+
+    def _told(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
+        from peerproof.conformance.traces.files import step_clauses
+
+        what = f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
+        if judgement.opinion is Opinion.UNDETERMINED:
+            self.lose(f"event {event.seq} was explained by none of the states that were looked at, but there are {judgement.why}")
+            message = f"{what}: {self.remark}"
+            return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._seen(event))
+        if not self._sees_outcomes:
+            self.lose(f"event {event.seq} was explained by nothing, but the log does not say what became of messages (kind sent)")
+            return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._seen(event))
+        why = f": {judgement.why}" if judgement.why else ""
+        self.lose(f"nothing is judged from the divergence at event {event.seq} to the next start")
+        happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
+        clauses = step_clauses(self._specification.NAME, happening)
+        message = f"{what}: no outcome of the specification explains what was seen{why}"
+        return Finding("rejected", "Step", message, ref, clauses, list(judgement.allowed), self._seen(event))
+
+    def _seen(self, event: Event) -> Plain:
+        seen: dict[str, Plain] = {}
+        if event.effects is not None:
+            seen["effects"] = json.loads(event.effects)
+        elif self._sees_sends:
+            plain = self._specification.MESSAGE.plain
+            seen["messages"] = [{"send": {"to": send.to, "message": plain(send.message)}} for send in self._sends]
+        seen |= {name: value for name, value in (("state", event.state_hash), ("refused", event.refused)) if value is not None}
+        return seen
+
+
+class MonitorJudge:
+    """Looks at messages alone."""
+
+    way = "monitor"
+
+    def __init__(self, specification: Specification, node: str, configured: Callable[[NodeId], Any]) -> None:
+        self.judged = 0
+        self.remark = ""
+        self.is_lost = False
+        self._specification: Final = specification
+        monitors = PROTOCOLS[specification.NAME].monitors
+        make: Callable[[NodeId, Any], Monitor] | None = monitors.load().monitor if monitors else None
+        name = NodeId(text_of(node))
+        self._see: Final[Callable[[Seen], Iterable[Breach]] | None] = make(name, configured(name)).see if make else None
+        if make is None:
+            self.remark = f"{specification.NAME} has no rules for messages alone"
+
+    def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
+        """See `Judge`."""
+        if self._see is None:
+            return end, []
+        decode = self._specification.MESSAGE.decode
+        kinds, peers, payloads, sizes = rows.kinds, rows.peers, rows.column("payload"), rows.column("bytes")
+        for at in range(begin, end):
+            if kinds[at] not in ("send", "recv"):
+                continue
+            payload, size = payloads[at], sizes[at]
+            message = message_of(self._specification, rows.event(at)) if payload is None else decode(payload)
+            if size is None:
+                size = len(self._specification.MESSAGE.encode(message))
+            self.judged += 1
+            seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size, rows.times[at])
+            if breaches := list(self._see(seen)):
+                return at + 1, [_breached(Ref(rows, at), breach) for breach in breaches]
+        return end, []
+
+    def lose(self, why: str) -> None:
+        """A message that was not seen may have been lost on the way as well."""
+
+    def end(self) -> list[Finding]:
+        """See `Judge`."""
+        if not self.judged and not self.remark:
+            self.remark = "the log has neither starts nor messages"
+        return []
+
+
+def message_of(specification: Specification, event: Event) -> Any:
+    """The message that an event shows."""
+    if event.payload is not None:
+        return specification.MESSAGE.decode(event.payload)
+    return specification.MESSAGE.value(json.loads(event.args or "null"))
+
+
+def _breached(ref: Ref, breach: Breach) -> Finding:
+    rule = breach.rule
+    return Finding("rejected", rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, breach.expected, breach.actual)
+
+
+def _happening(specification: Specification, event: Event, args: Plain) -> Any:
+    if args is None and event.payload is not None:
+        args = specification.MESSAGE.plain(specification.MESSAGE.decode(event.payload))
+    peer = None if event.peer is None else text_of(event.peer)
+    kind: Any = event.kind
+    return Line("", specification.NAME, "", text_of(event.node), event.seq, event.t_us, kind, peer, args, (), (), None)
+
+
+def _fits(specification: Specification, state: Any, args: Plain) -> bool:
+    """Whether a log's word on a state can be true; what is no state in our sense says nothing."""
+    shown = specification.STATE.plain(state)
+    is_state = isinstance(args, dict) and isinstance(shown, dict) and args.keys() == shown.keys()
+    return not is_state or args == shown

@@ -1,0 +1,169 @@
+"""
+One node from its first event to its verdict: the order of its log, its clock and timers, and what it did.
+
+Its events come in batches and go; what is kept is a state, a few events, and the findings that are told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from peerproof.conformance.traces.findings import AFTER, BEFORE, Finding, Findings, replay_command
+from peerproof.conformance.traces.judges import Judge, MonitorJudge, RelationJudge, ReplayJudge
+from peerproof.conformance.traces.log_order import Fault, Item, LogOrder
+from peerproof.conformance.traces.rows import Ref, Rows
+from peerproof.conformance.traces.timing import Timing
+from peerproof.spec.core import Specification
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.relation import Bounds
+from peerproof.spec.traces.replay import Replay
+
+ACCEPTED, REJECTED, UNDETERMINED = "accepted", "rejected", "undetermined"
+
+#: Nodes whose states are in memory at once: a replay keeps those of all it has seen.
+NODES: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to judge."""
+
+    place: str  #: where the events are, for the command that shows a finding again
+    config: Mapping[str, Plain] = field(default_factory=dict)  #: of all nodes, as far as their log does not say it
+    states: int = 256
+    tries: int = 20_000
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As a command takes them."""
+        given = ["--config", json.dumps(self.config, sort_keys=True)] if self.config else []
+        bounds = Options(self.place)
+        given += ["--states", str(self.states)] if self.states != bounds.states else []
+        return (*given, *(("--tries", str(self.tries)) if self.tries != bounds.tries else ()))
+
+
+class Verdict(NamedTuple):
+    """A row of `verdicts`."""
+
+    run_id: str
+    protocol: str
+    node: str
+    way: str
+    verdict: str
+    n_events: int
+    judged: int
+    divergences: int
+    log_faults: int
+    remark: str | None
+
+
+class Replays:
+    """Replays that nodes share, one for each protocol: what is remembered of messages serves all."""
+
+    def __init__(self) -> None:
+        self._replays: dict[str, Replay] = {}
+
+    def of(self, specification: Specification) -> Replay:
+        """One with room for another node."""
+        replay = self._replays.get(specification.NAME)
+        if replay is None or len(replay.nodes) >= NODES:
+            replay = self._replays[specification.NAME] = Replay(specification)
+        return replay
+
+
+class NodeCheck:
+    """One node."""
+
+    def __init__(self, rows: Rows, replays: Replays, options: Options) -> None:
+        """`rows` are its first events; `take` takes them nevertheless."""
+        self.run_id: Final = rows.run_id
+        self.node: Final = rows.node
+        self.protocol: Final = rows.protocol
+        self.until: int | None = None  #: the first event from which its state is not known any more
+        specification = specification_of(rows.protocol)
+        command = replay_command(options.place, rows.run_id, rows.node, options.arguments)
+        self.findings: Final = Findings(specification, rows.run_id, rows.node, command)
+        self.judge: Final = _judge(rows, specification, replays, options)
+        self._order: Final = LogOrder()
+        self._timing: Final = Timing()
+        self._count = 0
+
+    def take(self, rows: Rows) -> None:
+        """The next events."""
+        self._count += len(rows)
+        if self._order.is_clean(rows):
+            self._order.passed(rows)
+            self._judged(rows, 0, len(rows))
+            return
+        for index in range(len(rows)):
+            self._items(self._order.take(Ref(rows, index)))
+
+    def end(self) -> Verdict:
+        """There are no more."""
+        self._items(self._order.end())
+        for finding in self.judge.end():
+            self._found(finding)
+        findings, judge = self.findings, self.judge
+        verdict = REJECTED if findings.divergences else UNDETERMINED if judge.remark or findings.undetermined else ACCEPTED
+        return Verdict(
+            self.run_id,
+            self.protocol,
+            self.node,
+            judge.way,
+            verdict,
+            self._count,
+            judge.judged,
+            findings.divergences,
+            findings.log_faults,
+            judge.remark or None,
+        )
+
+    def _items(self, items: Iterator[Item]) -> None:
+        for item in items:
+            if isinstance(item, Fault):
+                self._found(Finding("log", item.name, item.message, item.ref))
+                if item.lost:
+                    self.judge.lose(item.message)
+                    self._timing.lose()
+                    self._left(item.ref.event.seq)
+            else:
+                self._judged(item.rows, item.at, item.at + 1)
+
+    def _judged(self, rows: Rows, begin: int, end: int) -> None:
+        for finding in self._timing.take(rows, begin, end):
+            self._found(finding)
+        while begin < end:
+            until, found = self.judge.advance(rows, begin, min(begin + AFTER, end) if self.findings.awaits else end)
+            first = begin if self.findings.awaits else max(begin, until - BEFORE - AFTER)
+            self.findings.passed(Ref(rows, index) for index in range(first, until))
+            for finding in found:
+                self._found(finding)
+                if self.judge.is_lost:
+                    self._left(rows.seqs[until - 1])
+            begin = until
+
+    def _found(self, finding: Finding) -> None:
+        self.findings.add(finding)
+
+    def _left(self, seq: int) -> None:
+        self.until = seq if self.until is None else min(self.until, seq)
+
+
+def _judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:
+    """By how much is logged."""
+    if not (rows.is_null("picks") or rows.is_null("effects")):
+        return ReplayJudge(replays.of(specification), rows)
+    if "start" in rows.kinds:
+        return RelationJudge(specification, Bounds(options.states, options.tries))
+    return MonitorJudge(
+        specification, rows.node, lambda node: PROTOCOLS[specification.NAME].runtime.load().configured(options.config, node, [])
+    )
+
+
+def specification_of(protocol: str) -> Specification:
+    """The specification of a protocol of `traces`."""
+    return PROTOCOLS[protocol].specification.load()

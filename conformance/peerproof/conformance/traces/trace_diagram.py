@@ -1,0 +1,220 @@
+"""
+A trace as a message graph: the lines of one run, from one file or from several.
+
+A message stands where it is received. One that nobody receives stands where it is sent: crossed out if its receiver has later
+lines, for then it was lost; as sent, if the receiver has no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import BinaryIO, Final, NamedTuple
+
+from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
+from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.traces.recording import Read, Recording, Sending, sendings
+from peerproof.spec.core import EVERYBODY
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.trace import Line, parse
+
+#: So many lines are looked at: some hundred megabytes of memory.
+MOST_LINES: Final = 100_000
+
+#: Longer lines are no lines of a trace.
+LONGEST_LINE: Final = 2**24
+
+_MS: Final = 1000
+
+
+class NoTrace(Exception):
+    """These files are no trace of one run."""
+
+
+class Unread(NamedTuple):
+    """A line that is none of a trace."""
+
+    file: str
+    number: int  #: from 1
+    problem: str
+
+
+@dataclass
+class Reader:
+    """Reads the files of a run, one after the other."""
+
+    begin: int = 0  #: milliseconds; of a single file, what is before is passed over
+    run: str | None = None
+    most: int = MOST_LINES  #: lines
+    lines: list[Read] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)  #: files that have more lines than were looked at
+    first: int | None = None  #: microseconds, of the first line of the first file
+    _names: list[str] = field(default_factory=list)
+
+    def read(self, name: str, file: BinaryIO, share: int = 1) -> None:
+        """One file; each of several may have its share of all lines. Raises NoTrace if no line of it is one of a trace."""
+        self._names.append(name)
+        others: set[str] = set()
+        kept = count = 0
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
+            if not raw.strip():
+                continue
+            if kept >= self.most // share:
+                self.cut.append(name)
+                break
+            try:
+                line = parse(raw.decode())
+            except (MalformedMessage, UnicodeDecodeError) as problem:
+                self.unread.append(Unread(name, number, str(problem)))
+                continue
+            count += 1
+            self.first = line.t_us if self.first is None else self.first
+            if self.run is not None and line.run != self.run:
+                others.add(line.run)
+                continue
+            if share == 1 and line.t_us < self.origin + self.begin * _MS and line.kind != "start":
+                continue
+            kept += 1
+            self.lines.append(Read(len(self._names), line))
+        self._check(name, count, others)
+
+    @property
+    def origin(self) -> int:
+        """Microseconds at which the record begins: those since 1970 are counted from the first line."""
+        return self.first if self.first is not None and self.first >= _SINCE_1970 else 0
+
+    def recording(self) -> Recording:
+        """All lines in one order. Raises NoTrace."""
+        protocols = sorted({line.protocol for _, line in self.lines})
+        if len(protocols) > 1:
+            raise NoTrace(f"traces of several protocols: {', '.join(protocols)}; draw those of one")
+        if not self.lines:
+            raise NoTrace("no line of that time, or of that run, is in the trace")
+        return Recording(tuple(self.lines))
+
+    def _check(self, name: str, count: int, others: set[str]) -> None:
+        if not count:
+            what = f"line {self.unread[0].number}: {self.unread[0].problem}" if self.unread else "it is empty"
+            raise NoTrace(f"{name}: no line of a trace: {what}")
+        runs = sorted({line.run for file, line in self.lines if file == len(self._names)})
+        if len(runs) > 1:
+            raise NoTrace(f"{name}: {len(runs)} runs; choose one with --run, such as {runs[0]!r}")
+        if not runs and others:
+            raise NoTrace(f"{name}: no run {self.run!r}; but {min(others)!r}, for one")
+
+
+#: Microseconds; nodes whose clocks begin with themselves do not run for so long.
+_SINCE_1970: Final = 2**49
+
+
+def drawn(reader: Reader, excerpt: Excerpt) -> MessageGraph:
+    """The picture of what was read. Raises NoTrace."""
+    story = _Story(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
+    return excerpt.graph(story.told())
+
+
+@dataclass
+class _Story:
+    """Goes through a record in its order."""
+
+    record: Recording
+    origin: int
+    excerpt: Excerpt
+    is_whole: bool
+
+    @cached_property
+    def _received(self) -> dict[Sending, int]:
+        """What was sent -> the place of the line that receives it first."""
+        found: dict[Sending, int] = {}
+        for place, sending in self.record.sent_by.items():
+            if place not in self.record.again and sending not in found:
+                found[sending] = place
+        return found
+
+    @cached_property
+    def _last(self) -> Mapping[str, int]:
+        """Node -> when its trace ends."""
+        found: dict[str, int] = {}
+        for place, (_, line) in enumerate(self.record.lines):
+            found[line.node] = max(self.record.t_us(place), found.get(line.node, 0))
+        return found
+
+    def told(self) -> Iterator[Timed]:
+        under_way: dict[Sending, tuple[int, Note]] = {}
+        before: int | None = None
+        end = 0
+        for place in self.record.ordered():
+            at = self._at(place)
+            if not self.excerpt.has(at):
+                continue
+            line, end = self.record.lines[place].line, at
+            if (sending := self.record.sent_by.get(place)) is not None:
+                under_way.pop(sending, None)
+            for happening in self._happenings(place, line, f"{at} ms: ", before):
+                yield Timed(at, happening)
+            before = place
+            for effect, to, message in sendings(line):
+                sending = Sending(place, effect)
+                if self._is_under_way(sending, to):
+                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {shortened(message)}")
+                    under_way[sending] = at, note
+        for _, note in under_way.values():
+            yield Timed(end, note)
+
+    def _at(self, place: int) -> int:
+        return (self.record.t_us(place) - self.origin) // _MS
+
+    def _is_under_way(self, sending: Sending, to: str) -> bool:
+        """Whether it is on its way when the picture ends."""
+        if sending in self._received:
+            return True
+        return to in self._last and not self._is_lost(sending, to)
+
+    def _is_lost(self, sending: Sending, to: str) -> bool:
+        return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
+
+    def _happenings(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
+        match line.kind:
+            case "recv":
+                yield Arrow(line.peer or "", line.node, at + shortened(line.args) + self._remark(place, before))
+            case "start":
+                yield Note(line.node, f"{at}start")
+            case "sent":
+                yield from _outcome(line, at)
+            case kind:
+                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{shortened(line.args)}")
+        if line.refused is not None:
+            yield Note(line.node, f"refused: {line.refused}")
+        for number, effect in enumerate(line.effects):
+            yield from self._effect(Sending(place, number), line, effect)
+
+    def _effect(self, sending: Sending, line: Line, effect: Plain) -> Iterator[Arrow | Note]:
+        match effect:
+            case {"notify": notice}:
+                yield Note(line.node, f"tells {shortened(notice)}")
+            case {"send": {"to": str(to), "message": message}} if sending not in self._received:
+                if to not in self._last:
+                    yield Arrow(line.node, _name(to), shortened(message))
+                elif self._is_lost(sending, to):
+                    yield Arrow(line.node, to, shortened(message), lost=True)
+
+    def _remark(self, place: int, before: int | None) -> str:
+        sending = self.record.sent_by.get(place)
+        remarks = ["once more"] if place in self.record.again else []
+        remarks += [f"sent at {self._at(sending.place)} ms"] if sending is not None and sending.place != before else []
+        return f" ({', '.join(remarks)})" if remarks else ""
+
+
+def _outcome(line: Line, at: str) -> Iterator[Note]:
+    """A sender over a connection learns whether its message has arrived; that it has, the picture shows already."""
+    match line.args:
+        case {"took": None, "message": message}:
+            yield Note(line.node, f"{at}did not arrive at {line.peer}: {shortened(message)}")
+
+
+def _name(to: str) -> str:
+    return "all" if to == EVERYBODY else to

@@ -1,0 +1,158 @@
+"""
+The vectors that a table holds: their ids, titles, clauses and needs.
+
+All this is made once, when the vectors are compiled. An id says what the vector holds: the same step of the same node has the
+same id, whatever stands before it in the file, and another one never has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from peerproof.conformance.clauses.catalogue import in_order
+from peerproof.conformance.diagrams.labels import plain_text, shortened
+from peerproof.conformance.suite.schema import unfit
+from peerproof.conformance.suite.strict_yaml import Place, VectorError
+from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, beginning, table_of
+
+#: Characters of a title, as the schema of vectors has it; what is longer is cut.
+LONGEST_TITLE: Final = 160
+
+#: Where the rows of a kind stand in the file.
+_MEMBERS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}
+
+
+def compiled(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str, Any], list[list[Any]]]:
+    """A table as it is kept, and for each of its vectors kind, number, line, needs and labels. Raises VectorError."""
+    try:
+        plain = json.loads(content)
+    except ValueError as error:
+        place = Place(error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else None
+        raise VectorError(shown, place, f"no JSON: {error}; peerproof generate makes it anew") from None
+    if problem := unfit(plain, LAYER):
+        raise VectorError(shown, None, f"{problem}; peerproof generate makes it anew")
+    if (expected := f"{plain['protocol']}/{LAYER}/{plain['configuration']}.json") != path.as_posix():
+        raise VectorError(shown, None, f"it belongs into {expected}")
+    try:
+        rows = list(_rows(table_of(plain), content.decode().splitlines()))
+    except (LookupError, ValueError, TypeError) as error:
+        message = f"its rows do not fit together: {type(error).__name__}: {error}; peerproof generate makes it anew"
+        raise VectorError(shown, None, message) from None
+    twins = [vector_id for vector_id, count in Counter(row[-1]["id"] for row in rows).items() if count > 1]
+    if twins:
+        raise VectorError(shown, None, f"{twins[0]} is there twice; peerproof generate makes it anew")
+    return plain, rows
+
+
+def _rows(table: Table, lines: Sequence[str]) -> Iterator[list[Any]]:
+    kinds = [kind_of(table, event) for event in range(len(table.events))]
+    for kind in KINDS:
+        first = next((at for at, line in enumerate(lines, start=2) if line.startswith(f'"{_MEMBERS[kind]}":')), 1)
+        for number in range(table.count(kind)):
+            about = [kinds[event] for event in events_of(table, kind, number)]
+            labels = {
+                "id": f"{table.protocol}/{LAYER}/{identity(table, kind, number)}",
+                "rev": 1,
+                "title": _title(table, kind, number),
+                "level": "must",
+                "clauses": sorted({clause for one in about for clause in table.clauses[one]}, key=in_order),
+            }
+            yield [kind, number, first + number, _needs(table, kind, number), labels]
+
+
+def events_of(table: Table, kind: str, number: int) -> list[int]:
+    """What happens in a vector."""
+    if kind == "path":
+        return sorted({table.steps[step].event for step in table.steps_of(number)})
+    return [table.steps[number].event] if kind == "step" else table.refusals[number][1]
+
+
+def kind_of(table: Table, event: int) -> str:
+    """
+    What an event is about, as `Table.clauses` has it: the type of a message, a command or a timer.
+
+    Or it is `restart`; or `sent`, whatever message was.
+    """
+    kind, *what = table.events[event]
+    if kind == "restart":
+        return "restart"
+    if kind not in ("send", "sent"):
+        name: str = what[0]["type"]
+        return name
+    message: str = describe_bytes(table.protocol, what[1])["type"]
+    return message if kind == "send" else "sent"
+
+
+def _needs(table: Table, kind: str, number: int) -> list[str]:
+    found = {"exchange"} if kind == "path" else {"exchange", "observe.state"}
+    if beginning(table, kind, number)[1] is not None:
+        found.add("state.load")
+    for event in events_of(table, kind, number):
+        sort, *what = table.events[event]
+        if sort == "call":
+            found.add(f"api.{what[0]['type']}")
+        elif sort in ("restart", "sent"):
+            found.add(sort)
+    if open_draws(table, kind, number):
+        found.add("choices.oracle")
+    return sorted(found)
+
+
+def open_draws(table: Table, kind: str, number: int) -> bool:
+    """Whether the vector needs an implementation that can be told what to draw."""
+    if kind == "step":
+        row = table.steps[number]
+        return bool(row.picks) and table.draws[row.state, row.event][0] != number
+    rows = [table.steps[step] for step in table.steps_of(number)] if kind == "path" else []
+    return any(len({table.steps[other].after for other in table.draws[row.state, row.event]}) > 1 for row in rows)
+
+
+def identity(table: Table, kind: str, number: int) -> str:
+    """The end of a vector's id: what is the same has the same, whatever stands before it in the file."""
+    place, state, _ = beginning(table, kind, number)
+    what: list[Any] = [table.nodes[place]["addr"], table.nodes[place]["config"]]
+    if kind == "path":
+        rows = [table.steps[step] for step in table.steps_of(number)]
+        what.append([[table.events[row.event], row.picks] for row in rows])
+        what += [] if state is None else [table.states[state][1]]
+    else:
+        assert state is not None
+        what += [table.states[state][1], [table.events[event] for event in events_of(table, kind, number)]]
+        what += [table.steps[number].picks] if kind == "step" else []
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    return f"{table.configuration}-{kind}-{blake2b(text.encode(), digest_size=5).hexdigest()}"
+
+
+def _title(table: Table, kind: str, number: int) -> str:
+    place, state, _ = beginning(table, kind, number)
+    who = f"{table.configuration}: node {table.nodes[place]['addr']}"
+    if kind == "path":
+        count = len(table.paths[table.walks[number][1]])
+        return f"{who} on a path of {count} edges, in {len(table.steps_of(number))} of which it moves"
+    picks = table.steps[number].picks if kind == "step" else []
+    draws = ", ".join(" ".join(map(plain_text, answer)) for _, answer in picks)
+    what = ", ".join(_what(table, event) for event in events_of(table, kind, number))
+    what = f"refuses {what}" if kind == "refusal" else what
+    title = f"{who} in state {state} {what}{f', drawing {draws}' if draws else ''}"
+    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
+
+
+def _what(table: Table, event: int) -> str:
+    kind, *what = table.events[event]
+    match kind:
+        case "send":
+            return f"gets {shortened(describe_bytes(table.protocol, what[1]))} from {what[0]}"
+        case "sent":
+            outcome = "did not arrive" if what[2] is None else "has arrived"
+            return f"hears that {shortened(describe_bytes(table.protocol, what[1]))} to {what[0]} {outcome}"
+        case "call":
+            return shortened(what[0])
+        case "timer":
+            return f"at its timer {shortened(what[0])}"
+    return "restarts"

@@ -1,0 +1,194 @@
+"""
+The vectors: what a protocol's clauses mean for bytes and behaviour, as data.
+
+`load` reads them from a compiled form in the user's cache folder if the sources have not changed since; else from the YAML,
+which takes a hundred times as long. The sources are the truth: the compiled form is keyed by their digest, and losing it,
+or having nowhere to write it, costs nothing but time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors import compiled, model_table
+
+__all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
+
+#: Of the vectors as a whole. Ids are for ever: it grows with additions, and in front only when the format changes.
+VERSION: Final = "1.0.0"
+
+#: The file of ids that are no longer in use, below the root of the vectors.
+RETIRED: Final = "retired.yaml"
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One vector: what is fed to an implementation, and what must come out."""
+
+    id: str  #: protocol/layer/name
+    rev: int  #: grows when what the vector demands changes
+    title: str
+    protocol: str
+    layer: str  #: codec, exchange, cluster, or model for what is made from a state graph
+    level: str  #: must, should or may
+    clauses: tuple[str, ...]
+    flags: tuple[str, ...]
+    needs: tuple[str, ...]  #: capabilities, the derived ones included
+    body: Mapping[str, Any]  #: the vector as in YAML, with bytes as lower-case digits without blanks, and its file's `receiver`
+    file: str  #: below the root of the vectors
+    line: int
+
+
+@dataclass(frozen=True)
+class Suite:
+    """All vectors below one root, in the order of files and lines."""
+
+    vectors: tuple[Vector, ...]
+    digest: str  #: sha256 of the sources, in hexadecimal digits
+    version: str  #: for reports and `hello`: `1.0.0+sha256:` and the first digits of the digest
+    notes: Mapping[str, Mapping[str, str]]  #: flag -> kind, text, effect
+    aliases: Mapping[str, str]  #: former id -> id
+    withdrawn: Mapping[str, str]  #: former id -> reason
+    root: Path
+
+    def path(self, vector: Vector) -> Path:
+        """The file of a vector."""
+        return self.root / vector.file
+
+
+def load(root: Path | None = None, protocol: str | None = None) -> Suite:
+    """
+    The vectors below a root; without one, those at the home of this protocol; else the suite's own. Raises VectorError.
+
+    The vectors of a protocol of this project are part of the suite's own.
+    """
+    root = root or locations.vectors_root(protocol)
+    contents = _contents(root)
+    digest = _digest(contents)
+    key = compiled.key(digest)
+    plain = compiled.stored(key)
+    if plain is None:
+        plain = _compile(root, contents)
+        compiled.store(key, plain)
+    return Suite(
+        vectors=(*(_vector(*row) for row in plain["vectors"]), *_from_tables(plain["tables"])),
+        digest=digest,
+        version=f"{VERSION}+sha256:{digest[:12]}",
+        notes=plain["notes"],
+        aliases=plain["aliases"],
+        withdrawn=plain["withdrawn"],
+        root=root,
+    )
+
+
+def _contents(root: Path) -> dict[str, bytes]:
+    """Every source below the root by its path from there: YAML, and the tables that are made from models."""
+    if not root.is_dir():
+        raise VectorError(locations.shown(root), None, "there is no such folder of vectors")
+    found: dict[str, bytes] = {}
+    for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
+        relative = path.relative_to(root).as_posix()
+        if relative != RETIRED and not _is_table(relative) and (path.suffix != ".yaml" or relative.count("/") != 2):  # noqa: PLR2004  # as the message says
+            expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
+            raise VectorError(locations.shown(path), None, f"expected a path like {expected} below the vectors' root")
+        try:
+            found[relative] = path.read_bytes()
+        except OSError as error:
+            raise VectorError(locations.shown(path), None, f"cannot be read: {error.strerror}") from None
+    return found
+
+
+def _digest(contents: Mapping[str, bytes]) -> str:
+    hashed = sha256()
+    for name, content in contents.items():
+        hashed.update(f"{name}\0{len(content)}\0".encode())
+        hashed.update(content)
+    return hashed.hexdigest()
+
+
+def _vector(file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
+    protocol, layer, _ = body["id"].split("/")
+    return Vector(
+        id=body["id"],
+        rev=body["rev"],
+        title=body["title"],
+        protocol=protocol,
+        layer=layer,
+        level=body["level"],
+        clauses=tuple(body["clauses"]),
+        flags=tuple(body.get("flags", ())),
+        needs=tuple(needs),
+        body=body,
+        file=file,
+        line=line,
+    )
+
+
+def _is_table(relative: str) -> bool:
+    return relative.endswith(".json") and relative.split("/")[1:-1] == [model_table.LAYER]
+
+
+def _from_tables(tables: Iterable[tuple[str, Any, list[Any]]]) -> Iterator[Vector]:
+    for file, plain, rows in tables:
+        table = model_table.table_of(plain)
+        for kind, number, line, needs, labels in rows:
+            yield _vector(file, line, needs, model_table.Expanded(table, kind, number, labels))
+
+
+def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    from peerproof.conformance.suite.schema import misfits
+    from peerproof.conformance.suite.strict_yaml import parse
+    from peerproof.conformance.vectors import model_vectors, vector_file
+
+    rows: list[tuple[str, int, tuple[str, ...], dict[str, Any]]] = []
+    notes: dict[str, Any] = {}
+    retired: dict[str, Any] = {}
+    seen: dict[str, str] = {}
+    for name, content in contents.items():
+        if _is_table(name):
+            continue
+        document = parse(content, locations.shown(root / name))
+        if name == RETIRED:
+            found, retired = misfits(document, "retired"), document.data
+        else:
+            found = vector_file.problems(document, PurePosixPath(name))
+        if found:
+            raise found[0]
+        for index, vector in enumerate(document.data.get("vectors", ())):
+            line = document.values["vectors", index].line
+            if first := seen.get(vector["id"]):
+                raise document.error(("vectors", index, "id"), f"id {vector['id']} is there twice, first at {first}")
+            seen[vector["id"]] = f"{document.file}:{line}"
+            rows.append((name, line, vector_file.needs(vector), vector_file.body(document.data, vector)))
+        for flag, note in document.data.get("notes", {}).items():
+            notes.setdefault(flag, note)  # two meanings of one flag are lint's concern
+    _check_retired(root, retired, seen)
+    return {
+        "vectors": rows,
+        "tables": [
+            (name, *model_vectors.compiled(content, PurePosixPath(name), locations.shown(root / name)))
+            for name, content in contents.items()
+            if _is_table(name)
+        ],
+        "notes": notes,
+        "aliases": retired.get("aliases", {}),
+        "withdrawn": retired.get("withdrawn", {}),
+    }
+
+
+def _check_retired(root: Path, retired: Mapping[str, Any], ids: Mapping[str, str]) -> None:
+    aliases, withdrawn = retired.get("aliases", {}), retired.get("withdrawn", {})
+    for former, now in aliases.items():
+        if now not in ids:
+            raise VectorError(locations.shown(root / RETIRED), None, f"alias {former} leads to {now}, which is no vector")
+    for former in (*aliases, *withdrawn):
+        if former in ids:
+            raise VectorError(
+                locations.shown(root / RETIRED), None, f"{former} is in use again, at {ids[former]}; ids are for ever"
+            )

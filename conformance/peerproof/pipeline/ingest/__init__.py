@@ -1,0 +1,1 @@
+"""Foreign logs and captures as rows of the table `traces`."""

@@ -1,0 +1,108 @@
+"""
+Lines of a foreign program's log as rows of `traces`, by a mapping.
+
+A message is put through the protocol's codec, so that every message of the table is one of the protocol: its bytes are kept
+where the log has them, its plain data where the log has that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from peerproof.conformance.captures.refusals import Unreadable
+from peerproof.conformance.traces.events import Event, column_text, json_text, message_type
+from peerproof.pipeline.ingest.mapping import MESSAGES, EventRule, LogMapping
+from peerproof.spec.errors import MalformedMessage
+
+#: The number of an event that its log does not number; it gets one when all events of its node are together.
+UNNUMBERED: Final = -1
+
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class ForeignLines:
+    """Makes rows of lines."""
+
+    def __init__(self, mapping: LogMapping, run: str) -> None:
+        """`run` is that of lines that do not say theirs."""
+        self._mapping = mapping
+        self._run = run
+        self._protocol = mapping.specification.NAME
+
+    def __call__(self, data: bytes, file: str, offset: int) -> Event | None:
+        """The row of a line at this byte of a file, or None if it is to be ignored. Raises Unreadable."""
+        line = _decode(data)
+        if type(line) is not dict:
+            raise Unreadable("not_json", "expected a JSON object")
+        mapping = self._mapping
+        for condition in mapping.ignore:
+            if condition(line):
+                return None
+        rule = self._rule(line)
+        msg_type, payload, args = self._content(rule, line)
+        return Event(
+            column_text(mapping.run(line)) if mapping.run else self._run,
+            self._protocol,
+            column_text(mapping.impl(line)),
+            column_text(mapping.node(line)),
+            mapping.seq(line) if mapping.seq else UNNUMBERED,
+            mapping.time(line),
+            rule.kind,
+            column_text(rule.peer(line)) if rule.peer else None,
+            msg_type,
+            None if payload is None else len(payload),
+            payload,
+            args,
+            None,
+            None,
+            column_text(rule.state(line)) if rule.state else None,
+            column_text(rule.refused(line)) if rule.refused else None,
+            file,
+            offset,
+        )
+
+    def _rule(self, line: Any) -> EventRule:
+        for rule in self._mapping.events:
+            for condition in rule.when:
+                if not condition(line):
+                    break
+            else:
+                return rule
+        raise Unreadable("unmatched", "no event of the mapping fits this line: add one, or a rule that ignores it")
+
+    def _content(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
+        """Type, bytes and plain data of what happened."""
+        codec = self._mapping.specification.MESSAGE
+        try:
+            if rule.kind == "sent":
+                return self._sent(rule, line)
+            if rule.octets:
+                payload = rule.octets(line)
+                return codec.form.names[type(codec.decode(payload))], payload, None
+            assert rule.message
+            plain = rule.message(line)
+            if rule.kind != "state":
+                form = self._form(rule.kind)
+                plain = form.plain(form.value(plain))
+            return message_type(rule.kind, plain), None, json_text(plain)
+        except MalformedMessage as error:
+            if rule.octets or rule.kind in MESSAGES:
+                raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None
+            raise Unreadable("bad_field", f"no {rule.kind} of {self._protocol}: {error.detail}") from None
+
+    def _sent(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
+        """What became of a message."""
+        codec = self._mapping.specification.MESSAGE
+        message = codec.decode(rule.octets(line)) if rule.octets else codec.value(rule.message(line) if rule.message else None)
+        args = {"took": rule.took(line) if rule.took else None, "message": codec.plain(message)}
+        return message_type(rule.kind, args), None, json_text(args)
+
+    def _form(self, kind: str) -> Any:
+        specification = self._mapping.specification
+        if kind == "timer":
+            return specification.TIMER
+        if kind == "api":
+            return specification.COMMAND
+        return specification.CONFIG if kind == "start" else specification.MESSAGE

@@ -1,0 +1,85 @@
+"""The files that are to be read: whether they can be, what they are, and the parts that they are read in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from peerproof.conformance.captures.byte_source import OTHER_COMPRESSIONS, Part, survey
+from peerproof.conformance.captures.pcap import is_capture
+from peerproof.spec.forms.form import Plain
+
+Format: TypeAlias = Literal["jsonl", "pcap", "pcapng"]
+FORMATS: Final[tuple[Format, ...]] = ("jsonl", "pcap", "pcapng")
+
+#: Bytes of a log that one unit reads: some seconds of work.
+PART: Final = 2**26
+
+
+class BadInput(Exception):
+    """A file that cannot be read at all; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One file."""
+
+    name: str  #: as it was given
+    path: Path  #: absolute
+    sha256: str
+    size: int
+    lines: int | None  #: of a log that is not compressed
+    parts: tuple[Part, ...]
+
+    def plain(self) -> Plain:
+        """What it is known by."""
+        return {"file": self.name, "sha256": self.sha256, "bytes": self.size}
+
+
+def inputs(names: Sequence[str], form: Format, part_size: int = PART) -> list[Input]:
+    """The files, looked at from beginning to end. Raises BadInput."""
+    if not names:
+        raise BadInput("no files to read: name at least one")
+    found: dict[Path, str] = {}
+    for name in names:
+        path = Path(name).absolute()
+        _check(name, path, form)
+        real = path.resolve()
+        if real in found:
+            raise BadInput(f"{name} is given twice" + (f", the first time as {found[real]}" if found[real] != name else ""))
+        found[real] = name
+    return [_looked_at(name, Path(name).absolute(), form, part_size) for name in names]
+
+
+def _looked_at(name: str, path: Path, form: Format, part_size: int) -> Input:
+    surveyed = survey(path, part_size)
+    parts = surveyed.parts if form == "jsonl" or not surveyed.size else (Part(0, None, 1),)
+    return Input(name, path, surveyed.sha256, surveyed.size, surveyed.lines if form == "jsonl" else None, parts)
+
+
+def _check(name: str, path: Path, form: Format) -> None:
+    if path.is_dir():
+        raise BadInput(f"{name} is a directory: name the files in it, as {name.rstrip('/')}/*")
+    if not path.exists():
+        raise BadInput(f"{name} does not exist")
+    if not path.is_file():
+        raise BadInput(f"{name} is no file: write what comes from it to one, and give that")
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+        capture = bool(head) and is_capture(path)
+    except OSError as error:
+        raise BadInput(f"cannot read {name}: {error.strerror}") from None
+    for magic, command in OTHER_COMPRESSIONS.items():
+        if head.startswith(magic):
+            raise BadInput(f"{name} is compressed, and not with gzip: undo it with {command} first")
+    if capture and form == "jsonl":
+        raise BadInput(f"{name} is a capture: read it with --format pcap")
+    if head and not capture and form != "jsonl":
+        raise BadInput(f"{name} is no capture: neither pcap nor pcapng begins so" + _hint(head))
+
+
+def _hint(head: bytes) -> str:
+    return "; a log of JSON lines is read with --format jsonl" if head.lstrip()[:1] == b"{" else ""

@@ -1,0 +1,213 @@
+"""One unit of `ingest`: a part of a log, or a capture, into chunks of rows, rows of `quarantine`, and counts of its records."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.captures.byte_source import InputChanged, Line, Part, Source, lines
+from peerproof.conformance.captures.connections import connections_of
+from peerproof.conformance.captures.pcap import NoCapture, frames
+from peerproof.conformance.captures.refusals import RAW, Refusal, Unreadable
+from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.traces.events import Event, column_text
+from peerproof.pipeline.ingest import trace_lines
+from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED, ForeignLines
+from peerproof.pipeline.ingest.mapping import load
+from peerproof.pipeline.spark.gc_control import no_collector
+from peerproof.pipeline.storage.batches import Output, Unit
+from peerproof.pipeline.storage.chunks import WINDOW, Chunker
+from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, Column, Table, Type
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
+
+#: In the batch's folder until it is committed: what a unit has counted.
+COUNTS: Final = Table(
+    "counts",
+    "one count of one unit",
+    ("what",),
+    (
+        Column("what", Type.TEXT, "records, left_out (records that are no rows because that was asked for), or a part of these"),
+        Column("count", Type.WHOLE, "how many"),
+    ),
+)
+
+Task: TypeAlias = Mapping[str, Plain]
+
+_MARK: Final = b"\xef\xbb\xbf"  # of byte order, as some editors put it in front of UTF-8
+
+#: Rows of quarantine that are written at once.
+LOT: Final = 1024
+
+
+def read_part(unit: Unit, output: Output) -> None:
+    """Read a part. Raises InputChanged."""
+    task = unit.task
+    refused = _Refused(output, column_text(task["file"]))
+    chunker = Chunker(output, task["buckets"], task["number"])
+    read = _read_lines if task["format"] == "jsonl" else _read_capture
+    try:
+        with no_collector(), Source(Path(task["path"])) as source:
+            counts = read(task, source, chunker, refused)
+    except FileNotFoundError:
+        message = f"{task['path']} is not there: every worker must see the files at the same path"
+        raise InputChanged(message) from None
+    chunker.end()
+    refused.flush()
+    counts.update({f"quarantined: {reason}": count for reason, count in refused.reasons.items()})
+    output.write(COUNTS, COUNTS.batch(sorted(counts.items())))
+
+
+class _Refused:
+    """Writes what is set aside."""
+
+    def __init__(self, output: Output, file: str) -> None:
+        self.count = 0
+        self.reasons: Counter[str] = Counter()
+        self._output = output
+        self._file = file
+        self._rows: list[tuple[Any, ...]] = []
+
+    def __call__(self, refusal: Refusal) -> None:
+        self.count += 1
+        self.reasons[refusal.reason] += 1
+        self._rows.append((self._file, *refusal, self._output.batch_id))
+        if len(self._rows) >= LOT:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._rows:
+            self._output.write(QUARANTINE, QUARANTINE.batch(self._rows))
+        self._rows = []
+
+
+def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    make, order_of = _lines_of(task)
+    file = column_text(task["file"])
+    for line in lines(source, Part(*task["part"]), refused):
+        data = line.data if line.offset or not line.data.startswith(_MARK) else line.data[len(_MARK) :]
+        if not data or data.isspace():
+            counts["left out: blank"] += 1
+            continue
+        try:
+            event = make(data, file, line.offset)
+        except Unreadable as unreadable:
+            refused(Refusal(line.offset, line.number, unreadable.reason, unreadable.detail, line.data[:RAW]))
+        except (ValueError, RecursionError, msgspec.DecodeError):
+            refused(_explained(line, data))
+        else:
+            if event is None:
+                counts["left out: ignored by the mapping"] += 1
+            else:
+                counts["events"] += 1
+                chunker.add(event, order_of(event), line.offset)
+    counts["left_out"] = sum(count for what, count in counts.items() if what.startswith("left out: "))
+    counts["records"] = counts["events"] + counts["left_out"] + refused.count
+    return counts
+
+
+def _lines_of(task: Task) -> tuple[Callable[[bytes, str, int], Event | None], Callable[[Event], int]]:
+    """What makes events of lines, and by what they are sorted."""
+    if not task["mapping"]:
+        return trace_lines.event, _seq
+    name, text = task["mapping"]
+    mapping = load(text.encode(), name)
+    foreign = ForeignLines(mapping, column_text(task["run"]))
+    return foreign, _seq if mapping.seq else _time if mapping.order == "time" else lambda _: 0
+
+
+def _seq(event: Event) -> int:
+    return event.seq
+
+
+def _time(event: Event) -> int:
+    return event.t_us
+
+
+def _explained(line: Line, data: bytes) -> Refusal:
+    """Why a line is no JSON."""
+    if b"\0" in data:
+        reason, detail = "nul_bytes", f"{data.count(0)} of {len(data)} bytes are NUL"
+    else:
+        reason = "not_json" if line.whole else "truncated_line"
+        try:
+            json.loads(data.decode())
+            detail = "no JSON that can be kept: a lone surrogate, or a number that is too large"
+        except UnicodeDecodeError as error:
+            reason, detail = "not_utf8", f"byte {data[error.start]:02x} at {error.start} is not UTF-8"
+        except json.JSONDecodeError as error:
+            detail = f"{error.msg} (character {error.pos})"
+        except (ValueError, RecursionError) as error:
+            detail = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return Refusal(line.offset, line.number, reason, detail, line.data[:RAW])
+
+
+def _read_capture(task: Task, source: Source, chunker: Chunker, refused: _Refused) -> Counter[str]:
+    specification = PROTOCOLS[task["protocol"]].specification.load()
+    run, impl, file = column_text(task["run"]), column_text(task["impl"]), column_text(task["file"])
+    connections = connections_of(specification)
+    traffic = Traffic(specification, task["ports"], refused, connections.framing if connections else None)
+    events = Messages(chunker, run, specification.NAME, impl, file)
+    try:
+        messages = traffic.messages(frames(source, refused))
+        while some := tuple(islice(messages, WINDOW // 2)):
+            events.add(some)
+    except NoCapture as error:
+        raise InputChanged(f"{error}, which it was not when the work was planned") from None
+    left_out = sum(traffic.left_out.values())
+    damaged = refused.count - traffic.refused - traffic.pieces  # what the file itself made unreadable
+    counts = Counter({f"left out: {what}": count for what, count in traffic.left_out.items()})
+    counts.update(messages=events.count, left_out=left_out, segments=traffic.segments)
+    if connections:
+        counts["acknowledgements"] = connections.acknowledgements
+    counts["records"] = traffic.packets - traffic.segments + traffic.framed + traffic.pieces + damaged
+    return counts
+
+
+class Messages:
+    """
+    Takes the messages of a capture, and gives a chunker two rows of each: the sender's and the receiver's.
+
+    They are sorted by the latest time so far, so that a clock that is set back does not change their order.
+    """
+
+    def __init__(self, chunker: Chunker, run: str, protocol: str, impl: str, file: str) -> None:
+        self.count = 0
+        self._chunker = chunker
+        self._same = {"run_id": run, "protocol": protocol, "impl": impl, "seq": UNNUMBERED, "src_file": file}
+        self._latest = 0
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Some more messages."""
+        count = len(messages)
+        self.count += count
+        t_us, sources, targets, types, payloads, offsets = zip(*messages, strict=True)
+        latest = np.maximum.accumulate(np.array((self._latest, *t_us)))[1:]
+        self._latest = int(latest[-1])
+        places = 2 * np.array(offsets)
+        columns = {
+            "node": sources + targets,
+            "t_us": t_us * 2,
+            "kind": ["send"] * count + ["recv"] * count,
+            "peer": targets + sources,
+            "msg_type": types * 2,
+            "bytes": [len(payload) for payload in payloads] * 2,
+            "payload": payloads * 2,
+            "src_off": offsets * 2,
+        }
+        arrays = [
+            pa.array(columns[field.name], field.type)
+            if field.name in columns
+            else pa.repeat(pa.scalar(self._same.get(field.name), field.type), 2 * count)
+            for field in TRACES.schema
+        ]
+        self._chunker.write(arrays, np.tile(latest, 2), np.concatenate((places, places + 1)))

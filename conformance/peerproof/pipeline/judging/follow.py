@@ -1,0 +1,156 @@
+"""
+Watching a folder into which running nodes write their traces: what is found is printed within seconds.
+
+A loop, no Spark: each look reads what has come since the last one. A line that is not at its end yet waits for the next look. A
+file that is begun anew is read from its beginning, as another run of the same node.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TextIO
+
+import msgspec
+
+from peerproof.conformance.captures.refusals import Unreadable
+from peerproof.conformance.traces.events import Event, column_text
+from peerproof.conformance.traces.findings import violation_text
+from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
+from peerproof.conformance.traces.rows import EventRows
+from peerproof.pipeline.ingest import trace_lines
+from peerproof.pipeline.storage.tables import VIOLATIONS
+
+#: Seconds between two looks.
+LOOK: Final = 0.5
+
+#: Bytes that are read of one file at one look, and so the longest line.
+BLOCK: Final = 2**24
+
+OK, FOUND = 0, 1
+
+
+@dataclass(slots=True)
+class Followed:
+    """A file that grows."""
+
+    path: Path
+    file: BinaryIO
+    identity: tuple[int, int]
+    at: int = 0  #: the byte at which the next line begins
+    number: int = 1  #: of that line
+    checks: dict[tuple[str, str], NodeCheck] = field(default_factory=dict)
+    replays: Replays = field(default_factory=Replays)
+    is_given_up: bool = False
+
+
+class Watch:
+    """A folder. `look` gives what has been found since the last one."""
+
+    def __init__(self, folder: Path, options: Options) -> None:
+        self.events = 0
+        self._folder: Final = folder
+        self._options: Final = options
+        self._files: Final[dict[Path, Followed]] = {}
+
+    def look(self) -> Iterator[dict[str, Any]]:
+        """Rows of `violations`."""
+        for path in sorted(self._folder.glob("*.jsonl")):
+            try:
+                status = path.stat()
+            except FileNotFoundError:  # it has gone since
+                continue
+            known = self._files.get(path)
+            identity = status.st_dev, status.st_ino
+            if known is None or known.identity != identity or status.st_size < known.at:
+                if known is not None:
+                    yield from self._ended(known)
+                known = self._files[path] = Followed(path, path.open("rb"), identity)
+            if status.st_size > known.at and not known.is_given_up:
+                yield from self._more(known)
+
+    def end(self) -> Iterator[dict[str, Any]]:
+        """Whatever waited for more; nothing more comes."""
+        for followed in self._files.values():
+            yield from self._ended(followed)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes that were seen."""
+        return sum(len(followed.checks) for followed in self._files.values())
+
+    def _ended(self, followed: Followed) -> Iterator[dict[str, Any]]:
+        for check in followed.checks.values():
+            check.end()
+            yield from _told(check)
+        followed.file.close()
+
+    def _more(self, followed: Followed) -> Iterator[dict[str, Any]]:
+        followed.file.seek(followed.at)
+        block = followed.file.read(BLOCK)
+        whole = block[: block.rfind(b"\n") + 1]
+        if not whole and len(block) == BLOCK:
+            followed.is_given_up = True
+            yield _unreadable(followed, "line_too_long", f"a line of more than {BLOCK} bytes; the file is not read on")
+        of_node: dict[tuple[str, str], list[Event]] = {}
+        for line in whole.splitlines(keepends=True):
+            try:
+                if not line.isspace():
+                    event = trace_lines.event(line, column_text(followed.path.name), followed.at)
+                    of_node.setdefault((event.run_id, event.node), []).append(event)
+                    self.events += 1
+            except Unreadable as problem:
+                yield _unreadable(followed, problem.reason, problem.detail)
+            except (ValueError, RecursionError, msgspec.DecodeError) as problem:
+                yield _unreadable(followed, "not_json", str(problem))
+            followed.at += len(line)
+            followed.number += 1
+        for key, events in of_node.items():
+            rows = EventRows(events)
+            check = followed.checks.get(key)
+            if check is None:
+                check = followed.checks[key] = NodeCheck(rows, followed.replays, self._options)
+            check.take(rows)
+            yield from _told(check)
+
+
+def _told(check: NodeCheck) -> Iterator[dict[str, Any]]:
+    names = [column.name for column in VIOLATIONS.columns]
+    for finding in check.findings.fresh():
+        yield dict(zip(names, check.findings.row(finding), strict=True)) | {"replay": None}
+
+
+def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys((column.name for column in VIOLATIONS.columns), None)
+    message = f"line {followed.number}: {detail}"
+    return row | {
+        "run_id": "",
+        "node": "",
+        "property": reason,
+        "severity": "log",
+        "message": message,
+        "src_file": column_text(followed.path.name),
+        "src_off": followed.at,
+    }
+
+
+def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
+    """Watch until Ctrl-C, printing what is found. Says how it ends: 1 if something was."""
+    watch = Watch(folder, options)
+    found = 0
+    print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
+    try:
+        while True:
+            for row in watch.look():
+                found += 1
+                print(violation_text(row, whole=True), file=out, flush=True)
+            time.sleep(seconds)
+    except KeyboardInterrupt:
+        for row in watch.end():
+            found += 1
+            print(violation_text(row, whole=True), file=out)
+    print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
+    return FOUND if found else OK

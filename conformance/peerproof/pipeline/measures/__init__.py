@@ -1,0 +1,1 @@
+"""Figures of recorded runs: messages and bytes, spreading of news, routes, trees, percentiles."""

@@ -1,0 +1,360 @@
+"""
+What can be measured of each node alone, in one pass over its events: messages and bytes by round, and what its observer reports.
+
+What it reports goes into `sightings`, where `spreading` puts together what several nodes' observers have seen. Of one node no
+more is kept than its current round, and what its observer keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from peerproof.conformance.traces.events import Event
+from peerproof.pipeline.measures.protocols import (
+    Delivered,
+    FannedOut,
+    Judged,
+    Made,
+    Measured,
+    Membership,
+    Observer,
+    Published,
+    Reached,
+    Report,
+    Routed,
+    Seen,
+    Subscribed,
+    Unreached,
+    Updated,
+    observer,
+)
+from peerproof.pipeline.storage.arrow_rows import events
+from peerproof.pipeline.storage.tables import METRICS, Column, Table, Type
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.core import Specification
+
+#: Levels of one piece of news that are put together at once.
+LEVELS: Final = 128
+#: News of more levels at once than these is no news that anybody has made.
+MOST_LEVELS: Final = 2**24
+#: Slots that groups are spread over.
+SLOTS: Final = 2**32
+#: Rows that are written at once.
+ROWS: Final = 4096
+
+#: What stands in `block` instead of a number of levels. Sorted by it, what is known of the nodes comes first.
+LIVES: Final = -5
+MEMBERS: Final = -4
+JUDGEMENTS: Final = -3
+ROUTES: Final = -2
+TOPICS: Final = -1
+
+_MICROSECONDS: Final = 1000
+
+SIGHTINGS: Final = Table(
+    "sightings",
+    "what one node's observer has reported",
+    ("run_id", "block", "subject", "t_us"),
+    (
+        Column("run_id", Type.TEXT, "the run"),
+        Column("protocol", Type.TEXT, "its protocol"),
+        Column("slot", Type.WHOLE, "by which groups of rows that belong together are spread"),
+        Column("block", Type.WHOLE, "which levels; or lives, members, judgements, routes, or topics"),
+        Column("subject", Type.TEXT, "whose news it is, who is judged, or whose life; a member; a message; a topic"),
+        Column("t_us", Type.WHOLE, "microseconds on the node's clock; of a life, its beginning"),
+        Column("what", Type.TEXT, "made, reached; the judgement; shared or own, for the clock of a life"),
+        Column("node", Type.TEXT, "who has seen it"),
+        Column(
+            "low",
+            Type.WHOLE,
+            "the first level; of a life, microseconds of its end; a count; hops",
+            nullable=True,
+        ),
+        Column("high", Type.WHOLE, "the last level; of a life, microseconds from round to round", nullable=True),
+        Column("via", Type.TEXT, "the peer that told it; the key of a message; an event", nullable=True),
+    ),
+)
+MADE, REACHED = "made", "reached"
+MEMBER, NO_MEMBER, UNREACHED = "member", "no member", "unreached"
+ROUTED, DELIVERED = "routed", "delivered"
+SUBSCRIBED, UNSUBSCRIBED = "subscribed", "unsubscribed"
+PUBLISHED, FANNED_OUT, UPDATED = "published", "fanned out", "updated"
+SHARED, OWN = "shared", "own"  #: one clock for all nodes of a run, or one for each
+
+#: A metric that this module yields, and its unit.
+UNITS: Final = {
+    "messages_sent": "messages",
+    "bytes_sent": "bytes",
+    "messages_received": "messages",
+    "bytes_received": "bytes",
+    "unreadable": "events",
+    "route_hops": "hops",
+    "join_time": "ms",
+    "join_messages": "messages",
+    "join_bytes": "bytes",
+    "routing_table": "nodes",
+    "leaf_set": "nodes",
+    "neighborhood_set": "nodes",
+    "fan_out": "copies",
+    "link_stress": "messages",
+    "ready_time": "ms",
+    "mend_time": "ms",
+    "updates_again": "messages",
+}
+
+Write = Callable[[Table, Any], object]
+
+_decode: Final = msgspec.json.decode
+
+
+def node_figures(table: Table, *, shared_clock: bool) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """A generator from batches of `traces`, sorted by run, node and seq, to those of `metrics`, or of `sightings`."""
+
+    def figures(batches: Iterable[Any]) -> Iterator[Any]:
+        made: list[Any] = []
+
+        def keep(written: Table, batch: Any) -> None:
+            if written.name == table.name:
+                made.append(batch)
+
+        with_figures = Pass(keep, shared_clock=shared_clock)
+        for batch in batches:
+            with_figures.add(batch)
+            yield from made
+            made.clear()
+        with_figures.finish()
+        yield from made
+
+    return figures
+
+
+class Pass:
+    """Measures one node after the other, and writes batches of `metrics` and `sightings`."""
+
+    def __init__(self, write: Write, *, shared_clock: bool) -> None:
+        self._write = write
+        self._clock = SHARED if shared_clock else OWN
+        self._rows: dict[str, list[tuple[Any, ...]]] = {METRICS.name: [], SIGHTINGS.name: []}
+        self._node: _Node | None = None
+        self._key: tuple[str, str] | None = None
+
+    def add(self, batch: Any) -> None:
+        """The next events."""
+        for event in events(batch):
+            if self._key != (event.run_id, event.node) or self._node is None:
+                if self._node:
+                    self._node.finish()
+                self._key = event.run_id, event.node
+                self._node = _Node(event, self._clock, self._metric, self._sighting)
+            self._node.add(event)
+
+    def finish(self) -> None:
+        """That was all."""
+        if self._node:
+            self._node.finish()
+        self._node = None
+        for table in (METRICS, SIGHTINGS):
+            self._flush(table)
+
+    def _metric(self, row: tuple[Any, ...]) -> None:
+        self._keep(METRICS, row)
+
+    def _sighting(self, row: tuple[Any, ...]) -> None:
+        self._keep(SIGHTINGS, row)
+
+    def _keep(self, table: Table, row: tuple[Any, ...]) -> None:
+        rows = self._rows[table.name]
+        rows.append(row)
+        if len(rows) >= ROWS:
+            self._flush(table)
+
+    def _flush(self, table: Table) -> None:
+        if rows := self._rows[table.name]:
+            self._write(table, table.batch(rows))
+            rows.clear()
+
+
+class _Node:
+    """One node of one run."""
+
+    def __init__(
+        self, first: Event, clock: str, metric: Callable[[tuple[Any, ...]], None], sighting: Callable[[tuple[Any, ...]], None]
+    ) -> None:
+        self._run, self._protocol, self._address = first.run_id, first.protocol, first.node
+        self._clock = clock
+        self._metric, self._sighting = metric, sighting
+        self._specification: Specification | None = _specification(first.protocol)
+        self._observer: Observer | None = observer(first.protocol, first.node)
+        self._period: int | None = None
+        self._round: int | None = None
+        self._sent, self._sent_bytes, self._received, self._received_bytes = 0, 0, 0, 0
+        self._knows_sent, self._knows_received = False, False
+        self._unreadable = 0
+        self._begun: int | None = None
+        self._changes = 0  #: of membership and subscriptions
+        self._last = 0
+
+    def add(self, event: Event) -> None:
+        """Its next event."""
+        if event.kind == "start":
+            self._end_life()
+            self._start(event)
+        number = None if self._period is None else event.t_us // self._period
+        if number != self._round:
+            self._end_round()
+            self._round = number
+        self._last = event.t_us
+        size = 0
+        if event.kind == "recv":
+            self._knows_received = True
+            self._received += 1
+            size = self._size_of(event)
+            self._received_bytes += size
+        elif event.kind == "send":
+            self._knows_sent = True
+            self._sent += 1
+            self._sent_bytes += event.bytes or 0
+        if event.effects is not None:
+            self._knows_sent = self._knows_received = True
+            try:
+                self._effects(event, event.effects, size)
+            except (KeyError, TypeError, ValueError, AttributeError):  # a log may hold anything
+                self._unreadable += 1
+
+    def finish(self) -> None:
+        """It has no more events."""
+        self._end_round()
+        self._end_life()
+        if self._unreadable:
+            self._figure("unreadable", self._unreadable, None)
+
+    def _start(self, event: Event) -> None:
+        self._begun = event.t_us
+        try:
+            period = _decode(event.args or "null")[RUNTIMES[self._protocol].period]
+            self._period = max(1, int(period) * _MICROSECONDS)
+        except (KeyError, TypeError, ValueError):
+            self._unreadable += 1
+
+    def _effects(self, event: Event, effects: str, received_bytes: int) -> None:
+        sent: list[Any] = []
+        sent_to: list[str] = []
+        notices: list[Any] = []
+        for effect in _decode(effects) if effects != "[]" else ():
+            if "send" in effect:
+                sent.append(effect["send"]["message"])
+                sent_to.append(effect["send"]["to"])
+            elif "notify" in effect:
+                notices.append(effect["notify"])
+        self._sent += len(sent)
+        sent_bytes = sum(map(self._size, sent))
+        self._sent_bytes += sent_bytes
+        if self._observer:
+            args = _decode(event.args or "null")
+            is_refused = event.refused is not None
+            about = event.kind, event.peer, args, tuple(sent), tuple(notices), is_refused, event.t_us
+            for report in self._observer.seen(Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
+                self._report(report, event.t_us)
+
+    def _report(self, report: Report, t_us: int) -> None:
+        if self._begun is None:  # the log begins in the middle of a life: what this node has known before, nobody can say
+            return
+        match report:
+            case Made(level):
+                assert self._observer
+                self._sight(t_us, (level - 1) // LEVELS, self._observer.name, MADE, level, level)
+            case Reached(subject, low, high, via):
+                if not 0 < low <= high < low + MOST_LEVELS:
+                    raise ValueError("nobody has so much to tell")
+                for block in range((low - 1) // LEVELS, (high - 1) // LEVELS + 1):
+                    first = max(low, block * LEVELS + 1)
+                    self._sight(t_us, block, subject, REACHED, first, min(high, (block + 1) * LEVELS), via)
+            case Judged(subject, status):
+                self._sight(t_us, JUDGEMENTS, subject, status)
+            case Measured(metric, value):
+                self._figure(metric, value, self._round)
+            case Membership(is_member):
+                assert self._observer
+                self._changes += 1
+                self._sight(t_us, MEMBERS, self._observer.name, MEMBER if is_member else NO_MEMBER, self._changes)
+            case Unreached(address):
+                self._sight(t_us, MEMBERS, address, UNREACHED)
+            case Routed(message, key):
+                self._sight(t_us, ROUTES, message, ROUTED, via=key)
+            case Delivered(message, key):
+                self._sight(t_us, ROUTES, message, DELIVERED, via=key)
+            case Subscribed() | Published() | FannedOut() | Updated():
+                self._of_topic(report, t_us)
+
+    def _of_topic(self, report: Subscribed | Published | FannedOut | Updated, t_us: int) -> None:
+        match report:
+            case Subscribed(topic, is_subscribed):
+                self._changes += 1
+                self._sight(t_us, TOPICS, topic, SUBSCRIBED if is_subscribed else UNSUBSCRIBED, self._changes)
+            case Published(topic, event):
+                self._sight(t_us, TOPICS, topic, PUBLISHED, via=event)
+            case FannedOut(topic, event, hops):
+                self._sight(t_us, TOPICS, topic, FANNED_OUT, hops, via=event)
+            case Updated(topic, event, hops):
+                self._sight(t_us, TOPICS, topic, UPDATED, hops, via=event)
+
+    def _sight(
+        self,
+        t_us: int,
+        block: int,
+        subject: str,
+        what: str,
+        low: int | None = None,
+        high: int | None = None,
+        via: str | None = None,
+    ) -> None:
+        slot = crc32(f"{self._run}\0{block}\0{subject}".encode())
+        self._sighting((self._run, self._protocol, slot, block, subject, t_us, what, self._address, low, high, via))
+
+    def _end_life(self) -> None:
+        """What a life was: its end is the last event of it. A node that judges others is judged by them."""
+        if self._begun is None or self._observer is None:
+            return
+        for report in self._observer.ended():
+            self._report(report, self._last)
+        self._sight(self._begun, LIVES, self._observer.name, self._clock, self._last, self._period)
+        if self._observer.detects:
+            self._sight(self._begun, JUDGEMENTS, self._observer.name, self._clock)
+
+    def _end_round(self) -> None:
+        if self._knows_sent:
+            self._figure("messages_sent", self._sent, self._round)
+            self._figure("bytes_sent", self._sent_bytes, self._round)
+        if self._knows_received:
+            self._figure("messages_received", self._received, self._round)
+            self._figure("bytes_received", self._received_bytes, self._round)
+        self._sent, self._sent_bytes, self._received, self._received_bytes = 0, 0, 0, 0
+
+    def _figure(self, name: str, value: float, number: int | None) -> None:
+        self._metric((self._run, self._protocol, name, number, self._address, float(value), UNITS[name]))
+
+    def _size_of(self, event: Event) -> int:
+        if event.bytes is not None:
+            return event.bytes
+        try:
+            return self._size(_decode(event.args or "null"))
+        except ValueError:
+            self._unreadable += 1
+            return 0
+
+    def _size(self, message: Any) -> int:
+        """Bytes of a message on the wire; raises ValueError if it is none."""
+        if self._specification is None:
+            raise ValueError(f"no specification of {self._protocol}")
+        codec = self._specification.MESSAGE
+        return len(codec.encode(codec.value(message)))
+
+
+@lru_cache(64)
+def _specification(protocol: str) -> Specification | None:
+    return RUNTIMES[protocol].specification() if protocol in RUNTIMES else None

@@ -1,0 +1,115 @@
+"""
+Peter: what becomes of events that are published, and how many copies it takes; and all that is measured of Wendy.
+
+An event is a message that is routed, to the meeting point of its topic; from there on it is copied down the tree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, NamedTuple
+
+from peerproof.pipeline.measures.protocols import (
+    Delivered,
+    FannedOut,
+    Measured,
+    Published,
+    Report,
+    Routed,
+    Seen,
+    Subscribed,
+    Updated,
+    named,
+)
+from peerproof.pipeline.measures.protocols import wendy as measures_of_wendy
+from peerproof.spec.peter import id_of_topic
+from peerproof.spec.wendy import id_text
+
+closest: Final = measures_of_wendy.closest
+
+#: Messages with events.
+_WITH_EVENTS: Final = ("publish", "notify")
+
+
+class Event(NamedTuple):
+    """An event where it is now."""
+
+    topic: str
+    value: str
+    hops: int  #: how many nodes have received it, this one included
+
+    @property
+    def name(self) -> str:
+        """What makes it out."""
+        return f"{self.topic} {self.value}"
+
+
+class Observer(measures_of_wendy.Observer):
+    """Watches one node. Others call it by its id."""
+
+    not_joining: ClassVar = (*measures_of_wendy.NOT_JOINING, "subscribe", "unsubscribe", *_WITH_EVENTS)
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self._topics: set[str] = set()  #: that it is subscribed to
+        self._links: Counter[str] = Counter()  #: messages with events, by where they went
+
+    def seen(self, event: Seen) -> Iterator[Report]:
+        """What is seen of Wendy; subscriptions, and where events are published, copied and delivered."""
+        if event.kind == "start":
+            self._topics, self._links = set(), Counter()
+        yield from super().seen(event)
+        if event.kind == "api" and not event.refused:
+            yield from self._subscribes(event.args)
+        here = _event_of(event)
+        sent = [message["type"] for message in event.sent]
+        if here and event.kind == "api":
+            yield Routed(here.name, here.topic)
+            yield Published(here.topic, here.name)
+        if here and _type_of(event) == "publish" and "publish" not in sent:
+            yield Measured("route_hops", here.hops)
+            yield Delivered(here.name, here.topic)
+            yield FannedOut(here.topic, here.name, here.hops)
+        if "notify" in sent:
+            yield Measured("fan_out", sent.count("notify"))
+        self._links.update(to for name, to in zip(sent, event.sent_to, strict=True) if name in _WITH_EVENTS)
+        for notice in event.notices:
+            if notice["type"] == "update":
+                told = Event(named(notice["topic"]), named(notice["value"]), here.hops if here else 0)
+                yield Updated(told.topic, told.name, told.hops)
+
+    def ended(self) -> Iterator[Report]:
+        """How many messages with events went over each link from here."""
+        yield from super().ended()
+        for count in self._links.values():
+            yield Measured("link_stress", count)
+
+    def _subscribes(self, command: Any) -> Iterator[Report]:
+        if command["type"] == "leave":
+            for topic in sorted(self._topics):
+                yield Subscribed(topic, is_subscribed=False)
+            self._topics.clear()
+        elif command["type"] in ("subscribe", "unsubscribe"):
+            topic, wants = id_text(id_of_topic(command["topic"])), command["type"] == "subscribe"
+            if wants is not (topic in self._topics):
+                self._topics ^= {topic}
+                yield Subscribed(topic, wants)
+
+
+def _event_of(event: Seen) -> Event | None:
+    """The event that this is about; of a message that did not arrive, where it is sent from anew."""
+    name = _type_of(event)
+    if name not in _WITH_EVENTS or event.refused or (event.kind == "sent" and event.args["took"] is not None):
+        return None
+    if event.kind == "api":
+        return Event(id_text(id_of_topic(event.args["topic"])), named(event.args["value"]), 0)
+    message = event.args["message"] if event.kind == "sent" else event.args
+    header = message["header"]
+    return Event(named(header["key"]), named(message["value"]), int(header["hop"]) + (event.kind == "recv"))
+
+
+def _type_of(event: Seen) -> Any:
+    if event.kind == "sent":
+        return event.args["message"]["type"]
+    return event.args["type"] if event.kind in ("recv", "api") else None

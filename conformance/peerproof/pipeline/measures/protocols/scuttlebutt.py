@@ -1,0 +1,37 @@
+"""Scuttlebutt: news is a node's own version; who is down, its failure detector tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from peerproof.pipeline.measures import protocols
+from peerproof.pipeline.measures.protocols import DOWN, UP, Judged, Made, Report, Seen, named
+
+_STATUSES: Final = {"up": UP, "down": DOWN}
+
+
+class Observer(protocols.Observer):
+    """Watches one node. A node that starts again counts its versions from 1 again, and has forgotten those of others."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self._own: int | None = None  #: unknown before a start is seen
+
+    def seen(self, event: Seen) -> Iterator[Report]:
+        """Updates of its own, updates that it learns, and what it takes others for. [B-07, B-20, B-36]"""
+        if event.kind == "start":
+            self._own, self.known = 0, {}
+            self.detects = event.args["detector"] is not None
+        elif event.kind == "api" and not event.refused and self._own is not None:
+            self._own += 1
+            yield Made(self._own)
+        learnt: dict[str, int] = {}
+        for notice in event.notices:
+            if notice["type"] == "update":
+                peer = named(notice["peer"])
+                learnt[peer] = max(int(notice["version"]), learnt.get(peer, 0))
+            elif notice["type"] in _STATUSES:
+                yield Judged(named(notice["peer"]), _STATUSES[notice["type"]])
+        for peer, version in learnt.items():
+            yield from self.reach(peer, version, event.peer)

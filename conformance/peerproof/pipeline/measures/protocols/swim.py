@@ -1,0 +1,72 @@
+"""
+SWIM: news is that a node has started, or has started again; who is dead, nodes tell their applications and each other.
+
+A node takes somebody for dead from the moment when it first says so: to its application, if that has subscribed to events of
+the cluster (the configuration's `cluster_events`), or else to a third node. One that is told and tells nobody is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from peerproof.pipeline.measures import protocols
+from peerproof.pipeline.measures.protocols import DOWN, LEFT, SUSPECTED, UP, Judged, Made, Report, Seen
+
+_STATUSES: Final = {
+    "joining": UP,
+    "normal": UP,
+    "incarnation": UP,
+    "suspicious": SUSPECTED,
+    "dead": DOWN,
+    "leave": LEFT,
+}
+
+
+class Observer(protocols.Observer):
+    """Watches one node. Others call it by its UUID."""
+
+    detects = True
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self._statuses: dict[str, str] = {}
+
+    def seen(self, event: Seen) -> Iterator[Report]:
+        """Starts, incarnations that it hears of, and what it says of others. [S-10, S-14, S-17, S-57]"""
+        if event.kind == "start":
+            self.name, self.known, self._statuses = event.args["uuid"], {}, {}
+            yield Made(int(event.args["restart_counter"]) + 1)
+        elif event.kind == "recv":
+            for uuid, restart in _incarnations(event.args):
+                if uuid != self.name:
+                    yield from self.reach(uuid, restart + 1, event.peer)
+        for uuid, status in (*_told(event), *_said(event)):
+            if uuid != self.name and self._statuses.get(uuid) != status:
+                self._statuses[uuid] = status
+                yield Judged(uuid, status)
+
+
+def _incarnations(message: Any) -> Iterator[tuple[str, int]]:
+    """Every node that a message names with an incarnation, and how often it was restarted. [S-16, S-18, S-22]"""
+    yield message["sender"], int(message["incarnation"]["restart"])
+    for vector in message.get("vectors", ()):
+        if vector["type"] == "anti_entropy":
+            for member in vector["members"]:
+                yield member["uuid"], int(member["restart_counter"])
+        elif vector["type"] in _STATUSES and vector.get("incarnation") is not None:
+            yield vector["node"], int(vector["incarnation"]["restart"])
+
+
+def _told(event: Seen) -> Iterator[tuple[str, str]]:
+    for notice in event.notices:
+        if notice["type"] in ("cluster_event", "node_event"):
+            yield notice["node"], _STATUSES[notice["event_type"]]
+
+
+def _said(event: Seen) -> Iterator[tuple[str, str]]:
+    """Of third nodes only: `dead` to a node itself says what is remembered of it, and not that it is dead. [S-21]"""
+    for message in event.sent:
+        for vector in message.get("vectors", ()):
+            if vector["type"] in _STATUSES and vector["node"] != message["target"]:
+                yield vector["node"], _STATUSES[vector["type"]]

@@ -1,0 +1,90 @@
+"""
+What became of messages that were routed, in the eyes of all nodes of a run: delivered, and where keys belong.
+
+A key belongs to the closest of those who are members at that instant. Who has crashed is in no log; it is a member no more from
+its last event on if it has started again, or was sent to in vain after that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from peerproof.pipeline.measures.node_figures import DELIVERED, MEMBER, NO_MEMBER, ROUTED, UNREACHED
+from peerproof.pipeline.measures.protocols import closest_of
+from peerproof.pipeline.measures.sightings import Figure, Life, Sighting
+
+#: A metric that this module yields, and its unit.
+UNITS: Final = {"delivered": "share", "misdelivered": "share"}
+
+
+class Span(NamedTuple):
+    """From when until when somebody is a member."""
+
+    begin: int
+    end: int | None  #: not at that instant any more
+
+
+class Members:
+    """Who was a member, when."""
+
+    def __init__(self, rows: Iterable[Sighting], lives: Mapping[str, Sequence[Life]]) -> None:
+        """`lives` are those of each address."""
+        self.lasting: dict[str, int] = {}  #: addresses of those who are there in the end, and since when
+        self.names: dict[str, str] = {}  #: of each address, the last
+        self._spans: dict[str, list[Span]] = defaultdict(list)
+        changes: dict[str, list[Sighting]] = defaultdict(list)
+        missed: dict[str, int] = {}  #: when somebody was last sent to in vain
+        for row in rows:
+            if row.what == UNREACHED:
+                missed[row.subject] = max(missed.get(row.subject, 0), row.t_us)
+            elif row.what in (MEMBER, NO_MEMBER):
+                changes[row.node].append(row)
+        for node, of_node in changes.items():
+            self._add(sorted(of_node, key=lambda row: row.low or 0), lives.get(node, ()), missed.get(node, -1))
+
+    def at(self, t_us: int) -> list[str]:
+        """Their names."""
+        return [
+            name
+            for name, spans in self._spans.items()
+            if any(span.begin <= t_us and (span.end is None or t_us < span.end) for span in spans)
+        ]
+
+    def _add(self, changes: Sequence[Sighting], lives: Sequence[Life], missed: int) -> None:
+        ends: list[int | None] = [life.end + 1 for life in lives]
+        if lives and missed <= lives[-1].end:
+            ends[-1] = None
+            self.lasting[lives[-1].node] = lives[-1].begun
+        for place, row in enumerate(changes):
+            self.names[row.node] = row.subject
+            if row.what != MEMBER:
+                continue
+            of_life = next((end for life, end in zip(lives, ends, strict=True) if row.t_us <= life.end), None)
+            following = changes[place + 1].t_us if place + 1 < len(changes) else None
+            known = [end for end in (of_life, following) if end is not None]
+            self._spans[row.subject].append(Span(row.t_us, min(known, default=None)))
+
+
+def routed(rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], *, shared_clock: bool) -> Iterator[Figure]:
+    """
+    Of one message, or several that are alike: whether each was delivered, and each time whether somebody else was closer.
+
+    `numbers` are the microseconds of a round of each node.
+    """
+    closest = closest_of(rows[0].protocol)
+    asked = [row for row in rows if row.what == ROUTED]
+    came = [row for row in rows if row.what == DELIVERED]
+    for place, row in enumerate(asked):
+        yield Figure("delivered", _round(row, numbers), row.node, place < len(came))
+    if not shared_clock:
+        return
+    for row in came:
+        owner = closest(row.via or "", members.at(row.t_us))
+        yield Figure("misdelivered", _round(row, numbers), row.node, owner != members.names.get(row.node))
+
+
+def _round(row: Sighting, numbers: Mapping[str, int]) -> int | None:
+    period = numbers.get(row.node)
+    return row.t_us // period if period else None

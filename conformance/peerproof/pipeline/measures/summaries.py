@@ -1,0 +1,122 @@
+"""
+What a table of figures comes to: percentiles of each metric by configuration, in a table and in CSV files.
+
+Values are counted, not kept. As long as a metric has few different values its percentiles are exact, each a value that
+occurs (nearest rank); with more than `DISTINCT`, values are rounded to three digits. The order of rows changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from peerproof.pipeline.measures.node_figures import ROWS
+from peerproof.pipeline.storage.batches import Output, Unit, renamed
+from peerproof.pipeline.storage.tables import METRICS, SUMMARIES
+
+#: So many different values of a metric are counted one by one.
+DISTINCT: Final = 10_000
+
+#: The percentiles of `summaries`, by their columns.
+PERCENTILES: Final[Mapping[str, int]] = {"p50": 50, "p90": 90, "p99": 99}
+
+
+class Key(NamedTuple):
+    """What a row of `summaries` is about."""
+
+    protocol: str
+    config_json: str
+    metric: str
+    unit: str
+
+
+class Distribution:
+    """How often each value occurs."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[float] = Counter()
+        self._rounded = False
+
+    def add(self, value: float, times: int = 1) -> None:
+        """A value, so many times more."""
+        self.counts[_rounded(value) if self._rounded else value] += times
+        if not self._rounded and len(self.counts) > DISTINCT:
+            self._rounded = True
+            exact, self.counts = self.counts, Counter()
+            for each, count in exact.items():
+                self.counts[_rounded(each)] += count
+
+    def row(self) -> tuple[Any, ...]:
+        """Number, total, least, mean, percentiles, most."""
+        values = sorted(self.counts)
+        number = sum(self.counts.values())
+        total = math.fsum(value * self.counts[value] for value in values)
+        ranks = [math.ceil(number * percent / 100) for percent in PERCENTILES.values()]
+        return number, total, values[0], total / number, *self._at(values, ranks), values[-1]
+
+    def _at(self, values: Sequence[float], ranks: Sequence[int]) -> list[float]:
+        found: list[float] = []
+        passed = 0
+        for value in values:
+            passed += self.counts[value]
+            while len(found) < len(ranks) and ranks[len(found)] <= passed:
+                found.append(value)
+        return found
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2e}")
+
+
+def summarised(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, ...]]:
+    """
+    The rows of `summaries`, from batches of `metrics` and a table of `run_id` and `config_json`.
+
+    Of a run without a configuration it is the empty text.
+    """
+    distributions: dict[Key, Distribution] = {}
+    runs = configurations.column("run_id").combine_chunks()
+    configs = configurations.column("config_json").combine_chunks().dictionary_encode()
+    for batch in metrics:
+        config = configs.take(pc.index_in(batch.column("run_id"), runs))
+        rows = pa.table(
+            {
+                "config": config.dictionary_decode(),
+                **{name: batch.column(name) for name in ("protocol", "metric", "unit", "value")},
+            }
+        )
+        counted = rows.group_by(["protocol", "config", "metric", "unit", "value"]).aggregate([([], "count_all")])
+        for row in counted.to_pylist():
+            key = Key(row["protocol"], row["config"] or "", row["metric"], row["unit"])
+            distributions.setdefault(key, Distribution()).add(row["value"], row["count_all"])
+    return [(*key, *distribution.row()) for key, distribution in sorted(distributions.items())]
+
+
+def summarise(folder: Path, unit: Unit, output: Output) -> None:
+    """Write `summaries`, and both tables as CSV, from `metrics` in this folder and the `runs` that the task names."""
+    files = [file for name in unit.task["metrics"] if (file := folder / METRICS.name / name).exists()]
+    runs = pa.concat_tables(
+        pq.read_table(file, columns=["run_id", "config_json"], partitioning=None) for file in unit.task["runs"]
+    )
+    rows = SUMMARIES.batch(summarised(_batches(files), runs))
+    output.write(SUMMARIES, rows)
+    _write_csv(folder / "metrics.csv", METRICS.schema, _batches(files))
+    _write_csv(folder / "summaries.csv", SUMMARIES.schema, [rows])
+
+
+def _batches(files: Iterable[Path]) -> Iterable[Any]:
+    return (batch for file in files for batch in pq.ParquetFile(file).iter_batches(ROWS))
+
+
+def _write_csv(path: Path, schema: Any, batches: Iterable[Any]) -> None:
+    with renamed(path) as unfinished, pa_csv.CSVWriter(unfinished, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)

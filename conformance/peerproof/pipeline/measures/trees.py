@@ -1,0 +1,93 @@
+"""
+What became of events that were published, in the eyes of all nodes of a run.
+
+An event is due to a node that was subscribed to its topic when it was published, and was so to the end of the run. Who has
+crashed, or has left, is subscribed to nothing; that a node has crashed is known as in `routes`. Events of the last round are not
+judged: they have had little time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from peerproof.pipeline.measures.node_figures import FANNED_OUT, PUBLISHED, SUBSCRIBED, UNSUBSCRIBED, UPDATED
+from peerproof.pipeline.measures.routes import Members
+from peerproof.pipeline.measures.sightings import Figure, Sighting
+
+#: A metric that this module yields, and its unit.
+UNITS: Final = {"events_delivered": "share", "event_duplicates": "times", "tree_depth": "nodes"}
+
+
+@dataclass
+class Event:
+    """What has been seen of an event, or of several that are alike."""
+
+    published: list[Sighting] = field(default_factory=list)
+    fanned_out: list[Sighting] = field(default_factory=list)
+    updated: list[Sighting] = field(default_factory=list)
+
+
+def delivered(
+    rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], end: int, *, shared_clock: bool
+) -> Iterator[Figure]:
+    """
+    Of the events of one topic: whether those to whom each was due got it, how often too much, and how deep in the tree.
+
+    `numbers` are the microseconds of a round of each node, `end` those of the run's last event.
+    """
+    subscribed = _subscribed(rows, members)
+    for event in _events(rows).values():
+        if shared_clock and event.published:
+            yield from _due(event, subscribed, numbers, end)
+        got = Counter(row.node for row in event.updated)
+        for node, count in got.items():
+            first = next(row for row in event.updated if row.node == node)
+            number = _round(first, numbers)
+            yield Figure("event_duplicates", number, node, max(0, count - max(1, len(event.published))))
+            if len(event.fanned_out) == 1 and first.low is not None and event.fanned_out[0].low is not None:
+                yield Figure("tree_depth", number, node, first.low - event.fanned_out[0].low)
+
+
+def _due(event: Event, subscribed: Mapping[str, int], numbers: Mapping[str, int], end: int) -> Iterator[Figure]:
+    """Several that are alike count as often as they were published."""
+    got = Counter(row.node for row in event.updated)
+    for place, origin in enumerate(event.published):
+        number = _round(origin, numbers)
+        if number is None or number >= end // numbers[origin.node]:
+            continue
+        for node, since in subscribed.items():
+            if since <= origin.t_us:
+                yield Figure("events_delivered", number, node, place < got[node])
+
+
+def _events(rows: Sequence[Sighting]) -> Mapping[str, Event]:
+    events: dict[str, Event] = defaultdict(Event)
+    for row in rows:
+        if row.what == PUBLISHED:
+            events[row.via or ""].published.append(row)
+        elif row.what == FANNED_OUT:
+            events[row.via or ""].fanned_out.append(row)
+        elif row.what == UPDATED:
+            events[row.via or ""].updated.append(row)
+    return events
+
+
+def _subscribed(rows: Sequence[Sighting], members: Members) -> Mapping[str, int]:
+    """Who is subscribed in the end, and since when."""
+    last: dict[str, Sighting] = {}
+    for row in rows:
+        if row.what in (SUBSCRIBED, UNSUBSCRIBED) and (row.node not in last or (row.low or 0) > (last[row.node].low or 0)):
+            last[row.node] = row
+    return {
+        node: row.t_us
+        for node, row in last.items()
+        if row.what == SUBSCRIBED and node in members.lasting and row.t_us >= members.lasting[node]
+    }
+
+
+def _round(row: Sighting, numbers: Mapping[str, int]) -> int | None:
+    period = numbers.get(row.node)
+    return row.t_us // period if period else None

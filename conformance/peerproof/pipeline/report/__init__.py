@@ -1,0 +1,1 @@
+"""The report of a pipeline as one HTML page."""

@@ -1,0 +1,85 @@
+"""One stage from its plan to its commit: what is finished is not done again, and Spark starts only if something is left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from peerproof.pipeline.spark.session import Settings, session, ui_address
+from peerproof.pipeline.spark.work import Done, Show, Stage, work
+from peerproof.pipeline.storage.batches import Batch, Plan, Success, Unit
+from peerproof.pipeline.storage.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Engine:
+    """
+    A Spark session that starts when it is first asked for, and several stages share. A context: it stops with it.
+
+    `spark` is one that runs already, and goes on.
+    """
+
+    def __init__(
+        self, settings: Settings, told: Callable[[str], None] = lambda _: None, spark: SparkSession | None = None
+    ) -> None:
+        self.start_s = 0.0  #: what the start of Spark took
+        self._settings = settings
+        self._told = told
+        self._begun = spark is not None
+        self._spark = spark
+        self._stack = ExitStack()
+
+    @property
+    def spark(self) -> SparkSession | None:
+        """The session; None if there is to be none. Raises SparkUnusable."""
+        if not self._begun:
+            begun = time.monotonic()
+            self._spark = self._stack.enter_context(session(self._settings))
+            self._begun = True
+            if self._spark is not None:
+                self.start_s = time.monotonic() - begun
+                if address := ui_address(self._spark):
+                    self._told(f"Spark's pages: {address}")
+        return self._spark
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool | None:
+        return self._stack.__exit__(kind, error, trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a stage is to do: made from a plan, cut into units, each done by a function, into these tables."""
+
+    plan: Plan
+    units: Sequence[Unit]
+    stage: Stage
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A committed batch, and what it took; None if it was there already."""
+
+    success: Success
+    done: Done | None
+
+
+def execute(engine: Engine, place: Path, todo: Work, show: Show | None = None) -> Executed:
+    """Do a stage, or what is left of it, and commit it. Raises Refused, SparkUnusable, and what the stage raises."""
+    with Batch.open(place, todo.plan) as batch:
+        if batch.committed:
+            return Executed(Success.read(batch.folder), None)
+        left = {unit.name for unit in todo.units} - batch.finished()
+        done = work(engine.spark if left else None, batch, todo.units, todo.stage, show)
+        success = batch.commit(todo.units, todo.tables, peak_mib=done.peak_mib)
+        return Executed(success, done)

@@ -1,0 +1,188 @@
+"""
+A Spark session, quiet and with errors in words: what Java and Spark write goes to a log, not to the terminal.
+
+Local by default; on a cluster (`spark://…`) and over Spark Connect (`sc://…`) the same code runs, with this package sent
+to the executors. `--master none` is no Spark at all: one process, for small inputs and for machines without Java.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from peerproof.pipeline.spark.packages import pack
+from peerproof.pipeline.spark.quick_start import FAST, java_options
+from peerproof.pipeline.spark.spark_errors import SparkUnusable, explained
+from peerproof.tla.tools.installation import ToolsUnusable, find_java, java_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: All cores of this machine, and three more attempts at a task that fails; plain `local[*]` has none.
+LOCAL: Final = "local[*,4]"
+NO_SPARK: Final = "none"
+
+_PORTS: Final = {"spark": 7077, "sc": 15002}
+_PATIENCE: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where and how to run. `conf` overrules everything else."""
+
+    master: str = LOCAL
+    remote: str | None = None  #: a Spark Connect server, instead of a master
+    conf: Sequence[tuple[str, str]] = ()
+    quick: bool = True  #: a Java that starts fast and compiles little: the work is done in Python
+    log: Path | None = None  #: what Java and Spark say; else it is thrown away when the process ends
+
+
+@contextmanager
+def session(settings: Settings) -> Iterator[SparkSession | None]:
+    """A session while the block runs; None for `--master none`. Raises SparkUnusable, also for a job that fails."""
+    if settings.remote is None and settings.master == NO_SPARK:
+        yield None
+        return
+    if find_spec("pyspark") is None:
+        raise SparkUnusable("pyspark is not installed: pip install 'peerproof[pipeline]'")
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it ships no types
+    from pyspark.errors import PySparkException
+
+    with tempfile.TemporaryDirectory(prefix="peerproof-") as folder, _log(settings.log) as log:
+        try:
+            spark = _remote(settings, Path(folder)) if settings.remote else _classic(settings, Path(folder), log)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:
+            raise SparkUnusable(explained(error, _end_of(log))) from error
+        try:
+            yield spark
+        except BrokenPipeError:
+            raise  # whoever read our output has gone; a Java that has gone is a Py4JError
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            raise SparkUnusable(explained(error, _end_of(log))) from error
+        except KeyboardInterrupt:
+            with suppress(Exception):
+                spark.interruptAll()
+            raise
+        finally:
+            with suppress(Exception):  # it may have died; then there is nothing to stop
+                spark.stop()
+
+
+def ui_address(spark: SparkSession) -> str | None:
+    """Where Spark's own pages are, if they are on (`--conf spark.ui.enabled=true`); over Connect nobody says."""
+    context = getattr(spark, "_sc", None)
+    return context.uiWebUrl if context is not None else None
+
+
+def configuration(settings: Settings, folder: Path) -> dict[str, str]:
+    """The configuration of a session that this process drives."""
+    cores = os.cpu_count() or 1
+    conf = {
+        "spark.app.name": "peerproof",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.shuffle.partitions": str(2 * cores),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if settings.quick:
+        conf["spark.driver.extraJavaOptions"] = java_options()
+        conf["spark.executor.extraJavaOptions"] = FAST
+    if _on_this_machine(settings.master):
+        conf |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    if not settings.master.startswith("local"):
+        conf["spark.submit.pyFiles"] = str(pack(folder / "peerproof.zip"))
+    return conf | dict(settings.conf)
+
+
+def _classic(settings: Settings, folder: Path, log: IO[bytes]) -> SparkSession:
+    try:
+        java_version(find_java())
+    except ToolsUnusable as problem:
+        raise SparkUnusable(f"Spark needs Java: {problem}") from None
+    _reach(settings.master)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if _on_this_machine(settings.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(settings.master)
+    for name, value in configuration(settings, folder).items():
+        builder = builder.config(name, value)
+    with _output_to(log):
+        return builder.getOrCreate()
+
+
+def _remote(settings: Settings, folder: Path) -> SparkSession:
+    assert settings.remote is not None
+    if find_spec("grpc") is None:
+        raise SparkUnusable("Spark Connect needs gRPC, which is not installed: pip install 'pyspark[connect]'")
+    _reach(settings.remote)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(settings.remote).config("spark.sql.session.timeZone", "UTC")
+    for name, value in settings.conf:
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.addArtifacts(str(pack(folder / "peerproof.zip")), pyfile=True)
+    return spark
+
+
+def _on_this_machine(master: str) -> bool:
+    return master.startswith("local") or re.match(r"spark://(127\.|localhost)", master) is not None
+
+
+def _reach(url: str) -> None:
+    """Spark itself tries for a minute before it says that there is nobody."""
+    found = re.match(r"(spark|sc)://([^:/;,]+|\[[^\]]+\])(?::(\d+))?", url)
+    if found is None or "," in url:  # several masters: Spark finds the one that leads
+        return
+    host, port = found[2].strip("[]"), int(found[3] or _PORTS[found[1]])
+    try:
+        socket.create_connection((host, port), timeout=_PATIENCE).close()
+    except OSError as error:
+        what = "Spark Connect server" if found[1] == "sc" else "Spark master"
+        why = error.strerror or error
+        raise SparkUnusable(f"no {what} answers at {host}:{port} ({why}): start it, or correct {url}") from None
+
+
+@contextmanager
+def _log(path: Path | None) -> Iterator[IO[bytes]]:
+    with path.open("w+b") if path else tempfile.TemporaryFile() as log:
+        yield log
+
+
+@contextmanager
+def _output_to(log: IO[bytes]) -> Iterator[None]:
+    """What is started meanwhile, which is Java, writes there for good: it warns on standard output too."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    try:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        for ours, descriptor in zip(kept, (1, 2), strict=True):
+            os.dup2(ours, descriptor)
+            os.close(ours)
+
+
+def _end_of(log: IO[bytes]) -> str:
+    with suppress(OSError, ValueError):
+        size = os.fstat(log.fileno()).st_size
+        return os.pread(log.fileno(), 2**18, max(0, size - 2**18)).decode(errors="replace")
+    return ""

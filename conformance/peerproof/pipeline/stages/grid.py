@@ -1,0 +1,205 @@
+"""
+A parameter grid: every combination of the values that it lists is a configuration of its own.
+
+    nodes: [3, 10]                  # a list: each of these
+    rounds: 50
+    loss: [0, 0.1]                  # also duplication, reordering
+    delay: [1-10, 50-200]           # milliseconds, from the least to the most
+    partition: [null, 10-30]        # cut in two halves from one round to another
+    crash: [null, 2@10]             # node 2 in round 10; several with spaces between: 2@10 1@20
+    restart: 2@30
+    updates: 5                      # pairs that each node sets, messages that it routes
+    churn: [0, 0.05]                # chance, in each round of the second half, that a node crashes, to come back
+    topics: 4                       # of Peter: how many there are, and to how many of them each node subscribes
+    subscriptions: 2
+    apart: [0, 2]                   # rounds from one node's start to the next; 0: all in the first round
+    config: {interval: [500, 1000]} # of every node, as the protocol's configuration names it
+
+A value that is itself a list stands in a list: `config: {cluster_events: [[dead, suspicious]]}` is one configuration.
+
+What the grid leaves out is as `peerproof simulate` has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import product
+from typing import Any, Final
+
+import yaml
+
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.simulation.faulty_network import Faults
+from peerproof.reference.simulation.plan import Campaign
+from peerproof.spec.core import Duration
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+
+#: One configuration, as plain data: all members of `DEFAULTS`.
+Point = dict[str, Plain]
+
+DEFAULTS: Final[Mapping[str, Plain]] = {
+    "nodes": 5,
+    "rounds": 50,
+    "updates": 5,
+    "apart": 0,
+    "churn": 0.0,
+    "topics": 4,
+    "subscriptions": 2,
+    "loss": 0.0,
+    "duplication": 0.0,
+    "reordering": 0.0,
+    "delay": "1-10",
+    "partition": None,
+    "crash": None,
+    "restart": None,
+    "config": {},
+}
+MOST_POINTS: Final = 100_000
+
+
+class BadGrid(Exception):
+    """A grid that cannot be tried; the message says where and why."""
+
+
+def read(text: str) -> list[Point]:
+    """The configurations of a grid in YAML, in the order in which its members stand. Raises BadGrid."""
+    try:
+        grid = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadGrid(f"no YAML: {' '.join(str(error).split())}") from None
+    if grid is None:
+        grid = {}
+    if not isinstance(grid, dict):
+        raise BadGrid(f"expected a mapping with some of {', '.join(DEFAULTS)}, found {grid!r}")
+    for name in grid:
+        if name not in DEFAULTS:
+            close = get_close_matches(str(name), DEFAULTS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise BadGrid(f"no parameter {name!r}{hint}; there are {', '.join(DEFAULTS)}")
+    points: list[Point] = []
+    for point in _combinations(grid):
+        points.append(_checked({**DEFAULTS, **point}))
+        if len(points) > MOST_POINTS:
+            raise BadGrid(f"more than {MOST_POINTS:,} combinations: list fewer values")
+    return points
+
+
+def campaign(protocol: Runtime, point: Point, seed: str) -> Campaign:
+    """The campaign of a configuration. Raises ValueError if the protocol cannot be configured so."""
+    least, most = _span(point["delay"])
+    return Campaign(
+        protocol=protocol,
+        config=point["config"],
+        nodes=point["nodes"],
+        rounds=point["rounds"],
+        seed=seed,
+        updates=point["updates"],
+        faults=Faults(point["loss"], point["duplication"], point["reordering"], Duration(least), Duration(most)),
+        partition=None if point["partition"] is None else _span(point["partition"]),
+        crashes=_moments(point["crash"]),
+        restarts=_moments(point["restart"]),
+        apart=point["apart"],
+        churn=point["churn"],
+        topics=point["topics"],
+        subscriptions=point["subscriptions"],
+    )
+
+
+def check(protocol: Runtime, points: list[Point]) -> None:
+    """Raises BadGrid if one of the configurations makes no sense."""
+    for point in points:
+        try:
+            campaign(protocol, point, "")
+        except (ValueError, MalformedMessage) as error:
+            changed = {name: value for name, value in point.items() if value != DEFAULTS[name]}
+            raise BadGrid(f"with {changed}: {getattr(error, 'detail', None) or error}") from None
+
+
+def _combinations(grid: Any) -> Iterator[Any]:
+    """Every way to take one value where a list stands; a list in a list is a value."""
+    if isinstance(grid, list):
+        for value in grid:
+            yield from [value] if isinstance(value, list) else _combinations(value)
+    elif isinstance(grid, dict):
+        for values in product(*(list(_combinations(value)) for value in grid.values())):
+            yield dict(zip(grid, values, strict=True))
+    else:
+        yield grid
+
+
+def _checked(point: Point) -> Point:
+    try:
+        return {name: _READ[name](value) for name, value in point.items()}
+    except ValueError as error:
+        raise BadGrid(str(error)) from None
+
+
+def _count(name: str, least: int = 1) -> Callable[[Plain], int]:
+    def read_count(value: Plain) -> int:
+        if type(value) is not int or value < least:
+            raise ValueError(f"{name}: expected a number, at least {least}, found {value!r}")
+        return value
+
+    return read_count
+
+
+def _chance(name: str) -> Callable[[Plain], float]:
+    def read_chance(value: Plain) -> float:
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            raise ValueError(f"{name}: expected a chance from 0 to 1, found {value!r}")
+        return float(value)
+
+    return read_chance
+
+
+def _fitting(name: str, pattern: str, example: str, *, optional: bool) -> Callable[[Plain], str | None]:
+    def read_text(value: Plain) -> str | None:
+        if value is None and optional:
+            return None
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise ValueError(f"{name}: expected {example}, found {value!r}")
+        return " ".join(value.split())
+
+    return read_text
+
+
+def _mapping(value: Plain) -> dict[str, Plain]:
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f"config: expected a mapping, found {value!r}")
+    return value
+
+
+_MOMENTS: Final = r"\s*\d{1,9}@\d{1,9}(\s+\d{1,9}@\d{1,9})*\s*"
+_SPAN: Final = r"\d{1,9}-\d{1,9}"
+_READ: Final[Mapping[str, Callable[[Plain], Plain]]] = {
+    "nodes": _count("nodes"),
+    "rounds": _count("rounds"),
+    "updates": _count("updates"),
+    "apart": _count("apart", 0),
+    "churn": _chance("churn"),
+    "topics": _count("topics"),
+    "subscriptions": _count("subscriptions", 0),
+    "loss": _chance("loss"),
+    "duplication": _chance("duplication"),
+    "reordering": _chance("reordering"),
+    "delay": _fitting("delay", _SPAN, "milliseconds, as in 1-10", optional=False),
+    "partition": _fitting("partition", _SPAN, "two rounds, as in 10-30", optional=True),
+    "crash": _fitting("crash", _MOMENTS, "a node and a round, as in 2@10", optional=True),
+    "restart": _fitting("restart", _MOMENTS, "a node and a round, as in 2@10", optional=True),
+    "config": _mapping,
+}
+
+
+def _span(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if int(first) > int(last):
+        raise ValueError(f"{text}: the second number must not be less than the first")
+    return int(first), int(last)
+
+
+def _moments(text: str | None) -> tuple[tuple[int, int], ...]:
+    moments = (moment.partition("@") for moment in (text or "").split())
+    return tuple((int(node), int(number)) for node, _, number in moments)

@@ -1,0 +1,245 @@
+"""
+The stage `ingest`: logs and captures of programs that nobody here wrote, into `traces`, `runs` and `quarantine`.
+
+In three steps, each a list of units: parts of files are read into chunks of rows (`chunks`), each bucket of chunks is written
+in the order of `traces`, and the runs are counted. The first step shuffles; it is the only one that does.
+
+Every record is accounted for: what is read is a row, is set aside or is left out because that was asked for. The sum is taken
+over what was written; a batch whose sum is wrong is not committed.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED
+from peerproof.pipeline.ingest.inputs import Format, Input
+from peerproof.pipeline.ingest.reading import COUNTS, read_part
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.work import Done, Show, work
+from peerproof.pipeline.storage.batches import Batch, Output, Plan, Success, Unit
+from peerproof.pipeline.storage.chunks import CHUNKS, INDEX, Group, groups, merged
+from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
+from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, Column, Table, Type
+from peerproof.pipeline.storage.versions import code_digest, spec_version
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.forms.form import Plain
+
+_MIB: Final = 2**20
+
+#: Bytes of input whose rows go into one bucket: of small inputs so that all cores have one, of large ones so that the chunks of
+#: a bucket are found quickly.
+BUCKET: Final = (8 * _MIB, 2**30)
+FEW_BUCKETS: Final = 8
+
+#: In the batch's folder until it is committed: a row per run, and per lot of rows written.
+LOTS: Final = Table(
+    "lots",
+    "some rows of a run",
+    ("run_id",),
+    (
+        Column("run_id", Type.TEXT, "the run"),
+        Column("protocol", Type.TEXT, "its protocol"),
+        Column("nodes", Type.WHOLE, "nodes that begin in this lot"),
+        Column("events", Type.WHOLE, "rows"),
+        Column("digest", Type.TEXT, "of the rows"),
+    ),
+)
+
+
+class WrongSum(Exception):
+    """More or fewer rows came out than went in: a fault of this program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to read, and how."""
+
+    files: Sequence[Input]
+    form: Format
+    protocol: str | None = None  #: of a capture
+    impl: str = "unknown"  #: of a capture
+    run: str | None = None  #: without it, every file is a run, unless the log says its own
+    ports: tuple[int, ...] = ()  #: of a capture: packets of others are left out
+    mapping: tuple[str, str] | None = None  #: a mapping's file and text; without it, trace lines
+
+    def options(self) -> dict[str, Plain]:
+        """What a unit must know beside its part of a file."""
+        return {
+            "format": self.form,
+            "protocol": self.protocol,
+            "impl": self.impl,
+            "ports": list(self.ports),
+            "mapping": list(self.mapping) if self.mapping else None,
+        }
+
+    def plan(self) -> Plan:
+        """What the batch is made from."""
+        return Plan(
+            "ingest",
+            inputs=tuple(file.plain() for file in self.files),
+            arguments={**self.options(), "run": self.run},
+            seeds=(),
+            versions={"pipeline": code_digest("peerproof.pipeline", "peerproof.conformance"), **_spec_versions()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A committed batch, and what became of every record."""
+
+    success: Success
+    counts: Mapping[str, int]
+    done: tuple[Done, ...] = field(default=())
+
+
+def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str], Show | None]) -> Ingested:
+    """
+    Read everything, or what is left of it, and commit it.
+
+    `show` gives, by the name of a step, whom it tells how far it is. Raises Refused, SparkUnusable, InputChanged, WrongSum.
+    """
+    with Batch.open(place, reading.plan()) as batch:
+        done: list[Done] = []
+        if not batch.committed:
+            parts, buckets, count = _units(reading)
+            steps = (
+                ("reading", parts, read_part),
+                ("sorting", buckets, partial(write_bucket, batch.folder)),
+                ("counting", [count], partial(write_runs, batch.folder / LOTS.name)),
+            )
+            for name, units, stage in steps:
+                left = {unit.name for unit in units} - batch.finished()
+                done.append(work(engine.spark if left else None, batch, units, stage, show(name)))
+            units = [*parts, *buckets, count]
+            counts = _counted(batch.folder, units)
+            _check_sum(counts, reading)
+            batch.commit(units, (TRACES, RUNS, QUARANTINE), counts=counts, peak_mib=max(each.peak_mib for each in done))
+        for table in (CHUNKS, INDEX, COUNTS, LOTS):
+            shutil.rmtree(batch.folder / table.name, ignore_errors=True)
+        success = Success.read(batch.folder)
+    return Ingested(success, success.told["counts"], tuple(done))
+
+
+def _units(reading: Reading) -> tuple[list[Unit], list[Unit], Unit]:
+    """Parts to read, buckets to sort, and the last one, which counts."""
+    size = sum(file.size for file in reading.files)
+    buckets = max(min(size // BUCKET[0] + 1, FEW_BUCKETS), size // BUCKET[1])
+    run = reading.run or ("log" if reading.form == "jsonl" else "capture")
+    parts: list[Unit] = []
+    for number, file in enumerate(reading.files):
+        for part in file.parts:
+            place = {"file": file.name, "path": str(file.path), "number": number, "part": list(part)}
+            weight = (file.size if part.end is None else part.end) - part.begin
+            parts.append(Unit(len(parts), {**reading.options(), **place, "run": run, "buckets": buckets}, float(weight)))
+    names = [f"{unit.name}.parquet" for unit in parts]
+    sorts = [Unit(len(parts) + bucket, {"bucket": bucket, "chunks": names}) for bucket in range(buckets)]
+    kind = "log" if reading.form == "jsonl" else "capture"
+    lots = {"kind": kind, "versions": _spec_versions(), "lots": [f"{unit.name}.parquet" for unit in sorts]}
+    return parts, sorts, Unit(len(parts) + buckets, lots)
+
+
+def _spec_versions() -> dict[str, str]:
+    return {name: spec_version(name) for name in RUNTIMES}
+
+
+def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
+    """Write the rows of a bucket, of the chunks in this batch's folder, node by node."""
+    node: tuple[str, str] | None = None
+    following = 0  #: the number of the next event of this node
+    for table in merged(folder, unit.task["chunks"], unit.task["bucket"]):
+        found = groups(table)
+        first = (found[0].run_id, found[0].node)
+        if first != node:
+            following = 0
+        batch = _numbered(table, found, following).combine_chunks().to_batches()[0]
+        last = found[-1]
+        following = last.end - last.begin + (following if len(found) == 1 else 0)
+        lots = list(_lots(batch, found, first == node))
+        output.write(TRACES, batch, sum_of(lot[-1] for lot in lots))
+        output.write(LOTS, LOTS.batch(lots))
+        node = last.run_id, last.node
+
+
+def _numbered(table: Any, found: Sequence[Group], following: int) -> Any:
+    """Events that have no number yet get one each, from 0, or from `following` for the first node."""
+    column = TRACES.schema.names.index("seq")
+    if table.column(column)[0].as_py() != UNNUMBERED:
+        return table
+    begins = np.zeros(table.num_rows, np.int64)
+    starts = [group.begin for group in found]
+    begins[starts[1:]] = np.diff(starts)
+    numbers = np.arange(table.num_rows) - np.cumsum(begins)
+    numbers[: found[0].end] += following
+    return table.set_column(column, TRACES.schema.field(column), pa.array(numbers))
+
+
+def _lots(batch: Any, found: Sequence[Group], goes_on: bool) -> Iterable[tuple[Any, ...]]:
+    """What each run has in a batch; the first node may have begun before it."""
+    for run, of_run in groupby(found, key=lambda group: group.run_id):
+        nodes = list(of_run)
+        begin, end = nodes[0].begin, nodes[-1].end
+        rows = batch.slice(begin, end - begin)
+        new = len(nodes) - (goes_on and begin == 0)
+        yield run, rows.column("protocol")[0].as_py(), new, rows.num_rows, digest(rows, TRACES.digested)
+
+
+def write_runs(folder: Path, unit: Unit, output: Output) -> None:
+    """Write `runs`, from the lots in this folder."""
+    runs: dict[str, tuple[str, int, int, str]] = {}
+    for file in _present(folder, unit.task["lots"]):
+        for run, protocol, nodes, events, part in _rows(file, LOTS):
+            before = runs.get(run, (protocol, 0, 0, NOTHING))
+            runs[run] = min(protocol, before[0]), nodes + before[1], events + before[2], sum_of((part, before[3]))
+    rows = [
+        (run, protocol, unit.task["kind"], None, None, unit.task["versions"][protocol], nodes, events, "complete", total)
+        for run, (protocol, nodes, events, total) in sorted(runs.items())
+    ]
+    output.write(RUNS, RUNS.batch(rows))
+
+
+def _counted(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
+    """What was read, by those who read; and the rows that are there, by their files."""
+    names = [f"{unit.name}.parquet" for unit in units]
+    counts: Counter[str] = Counter()
+    for file in _present(folder / COUNTS.name, names):
+        for what, count in _rows(file, COUNTS):
+            counts[what] += count
+    for table in (TRACES, QUARANTINE):
+        counts[table.name] = sum(pq.read_metadata(file).num_rows for file in _present(folder / table.name, names))
+    return dict(sorted(counts.items()))
+
+
+def _check_sum(counts: Mapping[str, int], reading: Reading) -> None:
+    """Raises WrongSum."""
+    rows_a_record = 1 if reading.form == "jsonl" else 2
+    read, left_out = counts.get("records", 0), counts.get("left_out", 0)
+    lines = [file.lines for file in reading.files]
+    if reading.form == "jsonl" and None not in lines and read != sum(line or 0 for line in lines):
+        raise WrongSum(f"the files have {sum(line or 0 for line in lines)} lines, and {read} were read")
+    if read * rows_a_record != counts["traces"] + (counts["quarantine"] + left_out) * rows_a_record:
+        raise WrongSum(
+            f"{read} records were read, and {counts['traces']} rows of traces (of which a record has {rows_a_record}), "
+            f"{counts['quarantine']} of quarantine and {left_out} left out do not add up to that"
+        )
+
+
+def _present(folder: Path, names: Iterable[str]) -> list[Path]:
+    """Of these files those that are there: a unit without a row has none."""
+    return [folder / name for name in names if (folder / name).exists()]
+
+
+def _rows(file: Path, table: Table) -> Iterable[tuple[Any, ...]]:
+    read = pq.read_table(file, schema=table.schema, partitioning=None)
+    return zip(*(column.to_pylist() for column in read.columns), strict=True)

@@ -1,0 +1,257 @@
+"""
+The stage `validate`: what is in `traces`, held to the specification, into `violations` and `verdicts`.
+
+In two steps. Each file of `traces` is a unit: its nodes are judged one after the other, in order and in one pass (`node_check`).
+It notes where each node lies, and of that the second step is made: a run's nodes together, instant by instant (`instants`), in
+units of some runs. What `ingest` set aside is told as well.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.traces.findings import MOST
+from peerproof.conformance.traces.instants import Place, RunCheck
+from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
+from peerproof.pipeline.spark.execution import Engine
+from peerproof.pipeline.spark.gc_control import no_collector
+from peerproof.pipeline.spark.work import Done, Show, work
+from peerproof.pipeline.storage.arrow_rows import read_batches, read_rows, split_by_node
+from peerproof.pipeline.storage.batches import Batch, Output, Plan, Refused, Success, Unit, successes
+from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS, Column, Table, Type
+from peerproof.pipeline.storage.versions import code_digest, spec_version
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.forms.form import Plain
+
+#: Events of the runs that one unit of the second step has, unless a single run has more.
+UNIT: Final = 20_000
+
+#: Of this process: what a replay remembers of messages serves one file after the other.
+_REPLAYS: Final = Replays()
+
+#: Rows that are written at once.
+LOT: Final = 1024
+
+#: In the batch's folder until it is committed: where each node lies.
+PLACES: Final = Table(
+    "places",
+    "one node",
+    ("run_id", "node"),
+    (
+        Column("run_id", Type.TEXT, "the run"),
+        Column("node", Type.TEXT, "the node"),
+        Column("protocol", Type.TEXT, "its protocol"),
+        Column("way", Type.TEXT, "how it was judged"),
+        Column("file", Type.TEXT, "the file"),
+        Column("begin", Type.WHOLE, "its first row there"),
+        Column("events", Type.WHOLE, "rows"),
+        Column("until", Type.WHOLE, "the event from which its state is not known any more", nullable=True),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What to judge, and how."""
+
+    place: Path  #: with committed batches
+    config: Mapping[str, Plain] = field(default_factory=dict)  #: of all nodes, as far as their log does not say it
+    states: int = 256
+    tries: int = 20_000
+    every: int = 1  #: instants between two looks at all nodes of a run; 0: none
+
+    @property
+    def options(self) -> Options:
+        """For one node."""
+        return Options(str(self.place.absolute()), self.config, self.states, self.tries)
+
+    def plan(self, batches: Sequence[Success]) -> Plan:
+        """What the batch is made from."""
+        inputs: list[Plain] = [
+            {"batch": batch.folder.name, "traces": batch.digest(TRACES), "quarantine": batch.digest(QUARANTINE)}
+            for batch in batches
+        ]
+        versions = {name: spec_version(name) for name in RUNTIMES}
+        arguments = {"config": dict(self.config), "states": self.states, "tries": self.tries, "every": self.every}
+        pipeline = code_digest("peerproof.pipeline", "peerproof.conformance")
+        return Plan("validate", tuple(inputs), arguments, seeds=(), versions={"pipeline": pipeline, **versions})
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """A committed batch, and what it took."""
+
+    success: Success
+    done: tuple[Done, ...] = ()
+
+
+def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str], Show | None]) -> Validated:
+    """
+    Judge everything, or what is left of it, and commit it.
+
+    `show` gives, by the name of a step, whom it tells how far it is. Raises Refused, SparkUnusable, WrongSchema.
+    """
+    batches = inputs(todo.place)
+    with Batch.open(place, todo.plan(batches)) as batch:
+        done: list[Done] = []
+        if not batch.committed:
+            nodes = _node_units(batches, todo)
+            done.append(_work(engine, batch, nodes, validate_nodes, show("nodes")))
+            runs = _run_units(batch.folder, nodes, todo) if todo.every else []
+            if runs:
+                done.append(_work(engine, batch, runs, validate_runs, show("runs")))
+            batch.commit([*nodes, *runs], (VIOLATIONS, VERDICTS), peak_mib=max(each.peak_mib for each in done))
+        shutil.rmtree(batch.folder / PLACES.name, ignore_errors=True)
+        return Validated(Success.read(batch.folder), tuple(done))
+
+
+def _work(engine: Engine, batch: Batch, units: Sequence[Unit], stage: Callable[[Unit, Output], None], show: Show | None) -> Done:
+    left = {unit.name for unit in units} - batch.finished()
+    return work(engine.spark if left else None, batch, units, stage, show)
+
+
+def inputs(place: Path) -> list[Success]:
+    """The batches with events, or with what is none. Raises Refused if there are none."""
+    found = [batch for batch in successes(place) if batch.rows(TRACES) or batch.rows(QUARANTINE)]
+    if not found:
+        raise Refused(f"{place} has no committed batch with events: make one with `peerproof pipeline ingest` or `simulate`")
+    return found
+
+
+def _node_units(batches: Sequence[Success], todo: Validation) -> list[Unit]:
+    units: list[Unit] = []
+    for batch in batches:
+        for table in (TRACES, QUARANTINE):
+            for file in batch.files(table):
+                task = {"table": table.name, "file": str(file.absolute()), "options": asdict(todo.options)}
+                units.append(Unit(len(units), task, float(pq.read_metadata(file).num_rows)))
+    return units
+
+
+def _run_units(folder: Path, nodes: Sequence[Unit], todo: Validation) -> list[Unit]:
+    """Runs, until they are some thousand events; of a run with one replayed node there is nothing to say."""
+    units: list[Unit] = []
+    chosen: list[tuple[Any, ...]] = []
+    weight = 0
+    for run in _runs(folder / PLACES.name, [f"{unit.name}.parquet" for unit in nodes]):
+        if sum(place.way == "replay" for place in run) < 2:  # noqa: PLR2004  # one node is no cluster
+            continue
+        chosen.append(tuple(run))
+        weight += sum(place.events for place in run)
+        if weight >= UNIT:
+            units.append(_run_unit(len(nodes) + len(units), chosen, weight, todo))
+            chosen, weight = [], 0
+    if chosen:
+        units.append(_run_unit(len(nodes) + len(units), chosen, weight, todo))
+    return units
+
+
+def _run_unit(number: int, runs: Sequence[tuple[Any, ...]], weight: int, todo: Validation) -> Unit:
+    return Unit(number, {"runs": runs, "every": todo.every, "options": asdict(todo.options)}, float(weight))
+
+
+def _runs(folder: Path, names: Sequence[str]) -> Iterator[list[Place]]:
+    """The nodes of each run."""
+    runs: dict[str, list[Place]] = {}
+    for name in names:
+        if (folder / name).exists():
+            rows = pq.read_table(folder / name, schema=PLACES.schema, partitioning=None)
+            for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                runs.setdefault(row[0], []).append(Place(*row))
+    for run in sorted(runs):
+        yield sorted(runs[run], key=lambda place: place.node)
+
+
+def validate_nodes(unit: Unit, output: Output) -> None:
+    """Judge the nodes of a file; or tell of a file of `quarantine`."""
+    options = Options(**unit.task["options"])
+    file = Path(unit.task["file"])
+    if unit.task["table"] == QUARANTINE.name:
+        output.write(VIOLATIONS, VIOLATIONS.batch(list(set_aside(file))))
+        return
+    lots = _Lots(output)
+    with no_collector():
+        for check, begin, verdict in judged(read_batches(file), options):
+            lots.add(VIOLATIONS, check.findings.rows())
+            lots.add(VERDICTS, [tuple(verdict)])
+            place = Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
+            lots.add(PLACES, [tuple(place)])
+    lots.flush()
+
+
+def judged(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
+    """Each node of these batches of `traces`, when it is over: its check, at which row it begins, and its verdict."""
+    check: NodeCheck | None = None
+    at = begin = 0
+    for batch in batches:
+        for rows in split_by_node(batch):
+            if check is None or (rows.run_id, rows.node) != (check.run_id, check.node):
+                if check is not None:
+                    yield check, begin, check.end()
+                check, begin = NodeCheck(rows, _REPLAYS, options), at
+            check.take(rows)
+            at += len(rows)
+    if check is not None:
+        yield check, begin, check.end()
+
+
+def validate_runs(unit: Unit, output: Output) -> None:
+    """Look at the nodes of each run together."""
+    options = Options(**unit.task["options"])
+    lots = _Lots(output)
+    with no_collector():
+        for run in unit.task["runs"]:
+            check = RunCheck([Place(*place) for place in run], unit.task["every"], options, read_rows)
+            check.run()
+            lots.add(VIOLATIONS, check.findings.rows())
+            lots.add(VERDICTS, [tuple(check.verdict())])
+    lots.flush()
+
+
+def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
+    """
+    What is in a file of `quarantine`, as rows of `violations` of no run.
+
+    Of each file that was read, the first of each reason, and the number of all further ones.
+    """
+    counts: dict[tuple[str, str], int] = {}
+    columns = ("src_file", "src_off", "line_no", "reason_code", "detail")
+    with pq.ParquetFile(file) as opened:
+        for batch in opened.iter_batches(columns=list(columns), use_threads=False):
+            for name, offset, number, reason, detail in zip(*(batch.column(c).to_pylist() for c in columns), strict=True):
+                counts[name, reason] = counts.get((name, reason), 0) + 1
+                if counts[name, reason] <= MOST:
+                    where = f"{name}:{number}" if number else f"{name}, byte {offset}"
+                    yield "", "", None, None, reason, "log", None, None, f"{where}: {detail}", None, name, offset, None
+    for (name, reason), count in sorted(counts.items()):
+        if count > MOST:
+            message = f"{count - MOST:,} more of this file"
+            yield "", "", None, None, reason, "log", None, None, message, None, name, None, None
+
+
+class _Lots:
+    """Keeps rows until they are some, and writes them."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._rows: dict[str, tuple[Table, list[tuple[Any, ...]]]] = {}
+
+    def add(self, table: Table, rows: Any) -> None:
+        """Some more."""
+        _, kept = self._rows.setdefault(table.name, (table, []))
+        kept.extend(rows)
+        if len(kept) >= LOT:
+            self._output.write(table, table.batch(kept))
+            kept.clear()
+
+    def flush(self) -> None:
+        """All that are kept."""
+        for table, kept in self._rows.values():
+            self._output.write(table, table.batch(kept))
+            kept.clear()

@@ -1,0 +1,73 @@
+"""What committed batches of `validate` and `matrix` come to: nodes, runs and cases by verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.runner.result import STATUSES
+from peerproof.pipeline.stages.matrix import Matrix
+from peerproof.pipeline.stages.validate import Validated
+from peerproof.pipeline.storage.batches import Success
+from peerproof.pipeline.storage.tables import VECTOR_RESULTS, VERDICTS, VIOLATIONS
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.spec.core import NodeId
+from peerproof.spec.forms.form import Plain
+
+
+class BadConfiguration(ValueError):
+    """No protocol can be configured so; the message says why, for each."""
+
+
+def check_config(config: Mapping[str, Plain]) -> None:
+    """
+    Checks that nodes of some protocol can be configured so. Raises BadConfiguration.
+
+    >>> check_config({"max_payload": 512})
+    """
+    problems: list[str] = []
+    for protocol in RUNTIMES.values():
+        try:
+            protocol.configured(config, NodeId("127.0.0.1:1"), [])
+        except ValueError as error:
+            problems.append(f"{protocol.name}: {getattr(error, 'detail', None) or error}")
+        else:
+            return
+    raise BadConfiguration("; ".join(problems))
+
+
+def count_verdicts(result: Validated) -> dict[str, int]:
+    """Counts the events, the nodes and runs of each verdict, and the violations of each severity; `violations` are all."""
+    counts: Counter[str] = Counter(violations=result.success.rows(VIOLATIONS))
+    for file in result.success.files(VERDICTS):
+        table = pq.read_table(file, columns=["way", "verdict", "n_events"], partitioning=None)
+        for way, verdict, events in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            counts[f"{'runs' if way == 'cluster' else 'nodes'} {verdict}"] += 1
+            counts["events"] += 0 if way == "cluster" else events
+    for file in result.success.files(VIOLATIONS):
+        for severity in pq.read_table(file, columns=["severity"], partitioning=None).column("severity").to_pylist():
+            counts[f"violations {severity}"] += 1
+    return dict(sorted(counts.items()))
+
+
+def count_results(todo: Matrix, success: Success) -> dict[str, dict[str, int]]:
+    """Counts the cases of each implementation by verdict."""
+    counts: dict[str, dict[str, int]] = {implementation: {} for implementation in todo.implementations}
+    for file in success.files(VECTOR_RESULTS):
+        rows = pq.read_table(file, columns=["impl", "verdict"], partitioning=None).group_by(["impl", "verdict"])
+        for row in rows.aggregate([([], "count_all")]).to_pylist():
+            of = counts[row["impl"]]
+            of[row["verdict"]] = of.get(row["verdict"], 0) + row["count_all"]
+    return counts
+
+
+def has_failure(counts: Mapping[str, Mapping[str, int]]) -> bool:
+    """
+    Whether a case of any implementation has a verdict that makes a run fail.
+
+    >>> has_failure({"reference": {"passed": 2}}), has_failure({"mine": {"crashed": 1}})
+    (False, True)
+    """
+    return any(STATUSES[verdict] for of in counts.values() for verdict in of)

@@ -1,0 +1,1 @@
+"""Tables on disk, and batches that a kill at any moment neither loses nor doubles."""

@@ -1,0 +1,359 @@
+"""
+How results reach the disk, so that a kill at any moment loses nothing and doubles nothing.
+
+A place (`--out DIR`) holds a folder per batch, `<stage>-<batch id>`, one of each stage:
+
+    simulate-5f2c…/
+      plan.json                 what it is made from: stage, inputs, arguments, seeds, versions
+      traces/000003-9a1b….parquet     the rows of `traces` that one unit of work wrote
+      runs/000003-9a1b….parquet
+      units/000003-9a1b….json   the unit is finished: rows and digest of each table
+      manifest/manifest.parquet
+      _SUCCESS                  the batch is committed: the plan, the tables' files, rows and digests
+
+Each file is written under another name, flushed to the disk and renamed. A unit is finished when its file in `units/`
+is there, and is not done again; a batch is committed when `_SUCCESS` is there. Readers see only the files that a
+`_SUCCESS` lists. The batch id is made from the plan: other arguments would be another batch, and are refused.
+
+A stage says what it is made from, cuts its work into units, and gives a function that does one:
+
+    plan = Plan("simulate", inputs=(), arguments={"runs": 100}, seeds=("0",), versions={"spec": spec_version("scuttlebutt")})
+    units = [Unit(0, {"runs": [0, 50]}), Unit(1, {"runs": [50, 100]})]
+
+    def simulate(unit: Unit, output: Output) -> None:
+        for number in range(*unit.task["runs"]):
+            output.write(TRACES, TRACES.batch(rows_of(number)))     # as often as needed: nothing is kept in memory
+            output.write(RUNS, RUNS.batch([row_of(number)]))
+
+    with Batch.open(Path("out"), plan) as batch:
+        done = work(session, batch, units, simulate)                # peerproof.pipeline.spark.work
+        batch.commit(units, (TRACES, RUNS))
+
+    for file in committed(Path("out"), TRACES): ...
+
+What a unit writes must follow from its task alone. It may be done twice at the same time, and then writes the same.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+from peerproof.conformance.traces.events import canonical_json
+from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
+from peerproof.pipeline.storage.failpoints import failpoint
+from peerproof.pipeline.storage.tables import MANIFEST, SCHEMA_VERSION, Table, Type, check_schema
+from peerproof.spec.forms.form import Plain
+
+SUCCESS: Final = "_SUCCESS"
+PLAN: Final = "plan.json"
+
+#: What the name of a file that is still being written begins with; readers of Parquet folders pass over such names too.
+UNFINISHED: Final = "."
+
+
+class Refused(Exception):
+    """The place cannot take this batch; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a batch is made from, as plain data. Equal plans make equal rows."""
+
+    stage: str
+    inputs: tuple[Plain, ...]  #: files with their SHA-256, or batches by their id
+    arguments: Mapping[str, Plain]
+    seeds: tuple[str, ...]
+    versions: Mapping[str, str]
+
+    def plain(self) -> dict[str, Plain]:
+        """As plain data."""
+        return {**asdict(self), "schema": SCHEMA_VERSION}
+
+    @property
+    def batch_id(self) -> str:
+        """The first 16 hexadecimal digits of the SHA-256 of the canonical JSON."""
+        return sha256(canonical_json(self.plain()).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of work. `weight` is how long it takes, in any measure: the heaviest are begun first."""
+
+    number: int
+    task: Mapping[str, Plain]
+    weight: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What its files are called: another task has another name, whatever its number."""
+        return f"{self.number:06}-{sha256(canonical_json(self.task).encode()).hexdigest()[:8]}"
+
+
+class Written(NamedTuple):
+    """What a unit wrote into a table."""
+
+    rows: int
+    digest: str
+
+
+class Output:
+    """Where a unit's rows go. One file per table, streamed; rows are in the order in which they were written."""
+
+    def __init__(self, folder: Path, unit: Unit) -> None:
+        self.batch_id: Final = folder.name.rpartition("-")[2]
+        self._folder = folder
+        self._name = unit.name
+        self._writers: dict[str, tuple[Path, Any]] = {}
+        self._written: dict[str, Written] = {}
+
+    def write(self, table: Table, batch: Any, known: str | None = None) -> Written:
+        """
+        Add the rows of a `pyarrow.RecordBatch` to a table; each call is a row group, so give some thousands at once.
+
+        `known` is their digest, if the caller has computed it.
+        """
+        if table.name not in self._writers:
+            path = _unfinished(self._folder / table.name / f"{self._name}.parquet")
+            short = [column.name for column in table.columns if column.type is not Type.OCTETS]  # bytes hardly ever repeat
+            self._writers[table.name] = (
+                path,
+                pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=short, write_statistics=short),
+            )
+        added = Written(batch.num_rows, known or digest(batch, table.digested))
+        if batch.num_rows:
+            self._writers[table.name][1].write_batch(batch)
+            before = self._written.get(table.name, Written(0, NOTHING))
+            self._written[table.name] = Written(before.rows + added.rows, sum_of([before.digest, added.digest]))
+        return added
+
+    def finish(self, **remarks: Plain) -> None:
+        """Everything is written: rename the files, and mark the unit as finished, with remarks of the worker."""
+        for _, writer in self._writers.values():
+            writer.close()
+        failpoint("unit-written")
+        for name, (path, _) in sorted(self._writers.items()):
+            _flush(path)
+            failpoint("unit-before-rename")
+            path.rename(self._folder / name / f"{self._name}.parquet")
+        failpoint("unit-renamed")
+        tables = {name: written._asdict() for name, written in sorted(self._written.items())}
+        write_whole(self._folder / "units" / f"{self._name}.json", json.dumps({"tables": tables, **remarks}))
+
+    def abandon(self) -> None:
+        """The unit has failed: remove what it has written so far."""
+        for path, writer in self._writers.values():
+            writer.close()
+            path.unlink(missing_ok=True)
+
+
+class Batch:
+    """A batch that is being made. `open` it; only one process at a time can."""
+
+    def __init__(self, place: Path, plan: Plan) -> None:
+        self.plan: Final = plan
+        self.folder: Final = place / f"{plan.stage}-{plan.batch_id}"
+        self.begun = time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def open(cls, place: Path, plan: Plan) -> Iterator[Batch]:
+        """Begin or continue a batch. Raises Refused if the place has another of this stage, or somebody is at work there."""
+        batch = cls(place, plan)
+        for other in uncommitted(place) + [success.folder for success in successes(place)]:
+            if other.name.startswith(f"{plan.stage}-") and other != batch.folder:
+                raise Refused(_difference(place, plan, other))
+        batch.folder.mkdir(parents=True, exist_ok=True)
+        with alone(place, plan.stage):
+            if not (batch.folder / PLAN).exists():
+                write_whole(batch.folder / PLAN, json.dumps(plan.plain(), indent=1))
+            yield batch
+
+    @property
+    def committed(self) -> bool:
+        """It is complete: there is nothing left to do."""
+        return (self.folder / SUCCESS).exists()
+
+    def finished(self) -> set[str]:
+        """The names of the units that are finished."""
+        return {entry.name.removesuffix(".json") for entry in _entries(self.folder / "units")}
+
+    def remarks(self, units: Iterable[Unit]) -> Iterator[Mapping[str, Plain]]:
+        """What the workers noted of the finished ones of these units: `wall_s`, `peak_mib`, `tables`."""
+        finished = self.finished()
+        return (json.loads(self._mark(unit).read_bytes()) for unit in units if unit.name in finished)
+
+    def _mark(self, unit: Unit) -> Path:
+        return self.folder / "units" / f"{unit.name}.json"
+
+    def commit(self, units: Sequence[Unit], tables: Iterable[Table], **summary: Plain) -> Success:
+        """Commit it: from now on readers see it. Raises RuntimeError if a unit is not finished. Twice is as once."""
+        if self.committed:
+            return Success.read(self.folder)
+        missing = len({unit.name for unit in units} - self.finished())
+        if missing:
+            raise RuntimeError(f"{missing} of {len(units)} units are not finished; run the same command again")
+        marks = {unit.name: json.loads(self._mark(unit).read_bytes()) for unit in units}
+        totals: dict[str, Plain] = {}
+        for table in tables:
+            wrote = {name: mark["tables"][table.name] for name, mark in marks.items() if table.name in mark["tables"]}
+            totals[table.name] = {
+                "rows": sum(part["rows"] for part in wrote.values()),
+                "digest": sum_of(part["digest"] for part in wrote.values()),
+                "files": [f"{name}.parquet" for name in sorted(wrote)],
+            }
+        wall = time.monotonic() - self.begun
+        self._write_manifest(totals, wall)
+        failpoint("before-commit")
+        told = {
+            "batch_id": self.plan.batch_id,
+            **self.plan.plain(),
+            "tables": totals,
+            "units": len(units),
+            "wall_s": round(wall, 3),
+            **summary,
+        }
+        write_whole(self.folder / SUCCESS, json.dumps(told, indent=1))
+        failpoint("after-commit")
+        return Success.read(self.folder)
+
+    def _write_manifest(self, totals: Mapping[str, Plain], wall: float) -> None:
+        inputs = canonical_json(self.plan.inputs)
+        rows = [(self.plan.batch_id, name, inputs, total["rows"], total["digest"], wall) for name, total in totals.items()]
+        path = self.folder / MANIFEST.name / f"{MANIFEST.name}.parquet"
+        unfinished = _unfinished(path)
+        with pq.ParquetWriter(unfinished, MANIFEST.schema, compression="zstd") as writer:
+            writer.write_batch(MANIFEST.batch(rows))
+        _flush(unfinished)
+        unfinished.rename(path)
+
+
+@dataclass(frozen=True)
+class Success:
+    """A committed batch, as its `_SUCCESS` tells it."""
+
+    folder: Path
+    told: Mapping[str, Plain] = field(repr=False)
+
+    @classmethod
+    def read(cls, folder: Path) -> Success:
+        """From a folder with a `_SUCCESS`."""
+        return cls(folder, json.loads((folder / SUCCESS).read_bytes()))
+
+    @cached_property
+    def batch_id(self) -> str:
+        """The batch's id."""
+        return str(self.told["batch_id"])
+
+    def rows(self, table: Table) -> int:
+        """How many rows of a table it has."""
+        return int(self.told["tables"].get(table.name, {"rows": 0})["rows"])
+
+    def digest(self, table: Table) -> str:
+        """The digest of its rows of a table."""
+        return str(self.told["tables"].get(table.name, {"digest": NOTHING})["digest"])
+
+    def files(self, table: Table) -> list[Path]:
+        """The files with its rows of a table; their schema is checked. Raises WrongSchema."""
+        files = [self.folder / table.name / name for name in self.told["tables"].get(table.name, {"files": ()})["files"]]
+        for file in files:
+            check_schema(pq.read_schema(file), table, str(file))
+        return files
+
+
+def successes(place: Path) -> list[Success]:
+    """The committed batches of a place, by name."""
+    return [Success.read(folder) for folder in folders(place) if (folder / SUCCESS).exists()]
+
+
+def uncommitted(place: Path) -> list[Path]:
+    """The folders of batches that were begun and are not committed."""
+    return [folder for folder in folders(place) if not (folder / SUCCESS).exists()]
+
+
+def committed(place: Path, table: Table) -> list[Path]:
+    """The files of a table, of all committed batches of a place. Raises WrongSchema."""
+    return [file for success in successes(place) for file in success.files(table)]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    with renamed(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def renamed(path: Path) -> Iterator[Path]:
+    """Another name to write a file under, which is then there whole; an error leaves what was there before."""
+    unfinished = _unfinished(path)
+    try:
+        yield unfinished
+        _flush(unfinished)
+        unfinished.rename(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> Path:
+    """The name under which this process writes a file; makes its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.with_name(f"{UNFINISHED}{path.name}.{os.uname().nodename}.{os.getpid()}.{time.monotonic_ns()}")
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.glob("*") if not path.name.startswith(UNFINISHED))
+
+
+def folders(place: Path) -> list[Path]:
+    """The folders of all batches, committed or not."""
+    return sorted(path.parent for path in place.glob(f"*/{PLAN}"))
+
+
+@contextmanager
+def alone(place: Path, stage: str) -> Iterator[None]:
+    """The only process at work on a stage there, by a lock that ends with the process. Raises Refused."""
+    with (place / f".{stage}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(f"another process is at work on {stage} in {place}: wait until it has ended") from None
+        yield
+
+
+def _difference(place: Path, plan: Plan, other: Path) -> str:
+    before, now = json.loads((other / PLAN).read_bytes()), json.loads(json.dumps(plan.plain()))
+    found = list(_differences(before, now))
+    return (
+        f"{place} holds a {plan.stage} that was made from something else ({'; '.join(found)}): "
+        f"choose another --out, or remove {other}"
+    )
+
+
+def _differences(before: Plain, now: Plain, where: str = "") -> Iterator[str]:
+    if before == now:
+        return
+    if isinstance(before, dict) and isinstance(now, dict):
+        for name in sorted({*before, *now}):
+            yield from _differences(before.get(name), now.get(name), f"{where}.{name}" if where else name)
+    else:
+        shown = [text if len(text) <= 60 else f"{text[:57]}…" for text in map(canonical_json, (before, now))]  # noqa: PLR2004
+        yield f"{where}: {shown[0]} there, {shown[1]} now"

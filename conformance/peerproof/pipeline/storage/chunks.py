@@ -1,0 +1,256 @@
+"""
+From rows in the order in which files hold them to rows in the order of `traces`, without all of them in memory.
+
+Whoever reads a part of a file cuts its rows into chunks: sorted, some thousand rows each, every chunk in the bucket of its
+nodes. A bucket has whole nodes. Whoever writes a bucket reads the first keys of its chunks, then the chunks in their order,
+and gives a row out once no later chunk can hold a smaller one. So it holds no more than the chunks that overlap: one or two
+if the logs are in order, and one of every part that was read if they are not.
+
+Rows are sorted by run, node, `order` (the event's number, or its time, as the log has it), file and place in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+from peerproof.conformance.traces.events import Event
+from peerproof.pipeline.storage.batches import Output
+from peerproof.pipeline.storage.tables import TRACES, Column, Table, Type
+
+#: Rows of a chunk, at most.
+CHUNK: Final = 4096
+
+#: A chunk of at least so many rows ends with its node, so that few chunks of large nodes overlap.
+SHORT_CHUNK: Final = 512
+
+#: Rows that are sorted at once while reading.
+WINDOW: Final = 8 * CHUNK
+
+#: Rows that are given out at once, about.
+GIVEN: Final = 2 * CHUNK
+
+#: Files of chunks that are open at once.
+OPEN_FILES: Final = 256
+
+_KEY: Final = ("run_id", "node", "order", "file", "place")
+
+#: In the batch's folder until it is committed, as the next: a row, and a row group, per chunk.
+CHUNKS: Final = Table(
+    "chunks",
+    "some consecutive events of a bucket",
+    ("number",),
+    (
+        Column("number", Type.WHOLE, "counts the chunks of a file"),
+        Column("rows", Type.OCTETS, "the events, as an Arrow stream"),
+    ),
+)
+
+#: A row per chunk, with the key of its first event.
+INDEX: Final = Table(
+    "index",
+    "one chunk",
+    _KEY,
+    (
+        Column("bucket", Type.WHOLE, "the bucket"),
+        Column("number", Type.WHOLE, "the chunk"),
+        Column("run_id", Type.TEXT, "its first run"),
+        Column("node", Type.TEXT, "its first node"),
+        Column("order", Type.WHOLE, "number or time of its first event"),
+        Column("file", Type.WHOLE, "the number of its file"),
+        Column("place", Type.WHOLE, "its place there"),
+    ),
+)
+
+_ORDER: Final = [pa.field(name, pa.int64(), nullable=False) for name in ("order", "file", "place")]
+_SCHEMA: Final = pa.schema(_ORDER + list(TRACES.schema))
+_TYPES: Final = [field.type for field in _SCHEMA]
+
+
+def bucket_of(run: str, node: str, buckets: int) -> int:
+    """Where all events of a node go."""
+    return crc32(f"{run}\0{node}".encode()) % buckets
+
+
+class Chunker:
+    """Takes the rows of a part of one file, and writes chunks."""
+
+    def __init__(self, output: Output, buckets: int, file: int) -> None:
+        self._output = output
+        self._buckets = buckets
+        self._file = file
+        self._events: list[Event] = []
+        self._orders: list[int] = []
+        self._places: list[int] = []
+        self._index: list[tuple[Any, ...]] = []
+
+    def add(self, event: Event, order: int, place: int) -> None:
+        """One more row."""
+        self._events.append(event)
+        self._orders.append(order)
+        self._places.append(place)
+        if len(self._events) >= WINDOW:
+            self.flush()
+
+    def end(self) -> None:
+        """Write what is kept, and what there is."""
+        self.flush()
+        self._output.write(INDEX, INDEX.batch(self._index))
+
+    def flush(self) -> None:
+        """Write what is kept."""
+        if self._events:
+            columns = zip(*self._events, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, TRACES.schema, strict=True)]
+            self.write(arrays, self._orders, self._places)
+        self._events, self._orders, self._places = [], [], []
+
+    def write(self, columns: Sequence[Any], orders: Any, places: Any) -> None:
+        """Write rows that somebody else has kept: the columns of `traces`, and by which integers they are sorted."""
+        files = np.full(len(orders), self._file)
+        keys = [pa.array(column, pa.int64()) for column in (orders, files, places)]
+        table = _sorted(pa.Table.from_arrays([*keys, *columns], schema=_SCHEMA))
+        of_bucket: dict[int, list[Group]] = {}
+        for group in groups(table):
+            of_bucket.setdefault(bucket_of(group.run_id, group.node, self._buckets), []).append(group)
+        for bucket, found in sorted(of_bucket.items()):
+            rows = pa.concat_tables([table.slice(group.begin, group.end - group.begin) for group in found])
+            for begin, end in _cuts([group.end - group.begin for group in found]):
+                chunk = rows.slice(begin, end - begin)
+                self._output.write(CHUNKS, CHUNKS.batch([(len(self._index), _packed(chunk))]))
+                self._index.append((bucket, len(self._index), *_key(chunk, 0)))
+
+
+def _cuts(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where chunks begin and end, of rows of groups of these lengths."""
+    begin, end, rows = 0, 0, sum(lengths)
+    for length in lengths:
+        end += length
+        while end - begin > CHUNK:
+            yield begin, begin + CHUNK
+            begin += CHUNK
+        if end - begin >= SHORT_CHUNK or end == rows:
+            yield begin, end
+            begin = end
+
+
+def _group_starts(table: Any) -> list[int]:
+    """The rows at which another node begins, the first one too."""
+    if not table.num_rows:
+        return []
+    changes = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in _combined(table, "run_id", "node")]
+    return [0, *(int(row) + 1 for row in np.flatnonzero(pc.or_(*changes).to_numpy(zero_copy_only=False)))]
+
+
+def _combined(table: Any, *names: str) -> list[Any]:
+    """Columns in one piece each."""
+    return [pa.concat_arrays(table.column(name).chunks) for name in names]
+
+
+def _packed(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, _SCHEMA) as stream:
+        stream.write_table(table)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _key(table: Any, row: int) -> tuple[Any, ...]:
+    return tuple(table.column(name)[row].as_py() for name in _KEY)
+
+
+def _sorted(table: Any) -> Any:
+    """Rows with equal keys stay in their order."""
+    ranks = [_ranks(table.column(name)) for name in _KEY]
+    return table.take(np.lexsort(ranks[::-1]))
+
+
+def _ranks(column: Any) -> Any:
+    """Numbers that are in the order of a column's values: texts are compared once each."""
+    if not pa.types.is_string(column.type):
+        return column.to_numpy()
+    encoded = column.combine_chunks().dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    rank_of = np.empty(len(encoded.dictionary), np.int64)
+    rank_of[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(rank_of))
+    return rank_of[encoded.indices.to_numpy()]
+
+
+class _Chunk(NamedTuple):
+    key: tuple[Any, ...]  #: its first
+    file: Path
+    number: int
+
+
+class Group(NamedTuple):
+    """Consecutive rows of one node."""
+
+    run_id: str
+    node: str
+    begin: int
+    end: int
+
+
+def merged(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
+    """The rows of a bucket in the order of `traces`, as `pyarrow.Table`s of its columns; of chunks in files of these names."""
+    chunks = sorted(chunk for name in names for chunk in _chunks(folder, name, bucket))
+    opened = lru_cache(OPEN_FILES)(pq.ParquetFile)
+    pending: list[Any] = []
+    wanted = GIVEN
+    for number, chunk in enumerate(chunks):
+        packed = opened(chunk.file).read_row_group(chunk.number, columns=["rows"], use_threads=False).column("rows")[0]
+        pending.append(pa.ipc.open_stream(packed.as_buffer()).read_all())
+        last = number + 1 == len(chunks)
+        if last or sum(table.num_rows for table in pending) >= wanted:
+            whole = _joined(pending)
+            cut = whole.num_rows if last else _rows_before(whole, chunks[number + 1].key)
+            if cut:
+                yield whole.slice(0, cut).select(TRACES.schema.names)
+            pending = [whole.slice(cut)]
+            wanted = max(GIVEN, 2 * pending[0].num_rows)  # or chunks that all overlap would be sorted again for each
+
+
+def _chunks(folder: Path, name: str, bucket: int) -> Iterator[_Chunk]:
+    if (folder / INDEX.name / name).exists():  # a part without a row has none
+        table = pq.read_table(folder / INDEX.name / name, filters=[("bucket", "=", bucket)], partitioning=None)
+        keys = zip(*(table.column(column).to_pylist() for column in _KEY), strict=True)
+        for key, number in zip(keys, table.column("number").to_pylist(), strict=True):
+            yield _Chunk(key, folder / CHUNKS.name / name, number)
+
+
+def _joined(tables: list[Any]) -> Any:
+    whole = pa.concat_tables(tables)
+    filled = [table for table in tables if table.num_rows]
+    in_order = all(_key(a, a.num_rows - 1) <= _key(b, 0) for a, b in pairwise(filled))
+    return whole if in_order else _sorted(whole)
+
+
+def _rows_before(table: Any, key: tuple[Any, ...]) -> int:
+    """How many rows of a sorted table are smaller than a key."""
+    low, high = 0, table.num_rows
+    while low < high:
+        middle = (low + high) // 2
+        if _key(table, middle) < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def groups(table: Any) -> list[Group]:
+    """The nodes of rows in the order of `traces`."""
+    starts = _group_starts(table)
+    runs, nodes = table.column("run_id"), table.column("node")
+    return [
+        Group(runs[begin].as_py(), nodes[begin].as_py(), begin, end)
+        for begin, end in zip(starts, [*starts[1:], table.num_rows], strict=True)
+    ]

@@ -1,0 +1,363 @@
+"""
+The tables of the pipeline, declared once.
+
+From the declaration come the Arrow schema of the Parquet files, the Spark schema, the JSON Schema of trace lines and the
+tables of the documentation. Each file says in its metadata which table it is part of and in which version of the schema.
+
+A text column holds UTF-8, and a node may be called something that is none. So a text that is not UTF-8 stands there as
+`{"hex":"fffe"}`, the JSON of its plain form, and so does, to be told apart, one that itself begins with `{"hex":`
+(`column_text`, `text_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+
+#: Goes up whenever a column is added, removed or means something else.
+SCHEMA_VERSION: Final = 1
+
+
+class Type(Enum):
+    """What a column holds: its Arrow type, its name in Spark and its JSON type in a trace line."""
+
+    TEXT = "STRING"
+    WHOLE = "BIGINT"
+    REAL = "DOUBLE"
+    OCTETS = "BINARY"
+
+    @property
+    def arrow(self) -> Any:
+        """The Arrow type."""
+        return {"STRING": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BINARY": pa.binary()}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    One column.
+
+    `line` is the JSON Schema of the member of a trace line that the column comes from, `member` its name there if it is
+    another than the column's. What is `measured` differs from one execution to the next and is no part of a digest.
+    """
+
+    name: str
+    type: Type
+    about: str
+    nullable: bool = False
+    line: Mapping[str, Any] | None = None
+    member: str = ""
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: what a row of it is, and the columns by which rows are sorted."""
+
+    name: str
+    grain: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> Any:
+        """The `pyarrow.Schema` of a file, with table and version in its metadata."""
+        return pa.schema(
+            [pa.field(column.name, column.type.arrow, column.nullable) for column in self.columns],
+            metadata={"peerproof.table": self.name, "peerproof.schema": str(SCHEMA_VERSION)},
+        )
+
+    @property
+    def ddl(self) -> str:
+        """The Spark schema, as `createDataFrame`, `schema` and `mapInArrow` take it."""
+        return ", ".join(f"`{column.name}` {column.type.value}" for column in self.columns)
+
+    @property
+    def digested(self) -> list[str]:
+        """The columns that a digest covers."""
+        return [column.name for column in self.columns if not column.measured]
+
+    def batch(self, rows: Sequence[Sequence[Any]]) -> Any:
+        """A `pyarrow.RecordBatch` of rows, each with a value per column in their order."""
+        values = zip(*rows, strict=True) if rows else ([] for _ in self.columns)
+        arrays = [pa.array(list(column), kind.type.arrow) for kind, column in zip(self.columns, values, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+class WrongSchema(Exception):
+    """A file is no part of the table, or was written by a version with another schema."""
+
+
+def check_schema(schema: Any, table: Table, where: str) -> None:
+    """Raises WrongSchema unless a file's schema is the table's, in this version."""
+    metadata = schema.metadata or {}
+    name, version = (metadata.get(key, b"").decode() for key in (b"peerproof.table", b"peerproof.schema"))
+    if name != table.name:
+        raise WrongSchema(f"{where} is no part of the table {table.name}" + (f" but of {name}" if name else ""))
+    if version != str(SCHEMA_VERSION):
+        raise WrongSchema(
+            f"{where} has schema version {version}, this peerproof reads and writes {SCHEMA_VERSION}: "
+            "make it again from its source, with this version"
+        )
+    if not schema.equals(table.schema, check_metadata=False):
+        raise WrongSchema(f"{where} has not the columns of {table.name}: {', '.join(schema.names)}")
+
+
+_TEXT_LINE: Final[Mapping[str, Any]] = {
+    "oneOf": [
+        {"type": "string", "maxLength": 2**16},
+        {
+            "type": "object",
+            "required": ["hex"],
+            "additionalProperties": False,
+            "properties": {"hex": {"type": "string", "pattern": "^([0-9a-fA-F]{2})*$"}},
+        },
+    ]
+}
+_MAYBE_TEXT_LINE: Final[Mapping[str, Any]] = {"oneOf": [{"type": "null"}, *_TEXT_LINE["oneOf"]]}
+_WHOLE_LINE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 2**53}
+_PICK_LINE: Final[Mapping[str, Any]] = {
+    "type": "array",
+    "prefixItems": [
+        {"type": "string"},
+        {"type": "array", "items": {"oneOf": [{"type": "integer"}, *_TEXT_LINE["oneOf"]]}},
+    ],
+    "minItems": 2,
+    "maxItems": 2,
+}
+
+_RUN: Final = Column("run_id", Type.TEXT, "the run", line=_TEXT_LINE, member="run")
+_PROTOCOL: Final = Column("protocol", Type.TEXT, "the protocol's name", line=_TEXT_LINE)
+_FILE: Final = Column("src_file", Type.TEXT, "the file it was read from", nullable=True)
+_OFFSET: Final = Column("src_off", Type.WHOLE, "the byte of that file at which it begins", nullable=True)
+
+RUNS: Final = Table(
+    "runs",
+    "one run of a cluster",
+    ("run_id",),
+    (
+        _RUN,
+        _PROTOCOL,
+        Column("kind", Type.TEXT, "simulated, log or capture"),
+        Column("config_json", Type.TEXT, "what it was configured with, as JSON with sorted members", nullable=True),
+        Column("seed", Type.TEXT, "what fixes a simulated run", nullable=True),
+        Column("spec_version", Type.TEXT, "the version of the specification that made or read it"),
+        Column("n_nodes", Type.WHOLE, "nodes with an event"),
+        Column("n_events", Type.WHOLE, "rows of `traces`"),
+        Column("status", Type.TEXT, "complete, or what is wrong with it as a whole"),
+        Column("digest", Type.TEXT, "of its rows of `traces`, in whatever order"),
+    ),
+)
+
+TRACES: Final = Table(
+    "traces",
+    "one event of one node; sorted, and a node's events are never split over files",
+    ("run_id", "node", "seq"),
+    (
+        _RUN,
+        _PROTOCOL,
+        Column("impl", Type.TEXT, "the implementation", line=_TEXT_LINE),
+        Column("node", Type.TEXT, "the node, by its address", line=_TEXT_LINE),
+        Column("seq", Type.WHOLE, "counts the node's events, from 0", line=_WHOLE_LINE),
+        Column("t_us", Type.WHOLE, "microseconds on the node's clock", line=_WHOLE_LINE),
+        Column(
+            "kind",
+            Type.TEXT,
+            "start, recv, sent, timer or api; send where only messages are seen, state where a log shows only that",
+            line={"enum": ["start", "recv", "sent", "timer", "api"]},
+        ),
+        Column("peer", Type.TEXT, "who sent what was received, or is sent to", nullable=True, line=_MAYBE_TEXT_LINE),
+        Column("msg_type", Type.TEXT, "`type` of the message, timer or command; null for a start", nullable=True),
+        Column("bytes", Type.WHOLE, "the size of the message on the wire", nullable=True),
+        Column("payload", Type.OCTETS, "the message's bytes, where they were seen", nullable=True),
+        Column("args", Type.TEXT, "the event's plain data, as JSON", nullable=True, line={}),
+        Column(
+            "picks",
+            Type.TEXT,
+            "every answer to a choice, as JSON; null where they are not logged",
+            nullable=True,
+            line={"type": "array", "items": _PICK_LINE},
+        ),
+        Column(
+            "effects",
+            Type.TEXT,
+            "every effect, as JSON; null where they are not logged",
+            nullable=True,
+            line={"type": "array", "items": {"type": "object", "minProperties": 1, "maxProperties": 1}},
+        ),
+        Column(
+            "state_hash",
+            Type.TEXT,
+            "the fingerprint of the state afterwards",
+            nullable=True,
+            line=_MAYBE_TEXT_LINE,
+            member="state",
+        ),
+        Column("refused", Type.TEXT, "why the node refused a command", nullable=True, line=_MAYBE_TEXT_LINE),
+        _FILE,
+        _OFFSET,
+    ),
+)
+
+VIOLATIONS: Final = Table(
+    "violations",
+    "one divergence; of a node's further ones only their number",
+    ("run_id", "node", "seq", "clause", "property"),
+    (
+        _RUN,
+        Column("node", Type.TEXT, "the node, or empty for the cluster"),
+        Column("seq", Type.WHOLE, "the event", nullable=True),
+        Column("clause", Type.TEXT, "the clause that it contradicts", nullable=True),
+        Column("property", Type.TEXT, "the property that does not hold", nullable=True),
+        Column("severity", Type.TEXT, "rejected, undetermined, or log: a fault of the log, not of the protocol"),
+        Column("expected", Type.TEXT, "what was allowed, as JSON", nullable=True),
+        Column("actual", Type.TEXT, "what was found, as JSON", nullable=True),
+        Column("message", Type.TEXT, "for people"),
+        Column("context", Type.TEXT, "five events before and two after, as a JSON list of trace lines", nullable=True),
+        _FILE,
+        _OFFSET,
+        Column(
+            "replay", Type.TEXT, "the command that shows it again, with the folder of this machine", nullable=True, measured=True
+        ),
+    ),
+)
+
+VERDICTS: Final = Table(
+    "verdicts",
+    "one node of one run, or with no node a run's nodes together",
+    ("run_id", "node"),
+    (
+        _RUN,
+        _PROTOCOL,
+        Column("node", Type.TEXT, "the node, or empty for the cluster"),
+        Column("way", Type.TEXT, "replay, relation or monitor: how much of the node is logged; cluster for all nodes together"),
+        Column(
+            "verdict",
+            Type.TEXT,
+            "accepted, rejected, or undetermined: not all of it could be judged, and nothing is wrong with the rest",
+        ),
+        Column("n_events", Type.WHOLE, "its rows of `traces`"),
+        Column("judged", Type.WHOLE, "events that were judged; those after a divergence, up to the next start, are not"),
+        Column("divergences", Type.WHOLE, "what contradicts the protocol"),
+        Column("log_faults", Type.WHOLE, "what is wrong with the log, and not with the protocol"),
+        Column("remark", Type.TEXT, "why not all was judged, for people", nullable=True),
+    ),
+)
+
+METRICS: Final = Table(
+    "metrics",
+    "one figure",
+    ("run_id",),
+    (
+        _RUN,
+        _PROTOCOL,
+        Column("metric", Type.TEXT, "what is measured"),
+        Column("round", Type.WHOLE, "the round, if it is of one", nullable=True),
+        Column("node", Type.TEXT, "the node, if it is of one", nullable=True),
+        Column("value", Type.REAL, "the figure"),
+        Column("unit", Type.TEXT, "of the figure"),
+    ),
+)
+
+SUMMARIES: Final = Table(
+    "summaries",
+    "one metric over all runs of one configuration",
+    ("protocol", "config_json", "metric"),
+    (
+        _PROTOCOL,
+        Column("config_json", Type.TEXT, "what the runs were configured with, as in `runs`; empty if that is not known"),
+        Column("metric", Type.TEXT, "what is measured"),
+        Column("unit", Type.TEXT, "of all figures but the count"),
+        Column("count", Type.WHOLE, "how many rows of `metrics`"),
+        Column("total", Type.REAL, "their sum"),
+        Column("least", Type.REAL, "the least of them"),
+        Column("mean", Type.REAL, "total by count"),
+        Column("p50", Type.REAL, "half of them are no more than this"),
+        Column("p90", Type.REAL, "90 % of them are no more than this"),
+        Column("p99", Type.REAL, "99 % of them are no more than this"),
+        Column("most", Type.REAL, "the most of them"),
+    ),
+)
+
+QUARANTINE: Final = Table(
+    "quarantine",
+    "one piece of input that could not be read",
+    ("src_file", "src_off"),
+    (
+        Column("src_file", Type.TEXT, "the file"),
+        Column("src_off", Type.WHOLE, "the byte at which it begins"),
+        Column("line_no", Type.WHOLE, "the line, or the packet, counted from 1", nullable=True),
+        Column("reason_code", Type.TEXT, "why, in one word"),
+        Column("detail", Type.TEXT, "why, for people"),
+        Column("raw", Type.OCTETS, "its first 4096 bytes"),
+        Column("batch", Type.TEXT, "the batch that set it aside"),
+    ),
+)
+
+VECTOR_RESULTS: Final = Table(
+    "vector_results",
+    "one vector on one implementation or mutant",
+    ("vector_id", "impl"),
+    (
+        Column("suite_version", Type.TEXT, "the version of the suite"),
+        Column("vector_id", Type.TEXT, "the vector, and after # the part of it that is judged by itself"),
+        Column("impl", Type.TEXT, "the implementation or mutant"),
+        Column("verdict", Type.TEXT, "as `peerproof run` gives it"),
+        Column("expected", Type.TEXT, "what was expected, where it failed", nullable=True),
+        Column("actual", Type.TEXT, "what was found, where it failed", nullable=True),
+        Column("duration_us", Type.WHOLE, "microseconds it took", measured=True),
+    ),
+)
+
+MANIFEST: Final = Table(
+    "manifest",
+    "one table of one batch",
+    ("batch_id", "table"),
+    (
+        Column("batch_id", Type.TEXT, "the batch"),
+        Column("table", Type.TEXT, "the table"),
+        Column("inputs", Type.TEXT, "what it was made from, with SHA-256, as JSON"),
+        Column("rows", Type.WHOLE, "how many rows the table has in this batch"),
+        Column("digest", Type.TEXT, "of these rows, in whatever order"),
+        Column("wall_s", Type.REAL, "seconds that it took", measured=True),
+    ),
+)
+
+#: Tables by name.
+TABLES: Final[Mapping[str, Table]] = {
+    table.name: table for table in (RUNS, TRACES, VIOLATIONS, VERDICTS, METRICS, SUMMARIES, QUARANTINE, VECTOR_RESULTS, MANIFEST)
+}
+
+
+def line_schema() -> dict[str, Any]:
+    """The JSON Schema of a trace line: the members that the columns of `traces` come from."""
+    members = {column.member or column.name: column for column in TRACES.columns if column.line is not None}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A trace line",
+        "description": "One step of one node, as peerproof.spec.traces.trace reads and writes it.",
+        "type": "object",
+        "required": [name for name in members if name != "refused"],
+        "additionalProperties": False,
+        "properties": {name: {"description": column.about, **(column.line or {})} for name, column in members.items()},
+    }
+
+
+def documentation(tables: Iterable[Table] = TABLES.values()) -> str:
+    """The tables for people, in Markdown."""
+    parts = [f"Schema version {SCHEMA_VERSION}."]
+    for table in tables:
+        rows = [
+            f"| `{column.name}` | {column.type.name.lower()}{', or null' if column.nullable else ''} | {column.about} |"
+            for column in table.columns
+        ]
+        parts += [
+            f"## `{table.name}`",
+            f"One row is {table.grain}. Sorted by {', '.join(f'`{name}`' for name in table.key)}.",
+            "\n".join(("| column | holds | what |", "| --- | --- | --- |", *rows)),
+        ]
+    return "\n\n".join(parts) + "\n"

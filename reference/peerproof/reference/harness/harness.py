@@ -1,0 +1,402 @@
+"""
+The harness: the reference behind adapter protocol 1, so that the suite judges it like any other implementation.
+
+    $ python -m peerproof.reference.harness.harness
+    {"id":1,"op":"decode","protocol":"scuttlebutt","bytes":"03"}
+    {"id":1,"ok":true,"value":{"type":"delta","entries":[]}}
+
+Time and chance are the runner's: each request says what time it is, and each question of the protocol goes back to the
+runner as a choice. Nothing that is sent here ends the program but `bye` and the end of the input.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+from peerproof.reference.harness.node_handle import ADDRESS, Handle
+from peerproof.reference.harness.request_channel import Choose, Unanswered, serve_stdio
+from peerproof.reference.harness.requests import (
+    INSTANT,
+    RequestError,
+    answer,
+    command,
+    connection,
+    member,
+    now,
+    octets,
+    shown,
+    timers,
+)
+from peerproof.reference.protocols.registry import RUNTIMES
+from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.protocol import Runtime, configuration
+from peerproof.reference.runtime.recorder import IMPLEMENTATION
+from peerproof.spec.core import NodeId, Option
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.form import Plain
+
+if TYPE_CHECKING:
+    from peerproof.reference.harness.served_nodes import ServedNode, Sockets
+
+PROTOCOL_VERSION: Final = 1
+
+#: What can carry messages to a node that is served.
+SOCKETS: Final = ("tcp", "udp")
+
+Op = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Harness:
+    """
+    The reference, as a runner sees it.
+
+    `handle` answers one request. `choose` is given the inner object of each choice and returns the indices picked; what
+    it raises is the runner's own trouble and goes back to it.
+    """
+
+    def __init__(self, names: Iterable[str] = (), *, oracle: bool = True) -> None:
+        self.closing = False
+        self._protocols: Final = {name: RUNTIMES[name] for name in names or RUNTIMES}
+        self._oracle = oracle
+        self._handles: dict[int, Handle] = {}
+        self._sockets: Sockets | None = None  #: as soon as there is a node on one
+        self._served: dict[int, ServedNode] = {}
+        self._opened = 0
+        self._choose: Choose = _nobody
+        self._choosing = False
+        self._request_id: Plain = None
+        self._asked = 0
+        self._ops: Final[Mapping[str, Op]] = {
+            "hello": self._hello,
+            "encode": self._encode,
+            "decode": self._decode,
+            "open": self._open,
+            "load": self._load,
+            "recv": self._recv,
+            "advance": self._advance,
+            "call": self._call,
+            "sent": self._sent,
+            "stream": self._stream,
+            "query": self._query,
+            "crash": self._crash,
+            "restart": self._restart,
+            "close": self._close,
+            "batch": self._batch,
+            "serve": self._serve,
+            "bye": self._bye,
+        }
+        self._of_served: Final[Mapping[str, Op]] = {
+            "call": self._call_served,
+            "query": self._query_served,
+            "advance": lambda request: self._served[request["handle"]].effects(),
+            "close": self._close_served,
+        }
+        self._batched: Final = {name: op for name, op in self._ops.items() if name not in ("hello", "batch", "bye")}
+
+    def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
+        """The reply to a request, whatever it is."""
+        self._choose, self._request_id, self._asked = choose, _id(request), 0
+        return {"id": self._request_id, **self._reply(request, self._ops)}
+
+    def _reply(self, request: dict[str, Any], ops: Mapping[str, Op]) -> dict[str, Any]:
+        self._choosing = False
+        try:
+            return {"ok": True, **self._op(request, ops)(request)}
+        except RequestError as error:
+            code, message = error.code, str(error)
+        except MalformedMessage as error:
+            code, message = "bad_request", error.detail
+        except (NotEnabled, Unanswered) as error:
+            code, message = "bad_request", str(error)
+        except Exception as error:
+            if self._choosing:
+                raise
+            code, message = "internal", f"{type(error).__name__}: {error}"
+        return {"error": {"code": code, "message": message}}
+
+    def _op(self, request: dict[str, Any], ops: Mapping[str, Op]) -> Op:
+        op = member(request, "op", str)
+        if op not in self._ops:
+            raise RequestError("unknown_op", f"there is no op {shown(op)}")
+        if op not in ops:
+            raise RequestError("bad_request", f"{op} cannot stand in a batch")
+        number = request.get("handle")
+        if type(number) is int and number in self._served and op != "batch":
+            if op not in self._of_served:
+                raise RequestError("unsupported", f"a node that is served has no {op}, but {', '.join(self._of_served)}")
+            return self._of_served[op]
+        return ops[op]
+
+    def _hello(self, request: dict[str, Any]) -> dict[str, Any]:
+        match request.get("protocol"):
+            case [int(lowest), int(highest)]:
+                if not lowest <= PROTOCOL_VERSION <= highest:
+                    raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
+            case other:
+                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {shown(other)}")
+        offered = request.get("choices", ["oracle"])
+        self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
+        return {
+            "protocol": PROTOCOL_VERSION,
+            "name": IMPLEMENTATION,
+            "version": version("peerproof"),
+            "language": f"python {sys.version.split()[0]}",
+            "protocols": {
+                name: {"capabilities": protocol.capabilities(), "limits": {}} for name, protocol in self._protocols.items()
+            },
+            "clock": "virtual",
+            "choices": "oracle" if self._oracle else "set",
+            "sockets": sorted({protocol.transport for protocol in self._protocols.values()} & set(SOCKETS)),
+            "reset": "fresh-instance",
+        }
+
+    def _encode(self, request: dict[str, Any]) -> dict[str, Any]:
+        codec = self._protocol(request).specification().MESSAGE
+        return {"bytes": codec.encode(codec.value(request.get("value"))).hex()}
+
+    def _decode(self, request: dict[str, Any]) -> dict[str, Any]:
+        codec = self._protocol(request).specification().MESSAGE
+        data = octets(request)
+        try:
+            return {"value": codec.plain(codec.decode(data))}
+        except MalformedMessage as error:
+            return {"rejected": {"class": error.reason, "message": error.detail}}
+
+    def _open(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._made(request)
+        node.start(node.config)
+        return {"handle": self._kept(node), **_effects(node)}
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._made(request)
+        node.load(member(request, "state", dict), list(timers(request, node)))
+        return {"handle": self._kept(node), **_effects(node)}
+
+    def _made(self, request: dict[str, Any]) -> Handle:
+        protocol = self._protocol(request)
+        self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
+        config = _configuration(protocol, request.get("config", {}))
+        pick = self._ask if self._oracle else seeded(f"{shown(request.get('seed', ''))}/{self_id!a}")
+        node = Handle(protocol, self_id, config, pick)
+        node.clock = now(request, node)
+        return node
+
+    def _kept(self, node: Handle) -> int:
+        self._opened += 1
+        self._handles[self._opened] = node
+        return self._opened
+
+    def _recv(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        if request.get("via") != node.protocol.transport:
+            raise RequestError("unsupported", f"via: {node.protocol.name} comes over {node.protocol.transport}")
+        sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), octets(request)
+        node.clock = now(request, node)
+        try:
+            message = node.specification.MESSAGE.decode(data)
+        except MalformedMessage as error:
+            node.malformed(error)
+        else:
+            driver.received(sender, message)
+        return _effects(node)
+
+    def _sent(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        self._connected(node)
+        to, message = NodeId(ADDRESS.value(request.get("to"), "to")), node.specification.MESSAGE.decode(octets(request))
+        took = None if request.get("took_us") is None else INSTANT.value(request["took_us"], "took_us")
+        node.clock = now(request, node)
+        driver.sent(to, message, took)
+        return _effects(node)
+
+    def _stream(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, _ = self._running(request)
+        self._connected(node)
+        conn, event, data = connection(request, node)
+        node.clock = now(request, node)
+        node.on_connection(conn, event, data)
+        return _effects(node)
+
+    def _connected(self, node: Handle) -> None:
+        if node.protocol.connected is None:
+            raise RequestError("unsupported", f"{node.protocol.name} comes over {node.protocol.transport}")
+
+    def _advance(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        until = now(request, node)
+        while (due := driver.next_timer()) is not None and due <= until:
+            node.clock = max(node.clock, due)
+            driver.expire_next()
+        node.clock = until
+        return _effects(node)
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        wanted = command(request, node.protocol)
+        node.clock = now(request, node)
+        try:
+            driver.asked(wanted)
+        except NotEnabled as refusal:
+            return {**_effects(node), "refused": {"class": refusal.reason, "message": str(refusal)}}
+        return _effects(node)
+
+    def _query(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, driver = self._running(request)
+        return {"value": answer(request, node.protocol, driver.state)}
+
+    def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
+        node, _ = self._running(request)
+        node.driver = None
+        return {}
+
+    def _restart(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._opened_before(request)
+        changes = member(request, "config", dict) if "config" in request else {}
+        config = _configuration(node.protocol, {**node.specification.CONFIG.plain(node.config), **changes})
+        node.clock = now(request, node)
+        node.start(config)
+        return _effects(node)
+
+    def _close(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._opened_before(request)
+        del self._handles[request["handle"]]
+        return {}
+
+    def _bye(self, _: dict[str, Any]) -> dict[str, Any]:
+        self.closing = True
+        if self._sockets:
+            self._sockets.end()
+        return {}
+
+    def _batch(self, request: dict[str, Any]) -> dict[str, Any]:
+        results = []
+        for item in member(request, "items", list):
+            if not isinstance(item, dict):
+                raise RequestError("bad_request", f"items: expected objects, found {shown(item)}")
+            if "id" in item:  # its questions are its own
+                self._request_id, self._asked = _id(item), 0
+            results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
+        return {"results": results}
+
+    def _serve(self, request: dict[str, Any]) -> dict[str, Any]:
+        from peerproof.reference.harness.served_nodes import Sockets
+        from peerproof.reference.runtime.udp import AddressError
+
+        protocol = self._protocol(request)
+        if request.get("via") != [protocol.transport] or protocol.transport not in SOCKETS:
+            served = " and ".join(SOCKETS)
+            raise RequestError("unsupported", f"via: {protocol.name} comes over {protocol.transport}; served are {served}")
+        config = _configuration(protocol, request.get("config", {}))
+        self._sockets = self._sockets or Sockets()
+        pick = seeded(f"{shown(request.get('seed', ''))}/{shown(request.get('node', ''))}")
+        try:
+            node = self._sockets.serve(protocol, member(request, "bind", str), config, pick)
+        except AddressError as error:
+            raise RequestError("bad_request", f"bind: {error}") from None
+        self._opened += 1
+        self._served[self._opened] = node
+        return {"handle": self._opened, "addrs": {protocol.transport: node.self_id}}
+
+    def _call_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._served[request["handle"]]
+        try:
+            node.ask(command(request, node.protocol))
+        except NotEnabled as refusal:
+            return {**node.effects(), "refused": {"class": refusal.reason, "message": str(refusal)}}
+        return node.effects()
+
+    def _query_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        node = self._served[request["handle"]]
+        return {"value": answer(request, node.protocol, node.state())}
+
+    def _close_served(self, request: dict[str, Any]) -> dict[str, Any]:
+        self._served.pop(request["handle"]).close()
+        return {}
+
+    def _protocol(self, request: dict[str, Any]) -> Runtime:
+        name = member(request, "protocol", str)
+        if name not in self._protocols:
+            raise RequestError("unsupported", f"there is no protocol {shown(name)} here, but {', '.join(self._protocols)}")
+        return self._protocols[name]
+
+    def _opened_before(self, request: dict[str, Any]) -> Handle:
+        number = request.get("handle")
+        node = self._handles.get(number) if type(number) is int else None
+        if node is None:
+            raise RequestError("no_handle", f"there is no handle {shown(number)}")
+        node.effects = []
+        return node
+
+    def _running(self, request: dict[str, Any]) -> tuple[Handle, Driver]:
+        node = self._opened_before(request)
+        if node.driver is None:
+            raise RequestError("no_handle", f"the node of handle {request['handle']} has crashed; restart or close it")
+        return node, node.driver
+
+    def _ask(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        """The runner's choice. A question with one answer is not asked."""
+        options = sorted(among)
+        some = min(some, len(options))
+        if len(options) <= 1:
+            return tuple(options[:some])
+        self._asked += 1
+        question: dict[str, Any] = {
+            "for": self._request_id,
+            "n": self._asked,
+            "kind": "permutation" if some == len(options) else "one" if some == 1 else "sample",
+            "site": why,
+            "of": [ADDRESS.plain(option) if isinstance(option, str) else option for option in options],
+        }
+        if question["kind"] == "sample":
+            question["some"] = some
+        self._choosing = True
+        answer = self._choose(question)
+        self._choosing = False
+        if (
+            not isinstance(answer, list)
+            or len(answer) != some
+            or not all(type(index) is int and 0 <= index < len(options) for index in answer)
+            or len(set(answer)) < some
+        ):
+            raise RequestError(
+                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {shown(answer)}"
+            )
+        return tuple(options[index] for index in answer)
+
+
+def _id(request: dict[str, Any]) -> Plain:
+    given = request.get("id")
+    return given if isinstance(given, (str, int)) else None
+
+
+def _effects(node: Handle) -> dict[str, Any]:
+    return {"effects": node.effects, "next_timer_ms": node.driver.next_timer() if node.driver else None}
+
+
+def _configuration(protocol: Runtime, plain: Plain) -> Any:
+    try:
+        return configuration(protocol, plain)
+    except ValueError as error:  # of which MalformedMessage is one
+        raise RequestError("bad_request", f"config: {getattr(error, 'detail', error)}") from None
+
+
+def _nobody(question: dict[str, Any]) -> list[int]:
+    raise Unanswered(f"nobody to ask {question}")
+
+
+def main() -> int:
+    """Serve a runner at standard input and output. Returns the exit code."""
+    try:
+        serve_stdio(Harness())
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the runner is gone
+        sys.stdout = None  # or Python would try to flush it once more
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

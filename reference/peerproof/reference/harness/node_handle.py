@@ -1,0 +1,102 @@
+"""A node that a runner has opened: the environment of its driver, whose clock is what the runner says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from peerproof.reference.runtime.connected import Connected
+from peerproof.reference.runtime.driver import Driver
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.spec.connections import Inbound
+from peerproof.spec.core import Instant, NodeId
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain, Text
+
+ADDRESS: Final = Text(most=2**16)
+
+
+class Handle:
+    """A node under test: what `Driver` calls its environment, under the runner's clock."""
+
+    def __init__(self, protocol: Runtime, self_id: NodeId, config: Any, pick: Any) -> None:
+        self.protocol: Final = protocol
+        self.specification: Final = protocol.specification()
+        self.clock = Instant(0)
+        self.effects: list[Plain] = []  #: of the request that is being answered
+        self.driver: Driver | None = None  #: none after a crash
+        self.config: Final = config  #: of `open`
+        self.connections: dict[str, Inbound | None] = {}  #: that peers have opened; None for one that this node has closed
+        self._self_id: Final = self_id
+        self._pick: Final = pick
+
+    def start(self, config: Any) -> None:
+        """Become a fresh node, configured like this. Raises NotEnabled."""
+        self.driver, self.connections = None, {}
+        driver = Driver(self.specification, self._self_id, self, self._pick)
+        driver.start(config)
+        self.driver = driver
+
+    def load(self, state: Plain, timers: Iterable[tuple[Any, Instant]]) -> None:
+        """Become a node in the state that plain data shows. Raises MalformedMessage."""
+        self.driver = Driver(self.specification, self._self_id, self, self._pick)
+        self.driver.load(self.specification.STATE.value(state, self._self_id, self.config), timers)
+
+    def on_connection(self, conn: str, event: str, data: bytes) -> None:
+        """A connection is opened, brings bytes, or is closed by its peer; what is answered on it goes into the reply."""
+        connected, driver = self.protocol.connected, self.driver
+        assert connected is not None, "a connection belongs to a protocol over connections"
+        assert driver is not None, "a connection belongs to a node that runs"
+        if event == "open":
+            self.connections[conn] = connected.FRAMING.Inbound()
+            if connected.has_left(driver.state):
+                self._close(conn)
+            return
+        inbound = self.connections[conn]
+        if inbound is not None and event == "data":
+            self._fed(conn, inbound, data, connected, driver)
+        elif event != "data":
+            if inbound is not None and event == "eof":
+                self._close(conn)
+            del self.connections[conn]
+
+    def _fed(self, conn: str, inbound: Inbound, data: bytes, connected: Connected, driver: Driver) -> None:
+        try:
+            raw = inbound.feed(data)
+            if raw is None:
+                return
+            message = self.specification.MESSAGE.decode(raw)
+        except MalformedMessage as error:
+            self.malformed(error)
+        else:
+            if connected.admits(driver.state, message):
+                shown = {"conn": conn, "event": "data", "bytes": connected.FRAMING.ACKNOWLEDGEMENT.hex()}
+                self.effects.append({"stream": shown})
+                driver.received(NodeId(conn), message)
+        self._close(conn)
+
+    def _close(self, conn: str) -> None:
+        self.connections[conn] = None
+        self.effects.append({"stream": {"conn": conn, "event": "close"}})
+
+    def malformed(self, error: MalformedMessage) -> None:
+        """Into the reply."""
+        self.event("malformed", {"class": error.reason, "offset": error.offset})
+
+    def now(self) -> Instant:
+        """What the runner last said."""
+        return self.clock
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Into the reply."""
+        data = self.specification.MESSAGE.encode(message)
+        self.effects.append({"send": {"via": self.protocol.transport, "to": ADDRESS.plain(to), "bytes": data.hex()}})
+
+    def notify(self, notice: Any) -> None:
+        """Into the reply."""
+        shown = self.specification.NOTICE.plain(notice)
+        self.event(shown.pop("type"), shown)
+
+    def event(self, name: str, members: Mapping[str, Plain]) -> None:
+        """Into the reply."""
+        self.effects.append({"event": {"name": name, **members}})

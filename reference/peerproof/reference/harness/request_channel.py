@@ -1,0 +1,141 @@
+"""
+The channel between a runner and a harness: JSON objects, one a line, over any pair of byte streams.
+
+Requests may come in faster than they are answered, so the answer to a question may stand behind further requests; these
+wait in order. What is no request is answered all the same, because a runner that gets no line waits for one.
+"""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import sys
+from collections import deque
+from collections.abc import Callable
+from io import BufferedIOBase
+from typing import Any, BinaryIO, Final, Protocol
+
+from peerproof.spec.forms.form import Plain
+
+#: The longest line, its end not counted.
+MAX_LINE: Final = 16 * 2**20
+
+Choose = Callable[[dict[str, Any]], list[int]]
+
+
+class Unreadable(Exception):
+    """A line that is no JSON object."""
+
+
+class Unanswered(Exception):
+    """The runner has answered another question than it was asked."""
+
+
+class Gone(Exception):
+    """The runner has closed its end in the middle of a question."""
+
+
+class Handler(Protocol):
+    """Who answers requests."""
+
+    closing: bool  #: after the reply to `bye`
+
+    def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
+        """The reply to a request, with its id. Raises nothing but what `choose` raises, save `Unanswered`."""
+        ...
+
+
+class Channel:
+    """One runner."""
+
+    def __init__(self, incoming: BinaryIO | BufferedIOBase, outgoing: BinaryIO | BufferedIOBase) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._waiting: deque[dict[str, Any] | Unreadable] = deque()
+
+    def serve(self, handler: Handler) -> None:
+        """Answer every line until `bye` or the end of the input."""
+        while not handler.closing:
+            request = self._waiting.popleft() if self._waiting else self._read()
+            if request is None:
+                return
+            if isinstance(request, Unreadable):
+                self._write(_refusal(None, str(request)))
+                continue
+            try:
+                self._write(handler.handle(request, self._choose), request.get("id"))
+            except Gone:
+                return
+
+    def _choose(self, question: dict[str, Any]) -> list[int]:
+        self._write({"choice": question})
+        while True:
+            line = self._read()
+            if line is None:
+                raise Gone
+            if isinstance(line, dict) and "choice" in line:
+                return _answered(question, line["choice"])
+            self._waiting.append(line)
+
+    def _read(self) -> dict[str, Any] | Unreadable | None:
+        line = self._incoming.readline(MAX_LINE + 1)
+        if not line:
+            return None
+        if not line.endswith(b"\n") and len(line) > MAX_LINE:
+            while (rest := self._incoming.readline(2**16)) and not rest.endswith(b"\n"):
+                pass
+            return Unreadable(f"a line has at most {MAX_LINE} bytes")
+        try:
+            request = json.loads(line.decode())
+        except RecursionError:
+            return Unreadable("a line of JSON nested too deeply")
+        except ValueError as error:  # no UTF-8, no JSON, or a number with more digits than Python reads
+            return Unreadable(f"a line that is not JSON: {error}")
+        return request if isinstance(request, dict) else Unreadable("a line that is no JSON object")
+
+    def _write(self, reply: dict[str, Any], request_id: Plain = None) -> None:
+        line = json.dumps(reply, separators=(",", ":")).encode()
+        if len(line) > MAX_LINE:
+            error = {"code": "internal", "message": f"the reply has {len(line)} bytes, a line at most {MAX_LINE}"}
+            line = json.dumps({"id": request_id, "error": error}).encode()
+        self._outgoing.write(line + b"\n")
+        self._outgoing.flush()
+
+
+def _refusal(request_id: Plain, message: str) -> dict[str, Any]:
+    return {"id": request_id, "error": {"code": "bad_request", "message": message}}
+
+
+def _answered(question: dict[str, Any], answer: Plain) -> list[int]:
+    """The indices of an answer. Raises Unanswered."""
+    if not isinstance(answer, dict) or answer.get("for") != question["for"] or answer.get("n") != question["n"]:
+        raise Unanswered(f"choice: expected the answer for {question['for']!r}, n {question['n']}, found {answer!r}")
+    pick: list[int] = answer.get("pick")  # type: ignore[assignment]  # whoever asked looks at it closely
+    return pick
+
+
+def serve_stdio(handler: Handler) -> None:
+    """Serve the runner at standard input and output."""
+    Channel(sys.stdin.buffer, sys.stdout.buffer).serve(handler)
+
+
+class _Connection(socketserver.StreamRequestHandler):
+    wbufsize = -1  # buffered: one packet a line
+
+    def handle(self) -> None:
+        assert isinstance(self.server, Server)
+        try:
+            Channel(self.rfile, self.wfile).serve(self.server.make_handler())
+        except ConnectionError as error:
+            print(f"peerproof harness: {self.client_address[0]}:{self.client_address[1]}: {error}", file=sys.stderr)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """Serves every runner that connects, each with a handler of its own."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], make_handler: Callable[[], Handler]) -> None:
+        super().__init__(address, _Connection)
+        self.make_handler = make_handler

@@ -1,0 +1,105 @@
+"""What is read from a runner's requests; each function raises RequestError or MalformedMessage for what it does not find."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from inspect import signature
+from typing import Any, Final
+
+from peerproof.reference.harness.node_handle import Handle
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.spec.core import Instant
+from peerproof.spec.forms.form import Integer, Plain
+
+INSTANT: Final = Integer()
+
+#: What can happen to a connection.
+STREAM_EVENTS: Final = ("open", "data", "eof", "reset")
+
+#: Characters of a value in an error message.
+MOST_SHOWN: Final = 80
+
+
+class RequestError(Exception):
+    """A request that gets an error for an answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def now(request: dict[str, Any], node: Handle) -> Instant:
+    """The time, which is not before what the node was told last."""
+    instant = Instant(INSTANT.value(request.get("now_ms"), "now_ms"))
+    if instant < node.clock:
+        raise RequestError("bad_request", f"now_ms: {instant} is before {node.clock}; a node's clock does not go back")
+    return instant
+
+
+def timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant]]:
+    """The timers of `load`, and when they are due."""
+    given = request.get("timers", [])
+    for index, item in enumerate(given if isinstance(given, list) else [given]):
+        where = f"timers[{index}]"
+        if not isinstance(item, dict) or item.keys() != {"timer", "due_ms"}:
+            raise RequestError("bad_request", f"{where}: expected an object with timer and due_ms, found {shown(item)}")
+        due = Instant(INSTANT.value(item["due_ms"], f"{where}.due_ms"))
+        if due < node.clock:
+            raise RequestError("bad_request", f"{where}.due_ms: {due} is before {node.clock}")
+        yield node.specification.TIMER.value(item["timer"], f"{where}.timer"), due
+
+
+def connection(request: dict[str, Any], node: Handle) -> tuple[str, str, bytes]:
+    """The name of a connection, what happens to it, and the bytes that it brings."""
+    conn, event = member(request, "conn", str), member(request, "event", str)
+    if event not in STREAM_EVENTS:
+        raise RequestError("bad_request", f"event: expected {', '.join(STREAM_EVENTS)}, found {shown(event)}")
+    if (event == "open") == (conn in node.connections):
+        raise RequestError("bad_request", f"conn: {shown(conn)} is {'open already' if event == 'open' else 'not open'}")
+    return conn, event, octets(request) if event == "data" else b""
+
+
+def command(request: dict[str, Any], protocol: Runtime) -> Any:
+    """What the application wants of a node."""
+    form = protocol.specification().COMMAND
+    name, args = member(request, "name", str), member(request, "args", dict)
+    if name not in form.cases:
+        raise RequestError("unsupported", f"{protocol.name} has no call {shown(name)}")
+    return form.value({**args, "type": name})
+
+
+def answer(request: dict[str, Any], protocol: Runtime, state: Any) -> Plain:
+    """That of a node in this state to a query."""
+    what, queries = member(request, "what", str), protocol.specification().QUERIES
+    if what not in queries:
+        raise RequestError("unsupported", f"{protocol.name} has no query {shown(what)}")
+    args = member(request, "args", dict) if "args" in request else {}
+    wanted = list(signature(queries[what]).parameters)[1:]
+    if list(args) != wanted:
+        raise RequestError("bad_request", f"args: {what} wants {', '.join(wanted) or 'no args'}, found {shown(args)}")
+    return queries[what](state, **args)
+
+
+def octets(request: dict[str, Any]) -> bytes:
+    """Its bytes."""
+    digits = member(request, "bytes", str)
+    try:
+        return bytes.fromhex(digits)
+    except ValueError:
+        raise RequestError("bad_request", f"bytes: expected hexadecimal digits, found {shown(digits)}") from None
+
+
+def member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] | list[Any]]) -> Any:
+    """A member of this type."""
+    value = request.get(name)
+    if not isinstance(value, kind):
+        expected = "a string" if kind is str else "an object" if kind is dict else "a list"
+        raise RequestError("bad_request", f"{name}: expected {expected}, found {shown(value)}")
+    return value
+
+
+def shown(value: Plain) -> str:
+    """A value for people, not too long."""
+    text = json.dumps(value)
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"

@@ -1,0 +1,178 @@
+"""
+A reference node that a person starts: a socket, what is printed, what is typed, and a clean end.
+
+Everything runs in one event loop. Whatever strangers send, and whatever becomes of the trace or of standard input, the
+node goes on until it is interrupted, told to quit, or nobody reads what it prints any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from peerproof.reference.node import display, typed_commands
+from peerproof.reference.node.terminal import Terminal
+from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.runtime.tcp import TcpNode
+from peerproof.reference.runtime.udp import UdpNode, bound, named
+from peerproof.spec.core import NodeId, Pick
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+logger: Final = logging.getLogger("peerproof.node")
+
+#: Seconds for changes to gather before they are printed.
+GATHER: Final = 0.05
+
+#: Seconds after which a node that could not join tries the next contact.
+AGAIN: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a node is started with."""
+
+    protocol: Runtime
+    bind: NodeId  #: numeric; port 0 for any that is free
+    advertise: NodeId | None  #: the address that peers know, if it is another
+    config: Callable[[NodeId], Any]  #: of the node that is known by this address
+    assignments: tuple[tuple[str, str], ...]
+    random_seed: str
+    as_json: bool
+    contacts: tuple[NodeId, ...] = ()  #: of an overlay, by whom to join
+    run: str | None = None  #: what the trace calls the run; None: a run of this node's own
+
+
+class RunningNode:
+    """A node with its terminal."""
+
+    def __init__(self, setup: Setup, record: Callable[[str], None] | None) -> None:
+        """Binds the socket and starts the node. Raises AddressError, and NotEnabled for what the node refuses."""
+        self._setup: Final = setup
+        self._specification: Final = setup.protocol.specification()
+        self._connected: Final = setup.protocol.connected
+        opened = bound(setup.bind, socket.SOCK_STREAM if self._connected else socket.SOCK_DGRAM)
+        self.self_id: Final = setup.advertise or named(opened.getsockname())
+        run = setup.run or f"{self.self_id}/{setup.random_seed}"
+        recorder = Recorder(self._specification, run, record) if record else None
+        self._loop: Final = asyncio.get_running_loop()
+        self._terminal: Final = Terminal(self._command)
+        self._gathering: asyncio.TimerHandle | None = None
+        self._shown: dict[str, Any] = {}
+        self._shown_state: Any = None
+        self._tries = 0
+        try:
+            config = setup.config(self.self_id)
+            self._node: Final = self._made(opened, config, seeded(setup.random_seed), recorder)
+            self._node.driver.start(config)
+            for key, value in setup.assignments:
+                self._node.driver.asked(setup.protocol.assign(self._node.driver.state, key, value))
+        except ValueError:
+            opened.close()
+            raise
+
+    def _made(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
+        listener = Listener(self._told, self._stepped, left=partial(self._terminal.stop, "left"))
+        what = self._specification, self.self_id, opened, pick
+        if self._connected is None:
+            return UdpNode(*what, recorder=recorder, listener=listener)
+        timeout = self._connected.timeout(config)
+        return TcpNode(*what, connected=self._connected, timeout=timeout, recorder=recorder, listener=listener)
+
+    async def run(self) -> None:
+        """Until it is over."""
+        self._terminal.listen()
+        await self._node.listen()
+        logger.info("%s listens", self.self_id)
+        self._show()
+        self._join()
+        try:
+            await self._terminal.stopped()
+        finally:
+            self._node.close()
+
+    def _told(self, notice: Any) -> None:
+        logger.info("%s", notice)
+        if self._connected is None:
+            return
+        if self._connected.is_alone(notice):
+            self._loop.call_later(AGAIN, self._join)
+        if shown := self._connected.printed(notice):
+            self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
+
+    def _join(self) -> None:
+        """By one contact after the other, until there is one that can be reached."""
+        if self._connected is None or not self._setup.contacts:
+            return
+        contact = self._setup.contacts[self._tries % len(self._setup.contacts)]
+        self._tries += 1
+        try:
+            self._node.ask(self._connected.joining(contact))
+        except NotEnabled as error:  # it has joined by a contact that was typed, or left
+            logger.warning("refused: %s", error)
+
+    def _stepped(self) -> None:
+        if self._gathering is None and self._node.driver.state is not self._shown_state:
+            self._gathering = self._loop.call_later(GATHER, self._show)
+
+    def _show(self, *, anyway: bool = False) -> None:
+        self._gathering = None
+        self._shown_state = self._node.driver.state
+        known = {name: self._specification.QUERIES[name](self._shown_state) for name in self._setup.protocol.shown}
+        if known == self._shown and not anyway:
+            return
+        self._shown = known
+        if self._setup.as_json:
+            self._terminal.print(display.json_line(self.self_id, self._node.now(), known))
+        else:
+            self._terminal.print(
+                f"-- {self.self_id} after {self._node.now() / 1000:.1f} s\n{display.table(self.self_id, known)}\n"
+            )
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.strip().partition(" ")
+        if self._connected and name in self._connected.TYPED:
+            self._ask_for(partial(self._connected.typed, name, rest))
+            return
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            logger.warning("%s", error)
+            return
+        match words:
+            case []:
+                pass
+            case ["view"]:
+                self._show(anyway=True)
+            case ["quit"]:
+                self._terminal.stop("quit")
+            case [name, *arguments]:
+                self._ask(name, arguments)
+
+    def _ask(self, name: str, arguments: list[str]) -> None:
+        """Has the node carry out a typed command; says what can be typed if it is none."""
+        form, protocol = self._specification.COMMAND, self._setup.protocol
+        if name == "set" and len(arguments) == 1 and "=" in arguments[0]:
+            key, _, value = arguments[0].partition("=")
+            self._ask_for(lambda: protocol.assign(self._node.driver.state, key, value))
+        elif name in form.cases:
+            self._ask_for(partial(typed_commands.command, form, name, arguments))
+        else:
+            print(typed_commands.help_of(form, self._connected.TYPED if self._connected else {}), file=sys.stderr)
+
+    def _ask_for(self, command: Callable[[], Any]) -> None:
+        try:
+            self._node.ask(command())
+        except MalformedMessage as error:
+            logger.warning("refused: %s", error.detail)
+        except NotEnabled as error:
+            logger.warning("refused: %s", error)

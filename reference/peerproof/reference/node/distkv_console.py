@@ -1,0 +1,164 @@
+"""
+A node of DistKV that a person or a program starts: JSON is typed, and JSON lines are printed.
+
+    set ["a","b"] 7      {"node":"n1","t_ms":5000,"changed":{"path":["a","b"],"value":7}}   and, when others will have it,
+                         {"node":"n1","t_ms":5021,"sent":{"path":["a","b"],"tick":"3"}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from json import JSONDecodeError, JSONDecoder
+from pathlib import Path
+from typing import Any, Final
+
+from peerproof.reference.node import display
+from peerproof.reference.node.terminal import Terminal
+from peerproof.reference.protocols.distkv.disk import Disk
+from peerproof.reference.protocols.distkv.store import StoreNode
+from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.serf.agent_bus import SerfBus
+from peerproof.reference.serf.bus import Bus
+from peerproof.reference.serf.folder_bus import LoopbackBus
+from peerproof.spec import distkv
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv import Stored, Update
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.form import Plain
+
+#: What is typed to change an entry: the command's name in the protocol, and its members.
+CHANGES: Final = {"set": ("set_value", "path", "value"), "delete": ("delete_value", "path")}
+
+USAGE: Final = "set PATH VALUE    delete PATH    get PATH    dump    own    state    quit    (paths and values are JSON)"
+
+#: What carries messages between nodes: `purpose: name of the tag, before the node's`.
+PURPOSE: Final = "peerproof"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSetup:
+    """What a node is started with."""
+
+    protocol: Runtime
+    name: NodeId
+    agent: NodeId | None  #: of Serf, numeric; None for the loopback
+    auth_key: str | None  #: of the agent
+    folder: Path  #: of the loopback
+    root: str  #: of the events' names
+    config: Callable[[Stored | None], Any]  #: of a node that has stored this
+    state: Path | None  #: where it keeps what it has
+    place: tuple[str | None, int]  #: where it serves downloads
+    random_seed: str
+    run: str | None = None  #: what the trace calls the run
+
+
+class RunningStore:
+    """A node with its terminal."""
+
+    def __init__(self, setup: StoreSetup, record: Callable[[str], None] | None) -> None:
+        """Opens the disk. Raises JournalError, and ValueError for what cannot be configured."""
+        self._setup: Final = setup
+        self.failure: str | None = None  #: what ended it
+        self._disk: Final = Disk(setup.state, setup.name) if setup.state else None
+        self._terminal: Final = Terminal(self._command)
+        run = setup.run or f"{setup.name}/{setup.random_seed}"
+        self._node: Final = StoreNode(
+            setup.name,
+            self._bus(),
+            seeded(setup.random_seed),
+            root=setup.root,
+            disk=self._disk,
+            recorder=Recorder(distkv, run, record) if record else None,
+            listener=Listener(told=self._told),
+            failed=self._fail,
+        )
+
+    def _bus(self) -> Bus:
+        setup, purpose = self._setup, f"{PURPOSE}:{self._setup.root}"
+        if setup.agent is None:
+            return LoopbackBus(setup.folder, purpose, setup.name)
+        return SerfBus(setup.agent, purpose, auth_key=setup.auth_key)
+
+    async def run(self) -> None:
+        """Until it is over. Raises BusError if it cannot begin, and JournalError."""
+        config = self._setup.config(self._disk.stored if self._disk else None)
+        config = self._setup.protocol.begun(config, seeded(f"{self._setup.random_seed}/start"))
+        self._terminal.listen()
+        try:
+            await self._node.listen(config, self._setup.place)
+            self._print(own=distkv.QUERIES["own"](self._node.driver.state))
+            await self._terminal.stopped()
+        finally:
+            await self._node.leave()
+            if self._disk:
+                self._disk.close()
+
+    def _fail(self, why: str) -> None:
+        self.failure = why
+        self._terminal.stop(why)
+
+    def _told(self, notice: Any) -> None:
+        shown = distkv.NOTICE.plain(notice)
+        self._print(**{_SHOWN.get(kind := shown.pop("type"), kind): shown or True})
+
+    def _sent(self, update: Update) -> None:
+        shown = distkv.MESSAGE.plain(update)
+        self._print(sent={"path": shown["path"], "tick": str(update.chain.head.tick)})
+
+    def _print(self, **known: Plain) -> None:
+        self._terminal.print(display.json_line(self._setup.name, self._node.now(), known))
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.strip().partition(" ")
+        if not name:
+            return
+        try:
+            self._carry_out(name, values(rest))
+        except MalformedMessage as error:
+            self._print(refused={"class": error.reason, "message": error.detail})
+        except NotEnabled as error:
+            self._print(refused={"class": error.reason, "message": str(error)})
+
+    def _carry_out(self, name: str, arguments: list[Plain]) -> None:
+        if name == "quit":
+            self._terminal.stop("quit")
+        elif name in CHANGES:
+            kind, *members = CHANGES[name]
+            _expect(name, members, arguments)
+            command = distkv.COMMAND.value({"type": kind, **dict(zip(members, arguments, strict=True))})
+            self._node.ask(command, self._sent)
+        elif (query := distkv.QUERIES.get(name)) and self._node.driver.state is not None:
+            _expect(name, ["path"] * (len(signature(query).parameters) - 1), arguments)
+            answer = query(self._node.driver.state, *arguments)
+            self._print(**{name: {"path": arguments[0], "value": answer} if arguments else answer})
+        else:
+            raise NotEnabled("unknown", USAGE)
+
+
+#: What notices are called on lines, where that is not what they are called in the protocol.
+_SHOWN: Final = {"entry_changed": "changed"}
+
+
+def values(text: str) -> list[Plain]:
+    """JSON values that stand one after the other, with blanks between them or not. Raises MalformedMessage."""
+    found: list[Plain] = []
+    decoder, text = JSONDecoder(), text.strip()
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+        except (JSONDecodeError, RecursionError, ValueError) as error:
+            raise MalformedMessage("bad_value", 0, f"not JSON: {text!a:.80} ({error})") from None
+        found.append(value)
+        text = text[end:].strip()
+    return found
+
+
+def _expect(name: str, members: list[str], arguments: list[Plain]) -> None:
+    if len(arguments) != len(members):
+        wanted = " ".join(member.upper() for member in members) or "nothing"
+        raise MalformedMessage("bad_value", 0, f"{name} takes {wanted}, each as JSON; found {len(arguments)} values")

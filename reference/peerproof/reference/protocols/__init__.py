@@ -1,0 +1,1 @@
+"""What each protocol adds at run time, and the registry of them."""

@@ -1,0 +1,1 @@
+"""DistKV at run time: the store, its disk and journal, and downloads between nodes."""

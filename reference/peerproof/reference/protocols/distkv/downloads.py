@@ -1,0 +1,163 @@
+"""
+Downloads: how a node of DistKV gives what it has to one that has less, over a TCP connection of their own. [D-122, DA-71, DA-93]
+
+Both sides send one frame: four bytes that say how many follow, the most significant first, and a map in MessagePack. The request
+has `peerproof`, the version of this; `root`, that of the events, so that networks that use one Serf do not mix; `node`, who is to
+answer; and `want`, "state" or "name". The answer has `node`, and as it is asked and as it can be given `state`, the bytes of an
+`inventory`, or `refused`, a reason. Who is not asked for refuses, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from peerproof.reference.protocols.distkv.inventory import bytes_of, loaded_of
+from peerproof.reference.runtime.live_node import logger
+from peerproof.reference.runtime.udp import parsed
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv import Loaded
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.messagepack import packed, unpacked
+
+VERSION: Final = 1
+
+#: Seconds in which something must go on.
+PATIENCE: Final = 10.0
+
+#: Bytes of a request, and of an answer.
+MOST_ASKED: Final = 2**12
+MOST_GIVEN: Final = 2**30
+
+#: Whom a node serves at once.
+MOST_GUESTS: Final = 64
+
+_SIZE: Final = struct.Struct(">I")
+_PIECE: Final = 2**16
+
+
+class DownloadError(Exception):
+    """Nothing was downloaded, and why."""
+
+
+class Service:
+    """A node's side that gives."""
+
+    def __init__(self, node: NodeId, root: str, give: Callable[[], Loaded | None]) -> None:
+        """`give` is asked what the node gives; None refuses."""
+        self._node: Final = node
+        self._root: Final = root
+        self._give: Final = give
+        self._server: asyncio.Server | None = None
+        self._guests: Final[set[asyncio.StreamWriter]] = set()
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen there; port 0 for any that is free. Returns the port. Raises OSError."""
+        self._server = await asyncio.start_server(self._served, host, port)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def close(self) -> None:
+        """Serve nobody any more."""
+        if self._server:
+            self._server.close()
+        for writer in self._guests:
+            writer.transport.abort()
+
+    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._guests.add(writer)
+        try:
+            if len(self._guests) > MOST_GUESTS:
+                return
+            answer = self._answer(await _received(reader, MOST_ASKED))
+            await _send(writer, [("node", self._node), *answer])
+        except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
+            logger.info("somebody who wanted a download got none: %r", error)
+        finally:
+            self._guests.discard(writer)
+            writer.close()
+
+    def _answer(self, request: dict[str, Any]) -> list[tuple[str, Any]]:
+        match request:
+            case {"peerproof": version, "root": root, "node": node, "want": ("state" | "name") as want}:
+                if version != VERSION:
+                    return [("refused", f"this is version {VERSION}")]
+                if (root, node) != (self._root, self._node):
+                    return [("refused", "this is another node")]
+                if want == "name":
+                    return []
+                loaded = self._give()
+                return [("refused", "it has not what others want")] if loaded is None else [("state", bytes_of(loaded))]
+        raise MalformedMessage("bad_value", 0, f"no request: {request!r:.200}")
+
+
+async def downloaded(address: NodeId, root: str, node: NodeId) -> Loaded:
+    """What a node has that is reached there. Raises DownloadError."""
+    try:
+        answer = await _asked(address, root, node, "state")
+        if type(answer.get("state")) is bytes:
+            return loaded_of(node, answer["state"])
+    except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
+        raise DownloadError(f"nothing could be downloaded from {node} at {address}: {error!r}") from None
+    raise DownloadError(f"{node} at {address} refuses: {answer.get('refused')}")
+
+
+async def is_there(address: NodeId, root: str, node: NodeId) -> bool:
+    """Whether a node of this name runs there; also if it is too busy to say so."""
+    try:
+        return "refused" not in await _asked(address, root, node, "name")
+    except TimeoutError:
+        return True
+    except (OSError, EOFError, MalformedMessage):
+        return False
+
+
+async def _asked(address: NodeId, root: str, node: NodeId, want: str) -> dict[str, Any]:
+    try:
+        host, port = parsed(address)
+    except ValueError as error:
+        raise MalformedMessage("bad_value", 0, str(error)) from None
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection(host, port)
+    try:
+        await _send(writer, [("peerproof", VERSION), ("root", root), ("node", node), ("want", want)])
+        answer = await _received(reader, MOST_GIVEN)
+    finally:
+        with suppress(OSError):
+            writer.close()
+    if answer.get("node") != node and "refused" not in answer:
+        raise MalformedMessage("bad_value", 0, f"{answer.get('node')!a:.80} answers for {node!a}")
+    return answer
+
+
+async def _send(writer: asyncio.StreamWriter, members: list[tuple[str, Any]]) -> None:
+    data = packed(members)
+    writer.write(_SIZE.pack(len(data)) + data)
+    while writer.transport.get_write_buffer_size() > _PIECE:
+        size = writer.transport.get_write_buffer_size()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await writer.drain()
+        if writer.transport.get_write_buffer_size() >= size:
+            raise TimeoutError
+
+
+async def _received(reader: asyncio.StreamReader, most: int) -> dict[str, Any]:
+    async with asyncio.timeout(PATIENCE):
+        (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
+    if size > most:
+        raise MalformedMessage("too_large", 0, f"a frame of {size} bytes, of which there may be {most}")
+    data = bytearray()
+    while len(data) < size:
+        async with asyncio.timeout(PATIENCE):
+            piece = await reader.read(min(_PIECE, size - len(data)))
+        if not piece:
+            raise EOFError(f"{len(data)} of {size} bytes")
+        data += piece
+    members = unpacked(bytes(data))
+    if type(members) is not list:
+        raise MalformedMessage("bad_type", 0, "not a map")
+    return {name: value for name, value in members if type(name) is str}

@@ -1,0 +1,35 @@
+"""DistKV for those who run its nodes: how one begins and comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from peerproof.reference.protocols.distkv import simulation
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.spec.core import Pick
+from peerproof.spec.distkv import stored_of
+from peerproof.spec.distkv.schedule import first_message
+
+
+def _distkv_begun(config: Any, pick: Pick) -> Any:
+    first, last = first_message(config.clock)
+    (start,) = pick("start.moment", range(first, last + 1))
+    return replace(config, start=start)
+
+
+def _distkv_restarted(config: Any, state: Any) -> Any:
+    return replace(config, stored=stored_of(state))
+
+
+RUNTIME: Final = Runtime(
+    "distkv",
+    transport="serf",
+    period="clock",
+    shown=("dump", "own"),
+    placed=lambda _, seeds: {} if list(seeds) else {"root": "root"},
+    assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
+    begun=_distkv_begun,
+    restarted=_distkv_restarted,
+    store=simulation,
+)

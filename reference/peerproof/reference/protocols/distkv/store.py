@@ -1,0 +1,196 @@
+"""A node of DistKV in real time: over a bus, with a disk, and with downloads to and from others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+from peerproof.reference.protocols.distkv.disk import Disk
+from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, downloaded, is_there
+from peerproof.reference.protocols.distkv.journal import JournalError
+from peerproof.reference.runtime.live_node import Listener, RealTimeNode
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.runtime.udp import named
+from peerproof.reference.serf.bus import Bus, BusError, Parcel
+from peerproof.spec import distkv
+from peerproof.spec.core import EVERYBODY, NodeId, Pick
+from peerproof.spec.distkv import Config, Loaded, LoadFailed, NeedsDownload, Update, download_of
+from peerproof.spec.distkv.codec import of_payload, payload
+from peerproof.spec.distkv.forms import MESSAGE_FORM
+from peerproof.spec.distkv.serf_events import event_name, type_of_event
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+logger: Final = logging.getLogger("peerproof.node")
+
+#: Told of a change of this node when the bus has its update.
+Acknowledge = Callable[[Update], None]
+
+
+class StoreNode(RealTimeNode):
+    """
+    A node over a bus.
+
+    What cannot be put onto the disk has not happened, and nothing happens any more after that: `failed` is told.
+    """
+
+    def __init__(
+        self,
+        self_id: NodeId,
+        bus: Bus,
+        pick: Pick,
+        *,
+        root: str,
+        disk: Disk | None = None,
+        recorder: Recorder | None = None,
+        listener: Listener | None = None,
+        failed: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        super().__init__(
+            distkv,
+            self_id,
+            pick,
+            recorder=recorder,
+            listener=listener,
+            keep=disk.keep if disk else None,
+        )
+        self.foreign = 0  #: events of others, which are none of this protocol's
+        self._bus: Final = bus
+        self._root: Final = root
+        self._failed: Final = failed
+        self._service: Final = Service(self_id, root, lambda: download_of(self.driver.state))
+        self._acknowledge: Acknowledge | None = None
+        self._runs = False
+        self._downloads: Final[set[asyncio.Task[None]]] = set()
+
+    async def listen(self, config: Config, place: tuple[str | None, int]) -> None:
+        """
+        Take part, and serve downloads at a host and port; None for where the bus says that this machine is reached.
+
+        Raises BusError, also if a node of this name runs already; JournalError; and ValueError for what cannot be configured.
+        """
+        await self._bus.open(self._heard)
+        for address in await self._bus.located(self.driver.self_id):
+            if await is_there(address, self._root, self.driver.self_id):
+                raise BusError(f"a node {self.driver.self_id} runs already, at {address}: each has a name of its own")
+        host, port = place[0] or await self._bus.host(), place[1]
+        try:
+            port = await self._service.open(host, port)
+        except OSError as error:
+            hint = "say with --download where this machine can be reached"
+            raise BusError(f"cannot serve downloads at {host}, port {port}: {error.strerror}; {hint}") from None
+        await self._bus.announce(self.driver.self_id, _announced(host, port))
+        self.driver.start(config)
+        self._runs = True
+        self._settle()
+
+    async def leave(self) -> None:
+        """See `close`; the bus is told, too."""
+        self.close()
+        await self._service.close()
+        await self._bus.close()
+
+    def close(self) -> None:
+        """See `RealTimeNode`."""
+        super().close()
+        self._runs = False
+        for task in self._downloads:
+            task.cancel()
+
+    def ask(self, command: Any, acknowledge: Acknowledge | None = None) -> None:
+        """See `RealTimeNode`; of a change, `acknowledge` is told when the bus has it, so that it outlives this node."""
+        if not self._runs:
+            raise NotEnabled("not_ready", f"{self.driver.self_id} does not run yet, or not any more")
+        self._acknowledge = acknowledge
+        try:
+            super().ask(command)
+        except JournalError as error:
+            self._fail(error)
+        finally:
+            self._acknowledge = None
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """To everybody, as soon as the bus can."""
+        assert to == EVERYBODY, to
+        acknowledge, is_update = self._acknowledge, isinstance(message, Update)
+        taken = partial(acknowledge, message) if acknowledge and is_update else _nothing
+        name = event_name(MESSAGE_FORM.names[type(message)], self._root)
+        self._bus.put(Parcel(name, payload(message), is_update, taken))
+
+    def notify(self, notice: Any) -> None:
+        """To the application, but for downloads: these are made here."""
+        super().notify(notice)
+        if isinstance(notice, NeedsDownload):
+            self._begin(self._download(notice.node))
+
+    def _heard(self, name: str, data: bytes) -> None:
+        kind = type_of_event(name, self._root)
+        if not self._runs or kind is None:
+            self.foreign += 1
+            logger.debug("passed over: an event %a", name)
+            return
+        try:
+            message = of_payload(kind, data)
+        except MalformedMessage as error:
+            self._note_malformed("event", NodeId(name), error)
+            return
+        try:
+            self.driver.received(EVERYBODY, message)
+        except JournalError as error:
+            self._fail(error)
+        except Exception:
+            logger.exception("a fault of this program: the event %s %s is passed over", name, data.hex())
+        else:
+            self._settle()
+
+    def _expire(self) -> None:
+        try:
+            super()._expire()
+        except JournalError as error:
+            self._fail(error)
+
+    def _fail(self, error: JournalError) -> None:
+        self.close()
+        self._failed(str(error))
+
+    async def _download(self, node: NodeId) -> None:
+        why: Exception = DownloadError(f"nobody says where {node} can be reached")
+        try:
+            for address in await self._bus.located(node):
+                try:
+                    loaded = await downloaded(address, self._root, node)
+                except DownloadError as error:
+                    why = error
+                else:
+                    self._tell(loaded)
+                    return
+        except BusError as error:
+            why = error
+        logger.info("%s", why)
+        self._tell(LoadFailed(node))
+
+    def _tell(self, command: Loaded | LoadFailed) -> None:
+        try:
+            self.ask(command)
+        except NotEnabled as error:
+            logger.info("%s", error)
+        except Exception:
+            logger.exception("a fault of this program: a download from %s is passed over", command.node)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._downloads.add(task)
+        task.add_done_callback(self._downloads.discard)
+
+
+def _announced(host: str, port: int) -> str:
+    """Where to reach a service; of all addresses of a machine, that by which it is known."""
+    if host in ("0.0.0.0", "::"):
+        return f":{port}"
+    return named((host, port))
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,1 @@
+"""Peter at run time."""

@@ -1,0 +1,1 @@
+"""Scuttlebutt at run time."""

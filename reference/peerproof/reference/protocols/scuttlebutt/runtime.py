@@ -1,0 +1,16 @@
+"""Scuttlebutt for those who run its nodes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.reference.runtime.protocol import Runtime
+
+RUNTIME: Final = Runtime(
+    "scuttlebutt",
+    transport="udp",
+    period="interval",
+    shown=("view", "status"),
+    placed=lambda _, seeds: {"seeds": list(seeds)},
+    assigned=lambda _, key, value: {"type": "update_local", "key": key, "value": value},
+)

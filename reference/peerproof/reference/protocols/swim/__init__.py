@@ -1,0 +1,1 @@
+"""SWIM at run time."""

@@ -1,0 +1,1 @@
+"""Wendy at run time."""

@@ -1,0 +1,103 @@
+"""What nodes on real sockets have in common, whatever carries their messages: clock, timers, what is said of bad input."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from peerproof.reference.runtime.driver import Driver, Keep
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.spec.core import Instant, NodeId, Pick, Specification
+from peerproof.spec.errors import MalformedMessage
+
+logger: Final = logging.getLogger("peerproof.node")
+
+#: Seconds between two warnings of one kind, or a flood of bad input would become a flood of warnings.
+QUIET: Final = 10.0
+
+
+class Listener(NamedTuple):
+    """Who wants to know what happens at a node."""
+
+    told: Callable[[Any], None] = lambda _: None  #: the application, of notices
+    stepped: Callable[[], None] = lambda: None  #: after each step
+    malformed: Callable[[MalformedMessage], None] = lambda _: None  #: what has come is no message
+    left: Callable[[], None] = lambda: None  #: the node has left of its own will, and nothing is to be sent any more
+
+
+class RealTimeNode:
+    """A node in an event loop; with `send`, which a transport adds, what `Driver` calls its environment."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        self_id: NodeId,
+        pick: Pick,
+        *,
+        recorder: Recorder | None = None,
+        listener: Listener | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder, keep=keep)
+        self.malformed = 0  #: inputs that were no message
+        self._specification: Final = specification
+        self._listener: Final = listener or Listener()
+        self._loop: Final = asyncio.get_running_loop()
+        self._epoch: Final = self._loop.time()
+        self._wake: asyncio.TimerHandle | None = None
+        self._warned: dict[str, tuple[float, int]] = {}  #: by kind: when, and how many more there have been since
+
+    def ask(self, command: Any) -> None:
+        """The application wants something. Raises NotEnabled."""
+        self.driver.asked(command)
+        self._settle()
+
+    def now(self) -> Instant:
+        """Milliseconds since this object was made."""
+        return Instant(int((self._loop.time() - self._epoch) * 1000))
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """See `Environment`."""
+        raise NotImplementedError
+
+    def notify(self, notice: Any) -> None:
+        """To the application."""
+        self._listener.told(notice)
+
+    def close(self) -> None:
+        """Leave, without a word: what a protocol has to say before, the driver must have been asked for."""
+        if self._wake:
+            self._wake.cancel()
+
+    def _settle(self) -> None:
+        """The node has taken a step."""
+        self._await_timer()
+        self._listener.stepped()
+
+    def _note_malformed(self, what: str, sender: NodeId, error: MalformedMessage) -> None:
+        self.malformed += 1
+        logger.debug("malformed %s from %s: %s", what, sender, error)
+        self._warn(f"malformed {what}", f"from {sender}, passed over: {error}")
+
+    def _warn(self, kind: str, more: str) -> None:
+        """A warning, if there has not just been one of its kind; then it is counted."""
+        since, count = self._warned.get(kind, (-QUIET, 0))
+        if (now := self._loop.time() - self._epoch) - since < QUIET:
+            self._warned[kind] = since, count + 1
+            return
+        logger.warning("%s %s%s", kind, more, f"; {count} more since the last warning" * (count > 0))
+        self._warned[kind] = now, 0
+
+    def _await_timer(self) -> None:
+        if self._wake:
+            self._wake.cancel()
+        due = self.driver.next_timer()
+        self._wake = None if due is None else self._loop.call_at(self._epoch + due / 1000, self._expire)
+
+    def _expire(self) -> None:
+        if (due := self.driver.next_timer()) is not None and due <= self.now():
+            self.driver.expire_next()
+            self._listener.stepped()
+        self._await_timer()

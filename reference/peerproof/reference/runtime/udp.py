@@ -1,0 +1,132 @@
+"""
+A node on a UDP socket, in real time.
+
+A node's address is the text of its socket address, `127.0.0.1:8119` or `[::1]:8119`: that is how its peers see where its
+datagrams come from. Names are looked up only for what the operator has typed; an address that a peer has named is sent to
+if it is numeric and passed over if it is not, so that no stranger makes this machine ask the name service.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from ipaddress import ip_address
+from typing import Any, Final
+
+from peerproof.reference.runtime.live_node import Listener, RealTimeNode
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.spec.core import NodeId, Pick, Specification
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+
+logger: Final = logging.getLogger("peerproof.node")
+
+MAX_PORT: Final = 65_535
+
+#: More than any datagram holds.
+MAX_DATAGRAM: Final = 2**16
+
+
+class AddressError(ValueError):
+    """An address that cannot be used, with what to do about it."""
+
+
+def parsed(address: str) -> tuple[str, int]:
+    """Host and port of `host:port` or `[host]:port`. Raises AddressError."""
+    host, colon, port = address.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise AddressError(f"{address!r}: write an IPv6 address as [::1]:8119")
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port[:6]) > MAX_PORT:
+        raise AddressError(f"{address!r} is not an address: expected host:port with a port up to {MAX_PORT}")
+    return host, int(port)
+
+
+def named(endpoint: tuple[Any, ...]) -> NodeId:
+    """The address of a socket address."""
+    host, port = endpoint[:2]
+    return NodeId(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+
+
+def resolved(address: str) -> NodeId:
+    """The numeric form of an address that the operator has typed. Raises AddressError."""
+    host, port = parsed(address)
+    try:
+        return named(socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][4])
+    except (OSError, UnicodeError) as error:
+        raise AddressError(f"{address!r}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def bound(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socket.socket:
+    """A socket at a numeric address. Raises AddressError."""
+    host, port = parsed(address)
+    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind)
+    try:
+        if kind is socket.SOCK_STREAM:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # old connections do not keep a new node from its port
+        opened.setblocking(False)
+        opened.bind((host, port))
+    except OSError as error:
+        opened.close()
+        raise AddressError(f"cannot listen at {address}: {error.strerror}") from None
+    return opened
+
+
+def is_wildcard(address: NodeId) -> bool:
+    """Whether this stands for every address of the machine, and so names no node."""
+    return ip_address(parsed(address)[0]).is_unspecified
+
+
+class UdpNode(RealTimeNode):
+    """A node on a bound socket."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        self_id: NodeId,
+        opened: socket.socket,
+        pick: Pick,
+        *,
+        recorder: Recorder | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
+        self._socket: Final = opened
+
+    async def listen(self) -> None:
+        """Take part. The node must have been started."""
+        self._loop.add_reader(self._socket, self._readable)
+        self._await_timer()
+
+    def close(self) -> None:
+        """See `RealTimeNode`."""
+        super().close()
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """One datagram, or none if the address is not numeric or the network does not take it now: it is lost then."""
+        try:
+            host, port = parsed(to)
+            if ip_address(host).version != (6 if self._socket.family == socket.AF_INET6 else 4):
+                raise AddressError(f"{to!a} is of another family than this node's socket")
+            self._socket.sendto(self._specification.MESSAGE.encode(message), (host, port))
+        except (ValueError, NotEnabled, OSError, OverflowError) as error:
+            logger.info("nothing sent to %a: %s", to, error)
+
+    def _readable(self) -> None:
+        """One datagram, so that a flood of them leaves the timers their turn."""
+        try:
+            data, address = self._socket.recvfrom(MAX_DATAGRAM)
+        except OSError as error:  # what the network says of an earlier datagram: that nobody listens there
+            logger.info("the network says: %s", error)
+            return
+        try:
+            self.driver.datagram(named(address), data)
+        except MalformedMessage as error:
+            self._note_malformed("datagram", named(address), error)
+            self._listener.malformed(error)
+        except Exception:
+            logger.exception("a fault of this program: the datagram %s from %s is passed over", data.hex(), named(address))
+        else:
+            self._settle()

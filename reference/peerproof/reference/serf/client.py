@@ -1,0 +1,279 @@
+"""
+A client of Serf's agents: their RPC is requests, replies and events, values of MessagePack over one TCP connection.
+
+A request is a header, {Command, Seq}, and for most commands a body. The reply is a header, {Seq, Error}, and for some commands a
+body. A stream answers its one request again and again, with a header and a body for each event. Agents know the strings of an
+older MessagePack, which are any bytes, so nothing here is taken for text before it is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, Final
+
+import msgpack
+
+from peerproof.reference.runtime.udp import parsed
+from peerproof.spec.core import NodeId
+from peerproof.spec.distkv import serf_events
+
+#: The version of the RPC.
+VERSION: Final = 1
+
+#: Seconds that an agent may take to answer.
+PATIENCE: Final = 10.0
+
+#: Bytes of a value: more than an agent has to say of any cluster.
+MOST: Final = 2**26
+
+_PIECE: Final = 2**16
+
+
+class SerfError(Exception):
+    """What an agent has not done, and why."""
+
+
+class AgentGone(SerfError):
+    """There is no agent, or none any more; it may come back."""
+
+
+class EventTooLarge(SerfError):
+    """An event is larger than the agent lets it be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An agent of the cluster, as another one knows it."""
+
+    name: str
+    host: str
+    port: int
+    tags: Mapping[str, str]
+    status: str  #: "alive", "leaving", "left" or "failed"
+
+
+class Agent:
+    """A connection to an agent. Requests may be made while others have not been answered yet."""
+
+    def __init__(
+        self,
+        address: NodeId,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        arrived: Callable[[str, bytes], None],
+        ended: Callable[[AgentGone], None],
+    ) -> None:
+        self.address: Final = address
+        self._writer: Final = writer
+        self._arrived: Final = arrived
+        self._ended: Final = ended
+        self._sequence = 0
+        self._waiting: Final[dict[int, tuple[asyncio.Future[Any], bool]]] = {}  #: by Seq; whether a body follows the reply
+        self._streams: Final[set[int]] = set()
+        self._gone: AgentGone | None = None
+        self._reading: Final = asyncio.get_running_loop().create_task(self._read(reader))
+
+    @classmethod
+    async def connected(
+        cls,
+        address: NodeId,
+        *,
+        auth_key: str | None = None,
+        arrived: Callable[[str, bytes], None] = lambda _name, _payload: None,
+        ended: Callable[[AgentGone], None] = lambda _: None,
+    ) -> Agent:
+        """
+        A connection to the agent at this numeric address, after the handshake and, with a key, after that was accepted.
+
+        `arrived` is told of the events that `follow` asks for, `ended` when the connection is over that was not closed from here.
+        Raises AgentGone, and SerfError for an agent of another kind.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE):
+                reader, writer = await asyncio.open_connection(*parsed(address))
+        except (OSError, TimeoutError) as error:
+            number = getattr(error, "errno", None)
+            why = os.strerror(number) if number else "it does not answer"
+            raise AgentGone(f"no Serf agent at {address}: {why}; start one with: serf agent -rpc-addr={address}") from None
+        agent = cls(address, reader, writer, arrived=arrived, ended=ended)
+        try:
+            await agent._greet(auth_key)
+        except BaseException:
+            await agent.close()
+            raise
+        return agent
+
+    async def follow(self, types: str) -> None:
+        """From now on events of these types arrive, as Serf writes them: "user", or "user:deploy,member-join"."""
+        number = self._next()
+        self._streams.add(number)
+        await self._asked("stream", {"Type": types}, number=number)
+
+    async def event(self, name: str, payload: bytes) -> None:
+        """Tell everybody. Raises EventTooLarge before anybody is told."""
+        number = self._next()
+        await self._answered("event", number, serf_events.request(number, name, payload))
+
+    async def members(self) -> tuple[Member, ...]:
+        """The agents of the cluster."""
+        found = await self._asked("members", has_body=True)
+        try:
+            return tuple(_member(one) for one in found[b"Members"] or ())
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SerfError(f"the agent at {self.address} lists its members in a way that nobody knows: {error!r}") from None
+
+    async def name(self) -> str:
+        """What this agent is called."""
+        stats = await self._asked("stats", has_body=True)
+        try:
+            name: str = stats[b"agent"][b"name"].decode()
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise SerfError(f"the agent at {self.address} does not say what it is called") from None
+        return name
+
+    async def tag(self, tags: Mapping[str, str]) -> None:
+        """The agent bears these tags, besides those it has. Raises SerfError if there are too many."""
+        await self._asked("tags", {"Tags": dict(tags)})
+
+    async def untag(self, *names: str) -> None:
+        """The agent does not bear tags of these names any more."""
+        await self._asked("tags", {"DeleteTags": list(names)})
+
+    async def leave(self) -> None:
+        """The agent leaves its cluster, and ends."""
+        await self._asked("leave")
+
+    async def close(self) -> None:
+        """End the connection; what has not been answered never will be."""
+        self._lose(AgentGone(f"the connection to the agent at {self.address} was closed"), is_own=True)
+        self._reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._reading
+
+    async def _greet(self, auth_key: str | None) -> None:
+        try:
+            await self._asked("handshake", {"Version": VERSION})
+        except AgentGone as error:
+            raise SerfError(f"what listens at {self.address} is no agent of Serf ({error})") from None
+        except SerfError as error:
+            raise SerfError(f"the agent at {self.address} does not speak version {VERSION} of Serf's RPC: {error}") from None
+        if auth_key is not None:
+            await self._asked("auth", {"AuthKey": auth_key})
+        await self._asked("stats", has_body=True)  # refused to whoever has not said the key
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+    async def _asked(self, command: str, body: Any = None, *, number: int | None = None, has_body: bool = False) -> Any:
+        """The body of the reply, if it has one. Raises SerfError."""
+        number = number or self._next()
+        parts = [{"Command": command, "Seq": number}, *([] if body is None else [body])]
+        data = b"".join(msgpack.packb(part, use_bin_type=False, unicode_errors="surrogateescape") for part in parts)
+        return await self._answered(command, number, data, has_body=has_body)
+
+    async def _answered(self, command: str, number: int, data: bytes, *, has_body: bool = False) -> Any:
+        if self._gone:
+            raise self._gone
+        future = asyncio.get_running_loop().create_future()
+        self._waiting[number] = future, has_body
+        self._writer.write(data)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await future
+        except TimeoutError:
+            gone = AgentGone(f"the agent at {self.address} has not answered {command} in {PATIENCE:g} s")
+            self._lose(gone)
+            raise gone from None
+        finally:
+            self._waiting.pop(number, None)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        unpacker = msgpack.Unpacker(raw=True, max_buffer_size=MOST, strict_map_key=False)
+        bodies: list[int] = []  #: the Seq whose body comes next
+        try:
+            while data := await reader.read(_PIECE):
+                unpacker.feed(data)
+                for value in unpacker:
+                    self._take(value, bodies)
+            why = "it has closed the connection"
+        except OSError as error:
+            why = error.strerror or repr(error)
+        except (msgpack.UnpackException, ValueError, KeyError, TypeError, AttributeError) as error:
+            why = f"it answers what nobody understands: {error!r}"
+        self._lose(AgentGone(f"the agent at {self.address} is gone: {why}"))
+
+    def _take(self, value: Any, bodies: list[int]) -> None:
+        """A header or a body."""
+        if bodies:
+            number = bodies.pop()
+            if number in self._streams:
+                self._event(value)
+            elif waiting := self._waiting.get(number):
+                _settle(waiting[0], value)
+            return
+        number, error = value[b"Seq"], value[b"Error"].decode(errors="replace")
+        waiting = self._waiting.get(number)
+        if waiting is None:
+            if number in self._streams:
+                bodies.append(number)
+            return
+        future, has_body = waiting
+        if error:
+            self._streams.discard(number)
+            if not future.done():
+                future.set_exception(_refusal(self.address, error))
+        elif has_body:
+            bodies.append(number)
+        else:
+            del self._waiting[number]  # of a stream: what comes next is an event
+            _settle(future, None)
+
+    def _event(self, body: Mapping[bytes, Any]) -> None:
+        if body.get(b"Event") == b"user":
+            self._arrived(body[b"Name"].decode(errors="surrogateescape"), body.get(b"Payload") or b"")
+
+    def _lose(self, error: AgentGone, *, is_own: bool = False) -> None:
+        if self._gone:
+            return
+        self._gone = error
+        self._writer.transport.abort()
+        for future, _ in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+        if not is_own:
+            self._ended(error)
+
+
+def _settle(future: asyncio.Future[Any], value: Any) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _refusal(address: NodeId, error: str) -> SerfError:
+    if "user event" in error and "exceeds" in error:
+        return EventTooLarge(
+            f"{error}; agents allow at most 9216 bytes, with user_event_size_limit in a file that -config-file names"
+        )
+    if "Authentication required" in error:
+        return SerfError(f"the agent at {address} wants a key (rpc_auth in its configuration)")
+    if "Invalid authentication token" in error:
+        return SerfError(f"the agent at {address} wants another key (rpc_auth in its configuration)")
+    return SerfError(f"the agent at {address} says: {error}")
+
+
+def _member(raw: Mapping[bytes, Any]) -> Member:
+    host = ip_address(raw[b"Addr"])
+    mapped = getattr(host, "ipv4_mapped", None)
+    tags = {_text(name): _text(value) for name, value in (raw.get(b"Tags") or {}).items()}
+    return Member(_text(raw[b"Name"]), str(mapped or host), raw[b"Port"], tags, _text(raw[b"Status"]))
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")

@@ -1,0 +1,7 @@
+__all__ = [
+    "Campaign",
+    "run",
+]
+
+from .campaign import run
+from .plan import Campaign

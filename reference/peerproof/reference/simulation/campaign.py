@@ -1,0 +1,107 @@
+"""A campaign: one simulation from its plan, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from peerproof.reference.runtime.connected import Figures
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation.plan import Campaign, run_id
+from peerproof.reference.simulation.schedule import Application, Overlay, Schedule
+from peerproof.reference.simulation.simulator import Checker, Connections, Simulation, Violation
+from peerproof.spec.core import Instant
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.properties import Property
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of it. `reached` and `never_seen` are empty if nothing was checked."""
+
+    steps: int
+    sent: int
+    lost: int
+    cut_off: int
+    duplicated: int
+    checked: bool
+    violations: tuple[Violation, ...]
+    never_seen: tuple[str, ...]  #: `sometimes` properties that did not occur
+    reached: Mapping[str, int | None]  #: `eventually` properties: the round since which they hold, None if they do not
+    figures: Figures | None = None  #: what else is measured of the protocol
+
+    def plain(self) -> Plain:
+        """As plain data."""
+        shown = {**asdict(replace(self, figures=None)), "violations": [violation._asdict() for violation in self.violations]}
+        del shown["figures"]
+        return {**shown, "figures": self.figures.plain()} if self.figures else shown
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f"{self.steps} steps, {self.sent} datagrams sent: {self.lost} lost, {self.cut_off} stopped by a partition,"
+            f" {self.duplicated} delivered twice"
+        ]
+        if self.figures and not (self.lost or self.duplicated):
+            lines = [f"{self.steps} steps, {self.sent} messages sent, {self.cut_off} stopped by a partition"]
+        lines += self.figures.text() if self.figures else ()
+        for name, since in self.reached.items():
+            lines.append(f"{name}: " + (f"since round {since}" if since is not None else "not reached"))
+        lines += [
+            f"VIOLATED {name}: {about}; first at {at} ms, after a step of {node}" for name, about, node, at in self.violations
+        ]
+        if self.never_seen:
+            lines.append(f"never seen, so that the run says little: {', '.join(self.never_seen)}")
+        if self.checked and not self.violations:
+            lines.append("no property is violated")
+        return "\n".join(lines)
+
+
+def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorder: Recorder | None = None) -> Result:
+    """Run a campaign; `record` gets the trace, line by line, or a recorder of one's own does."""
+    specification = campaign.protocol.specification()
+    if record:
+        recorder = Recorder(specification, run_id(campaign), record)
+    connected = campaign.protocol.connected
+    connections = Connections(connected.timeout(campaign.node_config(0)), connected.has_left) if connected else None
+    simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
+    application = _application(campaign.protocol, simulation)
+    checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
+    Schedule(campaign, simulation, application)
+    goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]
+    since: dict[str, int | None] = {p.name: None for p in goals}
+    for number in range(1, campaign.rounds + 1):
+        simulation.run(Instant(number * campaign.period()))
+        if checker:
+            _note(goals, simulation, number, since)
+    network = simulation.network
+    return Result(
+        steps=simulation.steps,
+        sent=network.sent,
+        lost=network.lost,
+        cut_off=network.cut_off,
+        duplicated=network.duplicated,
+        checked=checker is not None,
+        violations=tuple(checker.violations.values()) if checker else (),
+        never_seen=tuple(checker.never_seen()) if checker else (),
+        reached=since if checker else {},
+        figures=application.figures if application else None,
+    )
+
+
+def _application(protocol: Runtime, simulation: Simulation) -> Application | None:
+    if connected := protocol.connected:
+        return Overlay(connected, simulation)
+    store = protocol.store
+    application: Application | None = store.Store(simulation) if store else None
+    return application
+
+
+def _note(goals: list[Property], simulation: Simulation, number: int, since: dict[str, int | None]) -> None:
+    cluster = simulation.cluster()
+    for goal in goals:
+        if not cluster.nodes or not goal.holds(cluster):
+            since[goal.name] = None
+        elif since[goal.name] is None:
+            since[goal.name] = number

@@ -1,0 +1,308 @@
+"""
+The simulator: many nodes on one heap of events, in virtual time.
+
+One seed fixes a run bit for bit: each node and the network draw from streams of their own, events at the same instant
+happen in the order in which they came about, and nothing depends on the hash seed. What is kept is the nodes' states and
+what lies ahead; nothing of the past, so that memory does not grow with time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.simulation.faulty_network import Faults, Network
+from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId, Pick, Specification
+from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+
+Action: TypeAlias = Callable[[], None]
+
+
+class Place:
+    """Where one node lives: what `Driver` calls its environment."""
+
+    __slots__ = ("_id", "_simulation", "awaited", "driver")
+
+    def __init__(self, simulation: Simulation, node: NodeId, pick: Pick, recorder: Recorder | None) -> None:
+        self._simulation = simulation
+        self._id = node
+        self.awaited: Instant | None = None  #: when the timer is due that the heap knows of
+        observe = simulation.observed
+        self.driver = Driver(
+            simulation.specification, node, self, pick, recorder=recorder, observe=lambda taken: observe(node, taken)
+        )
+
+    def now(self) -> Instant:
+        """The simulation's time: all nodes have the same clock."""
+        return self._simulation.now
+
+    def send(self, to: NodeId, message: Any) -> None:
+        """Into the simulated network."""
+        self._simulation.carry(InFlight(self._id, to, message))
+
+    def notify(self, notice: Any) -> None:
+        """To the simulation's observer of notices."""
+        if self._simulation.notified:
+            self._simulation.notified(self._id, notice)
+
+
+class Connections(NamedTuple):
+    """Messages go over connections: whoever sends one learns what has become of it."""
+
+    timeout: Duration  #: what has not been confirmed until then has failed
+    has_left: Callable[[Any], bool]  #: whether a node in this state cannot be reached any more
+
+
+class Crossing(NamedTuple):
+    """A message on its way over a connection."""
+
+    origin: Place
+    message: InFlight
+    begun: Instant
+    micros: int  #: one way
+
+
+class Outcome(NamedTuple):
+    """What has become of a message; not if its sender has crashed since."""
+
+    origin: Place
+    message: InFlight
+    took: int | None
+
+
+class Wake(NamedTuple):
+    """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""
+
+    place: Place
+
+
+Due: TypeAlias = Wake | InFlight | Crossing | Outcome | Action
+
+
+class Simulation:
+    """A cluster. Use `start`, then `run`; `at` schedules whatever else is to happen."""
+
+    def __init__(
+        self,
+        specification: Specification,
+        seed: str,
+        faults: Faults | None = None,
+        *,
+        recorder: Recorder | None = None,
+        connections: Connections | None = None,
+    ) -> None:
+        self.now = Instant(0)
+        self.steps = 0
+        self.specification: Final = specification
+        self.network: Final = Network(faults or Faults(), f"{seed}/network")
+        self.observers: list[Callable[[NodeId, Taken], None]] = []  #: told of every step
+        self.notified: Callable[[NodeId, Any], None] | None = None  #: told of every notice
+        self.missed: Callable[[InFlight], None] | None = None  #: told of every message for everybody that somebody does not get
+        self._places: dict[NodeId, Place] = {}
+        self._seed: Final = seed
+        self._recorder: Final = recorder
+        self._connections: Final = connections
+        self._configs: dict[NodeId, Any] = {}
+        self._starts: dict[NodeId, int] = {}
+        self._left: dict[NodeId, Any] = {}  #: the last states of nodes that have crashed
+        self._heap: list[tuple[Instant, int, Due]] = []
+        self._order = 0
+        self._latest: Final[dict[tuple[NodeId, NodeId], Instant]] = {}  #: when the last message of a pair arrives
+
+    def start(self, node: NodeId, config: Any) -> None:
+        """Start a node, now."""
+        self._configs[node] = config
+        count = self._starts[node] = self._starts.get(node, 0) + 1
+        place = self._places[node] = Place(self, node, seeded(f"{self._seed}/{node}/{count}"), self._recorder)
+        place.driver.start(config)
+        self._await_timer(place)
+
+    def crash(self, node: NodeId) -> None:
+        """A node is gone, with all that it knew; datagrams to it are lost."""
+        if place := self._places.pop(node, None):
+            self._left[node] = place.driver.state
+
+    def restart(self, node: NodeId, kept: Callable[[Any, Any], Any] = lambda config, _: config) -> None:
+        """A node comes back at its address, with what `kept` makes of its configuration and last state, and nothing else."""
+        self.crash(node)
+        self.start(node, kept(self._configs[node], self._left[node]))
+
+    def ask(self, node: NodeId, command: Any) -> None:
+        """The application on top of a node wants something, now; on top of a crashed node there is none."""
+        if place := self._places.get(node):
+            place.driver.asked(command)
+            self._await_timer(place)
+
+    def at(self, instant: Instant, action: Action) -> None:
+        """Something is to happen at an instant: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
+        self._push(instant, action)
+
+    def run(self, until: Instant) -> None:
+        """Let everything happen up to and including an instant."""
+        while self._heap and self._heap[0][0] <= until:
+            self.now, _, due = heappop(self._heap)
+            if isinstance(due, InFlight):
+                if place := self._places.get(due.to):
+                    place.driver.received(due.sender, due.message)
+                    self._await_timer(place)
+            elif isinstance(due, Wake):
+                self._wake(due.place)
+            elif isinstance(due, Crossing):
+                self._arrived(due)
+            elif isinstance(due, Outcome):
+                self._known(due)
+            else:
+                due()
+        self.now = max(self.now, until)
+
+    def life(self, node: NodeId) -> int:
+        """How often a node has been started; 0 if it does not run."""
+        return self._starts[node] if node in self._places else 0
+
+    def states(self) -> dict[NodeId, Any]:
+        """The nodes that run, in the order in which they were started."""
+        return {node: place.driver.state for node, place in self._places.items()}
+
+    def cluster(self) -> Cluster:
+        """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
+        return Cluster(self.states(), list(self._under_way()))
+
+    def carry(self, message: InFlight) -> None:
+        """Take a message from a node; the network decides when it arrives, how often, and whether."""
+        if message.to == EVERYBODY:
+            for node in self._places:  # its sender, too, as Serf does [DA-54]
+                self._broadcast(InFlight(message.sender, node, message.message))
+            return
+        if self._connections:
+            origin, micros = self._places[message.sender], self.network.trip(message.sender, message.to)
+            if micros is None:
+                self._push(Instant(self.now + self._connections.timeout), Outcome(origin, message, None))
+                return
+            if self.network.reorders:
+                micros = self._not_before(message, micros)
+            self._push(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
+            return
+        for delay in self.network.fate(message.sender, message.to):
+            self._push(Instant(self.now + delay), message)
+
+    def _broadcast(self, message: InFlight) -> None:
+        delays = self.network.fate(message.sender, message.to)
+        for delay in delays:
+            self._push(Instant(self.now + delay), message)
+        if not delays and self.missed:
+            self.missed(message)
+
+    def observed(self, node: NodeId, taken: Taken) -> None:
+        """A node has taken a step."""
+        self.steps += 1
+        for observer in self.observers:
+            observer(node, taken)
+
+    def _not_before(self, message: InFlight, micros: int) -> int:
+        """How long a message takes that does not overtake the one before it of the same pair. [PA-19]"""
+        pair = message.sender, message.to
+        arrives = max(Instant(self.now + millis(micros)), self._latest.get(pair, self.now))
+        self._latest[pair] = arrives
+        return max(micros, (arrives - self.now) * 1000)
+
+    def _arrived(self, crossing: Crossing) -> None:
+        """At a node that is there a message is taken in, and confirmed on the way back; otherwise its time runs out."""
+        assert self._connections
+        origin, message, begun, micros = crossing
+        expires, took = Instant(begun + self._connections.timeout), 2 * micros
+        confirmed = Instant(begun + millis(took))
+        place = self._places.get(message.to)
+        is_there = place is not None and not self._connections.has_left(place.driver.state)
+        if is_there and confirmed <= expires:
+            self._push(confirmed, Outcome(origin, message, took))
+        else:
+            self._push(max(expires, self.now), Outcome(origin, message, None))
+        if place and is_there:
+            place.driver.received(message.sender, message.message)
+            self._await_timer(place)
+
+    def _known(self, outcome: Outcome) -> None:
+        origin, message, took = outcome
+        if self._places.get(message.sender) is origin:
+            origin.driver.sent(message.to, message.message, took)
+            self._await_timer(origin)
+
+    def _under_way(self) -> Iterator[InFlight]:
+        for _, _, due in self._heap:
+            if isinstance(due, InFlight):
+                yield due
+            elif isinstance(due, Crossing):
+                yield due.message
+
+    def _wake(self, place: Place) -> None:
+        if self._places.get(place.driver.self_id) is not place:
+            return
+        if place.awaited == self.now:
+            place.awaited = None
+        if place.driver.next_timer() == self.now:
+            place.driver.expire_next()
+        self._await_timer(place)
+
+    def _await_timer(self, place: Place) -> None:
+        due = place.driver.next_timer()
+        if due is not None and due != place.awaited:
+            place.awaited = due
+            self._push(due, Wake(place))
+
+    def _push(self, instant: Instant, due: Due) -> None:
+        self._order += 1
+        heappush(self._heap, (instant, self._order, due))
+
+
+def millis(micros: int) -> int:
+    """Microseconds as whole milliseconds, of which each that has begun counts."""
+    return -(-micros // 1000)
+
+
+class Violation(NamedTuple):
+    """A property that does not hold: after a step of this node, at this instant."""
+
+    name: str
+    about: str
+    node: NodeId
+    at: Instant
+
+
+class Checker:
+    """
+    Holds a simulation to the properties of its protocol: those of a node and of a step at every step, those of the
+    cluster at every step or, because they look at everything, at every so-manieth.
+    """
+
+    def __init__(self, simulation: Simulation, every: int = 1) -> None:
+        self.violations: dict[str, Violation] = {}  #: the first of each property
+        self.seen: set[str] = set()  #: the `sometimes` properties that have been seen to hold
+        self._simulation: Final = simulation
+        self._properties: Final = simulation.specification.PROPERTIES
+        self._every: Final = every
+        simulation.observers.append(self._observe)
+
+    def reached(self) -> dict[str, bool]:
+        """The `eventually` properties, and whether they hold now."""
+        cluster = self._simulation.cluster()
+        return {p.name: p.holds(cluster) for p in self._properties if p.when == "eventually" and p.of == "cluster"}
+
+    def never_seen(self) -> list[str]:
+        """The `sometimes` properties that have not been seen to hold: the run says little about what they stand beside."""
+        return [p.name for p in self._properties if p.when == "sometimes" and p.name not in self.seen]
+
+    def _observe(self, node: NodeId, taken: Taken) -> None:
+        self._check("node", taken.after, node)
+        self._check("step", taken, node)
+        if self._simulation.steps % self._every == 0:
+            self._check("cluster", self._simulation.cluster(), node)
+
+    def _check(self, of: str, subject: object, node: NodeId) -> None:
+        for p in violated(self._properties, of, subject):
+            self.violations.setdefault(p.name, Violation(p.name, p.about, node, self._simulation.now))
+        for p in self._properties:
+            if p.when == "sometimes" and p.of == of and p.name not in self.seen and p.holds(subject):
+                self.seen.add(p.name)

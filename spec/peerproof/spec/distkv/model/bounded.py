@@ -1,0 +1,290 @@
+"""
+The bounded model of DistKV: what the constants of a model mean for the nodes that run in it.
+
+What a node sends goes to all others and never back to itself. A download is made of three messages of the world, which no node
+sees: one that asks for it, and one that brings it or refuses. Time does not pass: a timer that runs may expire at any moment, if
+the model lets it at all. So of the moments that could be drawn the first is taken; another would set the same timer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec import distkv
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.distkv.messages import (
+    Command,
+    DeleteValue,
+    FoundingDue,
+    GreetingDue,
+    InitialPingDue,
+    Loaded,
+    LoadFailed,
+    NeedsDownload,
+    OldDataDue,
+    Ping,
+    PingDue,
+    RecoveryDue,
+    RecoveryOver,
+    RecoveryStep,
+    RepairAllowed,
+    RepairDue,
+    SetValue,
+    Timer,
+    Update,
+)
+from peerproof.spec.distkv.model.abstraction import (
+    Load,
+    chain,
+    chain_value,
+    content_value,
+    entry_value,
+    name,
+    number,
+    path,
+    path_number,
+    recovery_value,
+    sets_value,
+    ticks_value,
+    value,
+)
+from peerproof.spec.distkv.model.notation import change_texts, content_text
+from peerproof.spec.distkv.ranges import of_ticks
+from peerproof.spec.distkv.state import Config, Phase, State, Stored, download_of, stored_of
+from peerproof.spec.distkv.ticks import TickSets, latest, union
+from peerproof.spec.distkv.values import value_of_plain
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
+from peerproof.spec.model.variant import Taking
+from peerproof.spec.properties import InFlight
+
+#: Labels of timers that expire -> the timers, and what the module calls them.
+TIMERS: Final[Mapping[str, tuple[Timer, str]]] = {
+    "InitialPing": (InitialPingDue(), "initial"),
+    "Founding": (FoundingDue(), "founding"),
+    "OldData": (OldDataDue(), "olddata"),
+    "Ping": (PingDue(), "ping"),
+    "Greeting": (GreetingDue(), "greeting"),
+    "RecoverTicks": (RecoveryDue(RecoveryStep.TICKS), "ticks"),
+    "RecoverMissing": (RecoveryDue(RecoveryStep.MISSING), "missing"),
+    "RecoverKnown": (RecoveryDue(RecoveryStep.KNOWN), "known"),
+    "RecoverOver": (RecoveryOver(), "over"),
+    "Repair": (RepairDue(), "repair"),
+    "RepairAllowed": (RepairAllowed(), "allowed"),
+}
+
+_TIMER_NAMES: Final = dict(TIMERS.values())
+
+#: What the first node of a network puts at the root.
+ROOT_VALUE: Final = value_of_plain(1)
+
+
+class Todo(NamedTuple):
+    """Something that a node's application still has to do: set or delete an entry, or crash."""
+
+    what: str
+    path: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNode(State):
+    """A node of the model: one that can crash, and whose application has some things to do."""
+
+    up: bool = True
+    todo: tuple[Todo, ...] = ()
+
+
+class Bounded(ApplicationSpecification):
+    """DistKV where downloads are messages, and tocks end."""
+
+    specification = distkv
+
+    def __init__(self, most: int, step: Taking, given: Callable[[State], Loaded | None]) -> None:
+        super().__init__(step)
+        self._most = most  #: no tock is above this
+        self._given = given  #: what a node gives to whoever downloads from it
+
+    def is_beyond(self, state: State) -> bool:
+        """Whether its tock is above the bound."""
+        return state.tock > self._most
+
+    def command(self, state: State, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+        """What its application asks for."""
+        return SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else DeleteValue(path(todo.path))
+
+    def take(self, state: ModelNode, event: Any, _: Pick) -> Step[Any, Any]:
+        """What the protocol makes of an event; a download that it needs is asked for."""
+        match event:
+            case Received(sender=sender, message=Load()):
+                return Step(state, (Send(sender, self._given(state) or LoadFailed(state.self_id)),))
+            case Received(sender=sender, message=(Loaded() | LoadFailed()) as download):
+                if sender != state.source:
+                    return Step(state)
+                event = Asked(NOW, download)
+        after, effects = super().take(state, event, first_moment)
+        needed = [
+            effect.notice.node for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, NeedsDownload)
+        ]
+        return Step(after, (*effects, *(Send(node, Load()) for node in needed)))
+
+
+def first_moment(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
+    """A pick that leaves nothing open: whatever is drawn, the same timer runs."""
+    return tuple(sorted(among)[:some])
+
+
+class Model(ApplicationModel):
+    """A few nodes, as the constants of a configuration say; `tla/distkv/constants.json` has some. Node 1 is `n1`."""
+
+    state_kind = State
+    address = staticmethod(name)
+    number = staticmethod(number)
+
+    #: Chance only decides on moments, and in worlds there is no time: what this draws stands for all that can be drawn.
+    first_moment = staticmethod(first_moment)
+
+    #: How pictures have it.
+    content_text = staticmethod(content_text)
+    change_texts = staticmethod(change_texts)
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        super().__init__(constants)
+        self.most: int = constants["MaxTock"]
+        self.config = Config(ping_length=constants["MaxPing"], change_length=constants["MaxChange"], root=ROOT_VALUE)
+        self.spec: Specification = Bounded(self.most, self.step, self.given)
+        self.forgetful = frozenset(map(name, constants["Forgetful"]))
+        self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._begun(n, constants)) for n in self.names)
+        self.under_way = tuple(
+            InFlight(name(sender), name(to), Ping(chain(cut, elements), tock))
+            for sender, to, tock, cut, *elements in constants["UnderWay"]
+        )
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What DistKV does."""
+        return distkv.step(state, event, pick)
+
+    def given(self, state: State) -> Loaded | None:
+        """What a node gives to whoever downloads from it; None if it refuses."""
+        return download_of(state)
+
+    def ready(self, state: State) -> State:
+        """A node that is ready from the start. [DA-79]"""
+        first: Timer = InitialPingDue() if state.last is None else PingDue()
+        return replace(state, phase=Phase.READY, timers=frozenset({first, RepairDue()} if state.misses else {first}))
+
+    def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
+        """The next thing that its application has to do, if that is possible, and timers that run."""
+        if not state.up:
+            return
+        if state.todo and (state.todo[0].what == "crash" or state.phase is Phase.READY):
+            yield "Command", Asked(NOW, state.todo[0])
+        for label, (timer, known_as) in TIMERS.items():
+            if timer in state.timers and (state.self_id, known_as) in self._firing:
+                yield label, Expired(NOW, timer)
+
+    def restarted(self, state: ModelNode) -> ModelNode:
+        """A fresh start with what is on disk, if it has not got lost."""
+        begun = distkv.initial(state.self_id, self.configuration_after(state)).state
+        return self._start_node(begun, state.todo)
+
+    def configuration_after(self, state: ModelNode) -> Config:
+        """How a node in this state is configured when it comes back."""
+        stored = None if state.self_id in self.forgetful else stored_of(state)
+        return replace(self.config, root=None, stored=stored)
+
+    def project_state(self, state: ModelNode) -> State:
+        """Neither that the node runs nor what its application still has to do; only who is to be the first has a root value."""
+        config = self.config if FoundingDue() in state.timers else replace(self.config, root=None)
+        return recast(State, state, config=config)
+
+    def project_event(self, state: ModelNode, event: Any) -> Any | None:
+        """Commands instead of what there is to do and of downloads; nothing of a crash, nor after it."""
+        match super().project_event(state, event):
+            case Received(message=Load()):
+                return None
+            case Received(now, sender, (Loaded() | LoadFailed()) as download):
+                return Asked(now, download) if sender == state.source else None
+            case projected:
+                return projected
+
+    def variables(self, state: ModelNode) -> Mapping[str, Any]:
+        """The node as the module's variables."""
+        last = state.last
+        return {
+            "phase": state.phase.value,
+            "tock": state.tock,
+            "ticks": ticks_value(state.ticks),
+            "entries": frozenset((path_number(path), *entry_value(entry)) for path, entry in state.entries.rows.items()),
+            "superseded": sets_value(state.entries.superseded()),
+            "last": () if last is None else (chain_value(last.chain), last.tock),
+            "heard": ticks_value(state.heard),
+            "tried": frozenset(map(number, state.tried)),
+            "source": 0 if state.source is None else number(state.source),
+            "wanted": sets_value(state.wanted),
+            "newcomer": () if state.newcomer is None else (chain_value(state.newcomer),),
+            "recovery": () if state.recovery is None else recovery_value(state.recovery),
+            "timers": frozenset(map(_TIMER_NAMES.__getitem__, state.timers)),
+            "up": state.up,
+            "todo": tuple(tuple(todo) for todo in state.todo),
+        }
+
+    def content_value(self, message: Any) -> tuple[Any, ...]:
+        """`<<kind, ...>>`."""
+        return content_value(message)
+
+    def _start_node(self, state: State, todo: tuple[Todo, ...]) -> ModelNode:
+        """A node that has just started; all have the same configuration, for what it says of a start is over."""
+        return recast(ModelNode, state, config=self.config, todo=todo)
+
+    def _begun(self, node: int, constants: Mapping[str, Any]) -> ModelNode:
+        """A node as it is at first."""
+        rows = {about: [row for who, *row in constants[about] if who == node] for about in _ABOUT_NODES}
+        ((how,),) = rows["Starting"]
+        todo = tuple(Todo(*thing) for _, *thing in sorted(rows["Todo"]))
+        begun = distkv.initial(
+            name(node), replace(self.config, root=ROOT_VALUE if how == "first" else None, stored=_stored(rows))
+        )
+        state = replace(begun.state, heard=Table({name(m): tock for m, tock in rows["Heard"]}))
+        for tock, cut, *elements in rows["Last"]:
+            state = _after(state, Ping(chain(cut, elements), tock))
+        return self._start_node(self.ready(state) if how == "ready" else state, todo)
+
+
+#: The constants whose tuples begin with a node.
+_ABOUT_NODES: Final = ("Starting", "Had", "Gone", "Shown", "Last", "Tock", "Heard", "Todo")
+
+
+def _stored(rows: Mapping[str, list[list[Any]]]) -> Stored:
+    """What a node has at first, but for what it has from its last ping."""
+    entries = [Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
+    superseded: TickSets = Table()
+    for m, tick in rows["Gone"]:
+        superseded = union(superseded, {name(m): of_ticks([tick])})
+    seen = [(element.node, element.tick or 0) for entry in entries for element in entry.chain.elements]
+    seen += [(name(m), tick) for about in ("Gone", "Shown") for m, tick in rows[about]]
+    tocks = [*(entry.tock for entry in entries), *(tock for tock, *_ in rows["Last"]), 0]
+    tock = rows["Tock"][0][0] if rows["Tock"] else max(tocks)
+    return Stored(tock, tuple(entries), superseded, latest(Table(), _highest(seen)))
+
+
+def _after(state: State, last: Ping) -> State:
+    """A node whose last ping this was."""
+    head = last.chain.head.node
+    is_own = head == state.self_id
+    return replace(
+        state,
+        last=last,
+        tock=max(state.tock, last.tock) if is_own else state.tock,
+        ticks=latest(state.ticks, _highest((node, tick or 0) for node, tick in last.chain.elements)),
+        heard=state.heard if is_own else state.heard.put({head: last.tock}),
+    )
+
+
+def _highest(pairs: Iterable[tuple[NodeId, int]]) -> Mapping[NodeId, int]:
+    found: dict[NodeId, int] = {}
+    for node, tick in pairs:
+        found[node] = max(tick, found.get(node, 0))
+    return found

@@ -1,0 +1,226 @@
+"""
+What must hold of DistKV's messages alone, with nothing known of what the nodes have stored.
+
+What a node sends is for everybody, and everybody's messages are received. A message that has come may still wait at the node
+when it sends: where messages have times, nothing is concluded from less than `PATIENCE` clocks between the two. What a node has
+downloaded is not seen. A node that pings with the tick zero, and had another one or a higher tock before, has lost its data.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.core import NodeId, Table
+from peerproof.spec.distkv.chains import Chain, Element, agree, zero_may_ping
+from peerproof.spec.distkv.codec import payload
+from peerproof.spec.distkv.messages import Info, Message, Ping, Update
+from peerproof.spec.distkv.ranges import Ranges, of_range
+from peerproof.spec.distkv.state import Config, is_startup
+from peerproof.spec.distkv.ticks import TickSets, difference, union
+from peerproof.spec.distkv.transitions import ticks_in
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+
+LIMIT: Final = Rule("WithinLimit", "no message is larger than Serf carries", ("DA-12", "DA-82"))
+LENGTHS: Final = Rule("ChainsBounded", "no chain is longer than the configured maximum", ("D-14", "DA-13"))
+ONE_NAME: Final = Rule("OwnName", "pings and infos name their sender", ("D-40",))
+TOCKS: Final = Rule("TockRises", "a new message has a higher tock than all before it", ("D-52", "D-53", "D-54", "DA-21"))
+NO_GAPS: Final = Rule("TicksHaveNoGaps", "each change of a node has its next tick", ("D-09", "D-21", "D-42"))
+SHOWN: Final = Rule("TickShown", "a node shows the tick of its last change", ("D-41", "DA-20"))
+AS_IT_WAS: Final = Rule("SentAsItWas", "a change that is sent again is what it was", ("D-43", "DA-03", "DA-48"))
+BASED: Final = Rule("BasedOnPing", "a ping with a chain follows one that has been heard", ("D-83", "D-84", "DA-66"))
+SILENT: Final = Rule("ZeroIsSilent", "who has no tick leaves the chain to those who do", ("D-107", "DA-67"))
+GROWS: Final = Rule("TicksGrow", "what a node has seen of others does not become less", ("D-65", "DA-45"))
+ASKED: Final = Rule("KnownWasAsked", "what is told to be superseded has been asked for", ("D-117", "DA-78"))
+
+#: All of them.
+RULES: Final = rules_in(globals())
+
+#: Clocks that a message may wait at the node; and in which a message from before the log began may have its answer.
+PATIENCE: Final = 1
+ANSWERING: Final = 3
+
+#: Messages that are remembered: changes, what may still wait, pings on which the next may be based; and ranges of a node's ticks.
+CHANGES: Final = 4096
+WAITING: Final = 4096
+PINGS: Final = 1024
+RANGES: Final = 1024
+
+_MICROSECONDS: Final = 1000
+
+
+class Heard(NamedTuple):
+    """A ping on which the next one may be based."""
+
+    at: int | None
+    chain: Chain
+
+
+class Told(NamedTuple):
+    """A tock that was received, which counts for what is sent later."""
+
+    at: int | None
+    tock: int
+
+
+class Life:
+    """What is known of a node since it began, or began anew."""
+
+    def __init__(self) -> None:
+        self.tock = -1  #: the highest that counts for what it sends
+        self.waiting: deque[Told] = deque(maxlen=WAITING)
+        self.tick: int | None = None  #: the last that it has shown
+        self.is_changed = False  #: whether that was of a change, and it has learnt of no higher one
+        self.pings: deque[Heard] = deque(maxlen=PINGS)  #: on one of which its next one is based
+        self.has_pinged = False
+        self.ticks: dict[NodeId, int] = {}  #: what it has told of each node
+
+
+class DistKVMonitor:
+    """Watches one node."""
+
+    def __init__(self, config: Config) -> None:
+        self._config: Final = config
+        self._patience: Final = PATIENCE * config.clock * _MICROSECONDS
+        self._own: NodeId | None = None  #: the node's name, as soon as it has said it
+        self._begun: int | None = None  #: microseconds: when the first message was seen
+        self._changes: Final = BoundedDict[Element, list[Update]](CHANGES)  #: what was seen of each change
+        self._asked: TickSets = Table()
+        self._life = Life()
+
+    def see(self, seen: Seen) -> Iterator[Breach]:
+        """The next message."""
+        message: Message = seen.message
+        if self._begun is None:
+            self._begun = seen.at
+        if not seen.sent:
+            self._received(seen, message)
+            return
+        if (size := len(payload(message))) > self._config.max_payload:
+            yield Breach(LIMIT, {"at most": self._config.max_payload}, size)
+        yield from self._bounded(message)
+        if isinstance(message, Update):
+            yield from self._update(seen, message)
+            return
+        if self._own not in (None, message.chain.head.node):
+            yield Breach(ONE_NAME, self._own, message.chain.head.node)
+            return
+        self._own = message.chain.head.node
+        if isinstance(message, Ping) and self._begins_anew(message):
+            self._life = Life()
+            for head in [head for head in self._changes if head.node == self._own]:
+                del self._changes[head]
+        yield from self._originated(seen, message)
+        yield from self._shows(message)
+        yield from self._ping(seen, message) if isinstance(message, Ping) else self._info(seen, message)
+
+    def _begins_anew(self, ping: Ping) -> bool:
+        """Whether the node has no data, and so no number that it had before."""
+        return not ping.chain.head.tick and (is_startup(ping) or bool(self._life.tick) or ping.tock <= self._life.tock)
+
+    def _received(self, seen: Seen, message: Message) -> None:
+        life = self._life
+        life.waiting.append(Told(seen.at, message.tock))
+        if any(node == self._own and tick > (life.tick or 0) for node, tick in ticks_in(message)):
+            life.is_changed = False
+        if isinstance(message, Update):
+            self._remember(message)
+        elif isinstance(message, Ping):
+            life.pings.append(Heard(seen.at, message.chain))
+        elif message.missing:
+            self._asked = Table({node: _hull(ranges) for node, ranges in union(self._asked, message.missing).items()})
+
+    def _bounded(self, message: Message) -> Iterator[Breach]:
+        most = self._config.change_length if isinstance(message, Update) else self._config.ping_length
+        chain = message.reason if isinstance(message, Info) else message.chain
+        if chain is not None and len(chain.elements) > most:
+            yield Breach(LENGTHS, {"at most": most}, len(chain.elements))
+
+    def _originated(self, seen: Seen, message: Message) -> Iterator[Breach]:
+        """A message that was not sent before."""
+        life = self._life
+        while life.waiting and _is_past(life.waiting[0].at, seen.at, self._patience):
+            life.tock = max(life.tock, life.waiting.popleft().tock)
+        if message.tock <= life.tock:
+            yield Breach(TOCKS, {"above": life.tock}, message.tock)
+        life.tock = max(life.tock, message.tock)
+
+    def _update(self, seen: Seen, update: Update) -> Iterator[Breach]:
+        life, head = self._life, update.chain.head
+        tick, known = head.tick or 0, self._changes.get(head)
+        if known is None and head.node == self._own and tick > (life.tick or 0):
+            if life.is_changed and tick != (life.tick or 0) + 1:
+                yield Breach(NO_GAPS, (life.tick or 0) + 1, tick)
+            life.tick, life.is_changed = tick, True
+            yield from self._originated(seen, update)
+        elif known is not None and not any(_is_same(update, other) for other in known):
+            yield Breach(AS_IT_WAS, _plain(known[0]), _plain(update))
+        self._remember(update)
+
+    def _shows(self, message: Info | Ping) -> Iterator[Breach]:
+        life, tick = self._life, message.chain.head.tick or 0
+        if life.tick is not None and (tick < life.tick or (life.is_changed and tick > life.tick)):
+            yield Breach(SHOWN, life.tick, tick)
+        life.tick = max(tick, life.tick or 0)
+
+    def _ping(self, seen: Seen, ping: Ping) -> Iterator[Breach]:
+        life, chain = self._life, ping.chain
+        if life.has_pinged and not is_startup(ping) and len(life.pings) < PINGS:
+            based = [heard.chain for heard in life.pings if agree(chain.prev, heard.chain.within(self._config.ping_length))]
+            if not based:
+                yield Breach(BASED, "the chain of a ping that was heard or sent", _elements(chain.prev))
+            elif not chain.head.tick and not any(zero_may_ping(one.within(self._config.ping_length)) for one in based):
+                yield Breach(SILENT, "silence", _elements(chain))
+        life.has_pinged = True
+        while life.pings and _is_past(life.pings[0].at, seen.at, self._patience):
+            life.pings.popleft()
+        life.pings.append(Heard(seen.at, chain))
+
+    def _info(self, seen: Seen, info: Info) -> Iterator[Breach]:
+        ticks = self._life.ticks
+        for node, tick in info.ticks.items():
+            if tick < ticks.get(node, 0):
+                yield Breach(GROWS, {node: ticks[node]}, {node: tick})
+            ticks[node] = max(tick, ticks.get(node, 0))
+        unasked = difference(info.known, self._asked)
+        if unasked and _is_past(self._begun, seen.at, ANSWERING * self._config.clock * _MICROSECONDS):
+            yield Breach(ASKED, "what was asked for", {node: list(ranges.wire()) for node, ranges in unasked.items()})
+
+    def _remember(self, update: Update) -> None:
+        head = update.chain.head
+        known = self._changes.get(head, [])
+        self._changes[head] = known if any(_is_same(update, other) for other in known) else [*known, update]
+
+
+def _is_past(then: int | None, now: int | None, patience: int) -> bool:
+    """Whether something that was seen then has certainly arrived by now; without times all has, in its order."""
+    return then is None or now is None or now - then >= patience
+
+
+def _hull(ranges: Ranges) -> Ranges:
+    """A set of ticks, or if it has too many gaps one without."""
+    return ranges if len(ranges.begins) <= RANGES else of_range(ranges.begins[0], ranges.ends[-1])
+
+
+def _is_same(update: Update, other: Update) -> bool:
+    """Whether two updates are of one change, but for how long the chains are that are kept. [DA-85]"""
+    shorter, longer = sorted((update.chain.elements, other.chain.elements), key=len)
+    is_cut = len(shorter) < len(longer)
+    chains = longer[: len(shorter)] == shorter and (is_cut or update.chain.cut == other.chain.cut)
+    return chains and (update.path, update.value, update.tock) == (other.path, other.value, other.tock)
+
+
+def _plain(update: Update) -> Plain:
+    return {"chain": _elements(update.chain), "tock": update.tock}
+
+
+def _elements(chain: Chain) -> Plain:
+    return [[node, tick] for node, tick in chain.elements]
+
+
+def monitor(node: NodeId, config: Any) -> DistKVMonitor:  # noqa: ARG001  # it names itself in its messages
+    """What watches a node; of its configuration, the clock, the lengths and the payload matter."""
+    return DistKVMonitor(config)

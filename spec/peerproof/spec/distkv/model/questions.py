@@ -1,0 +1,198 @@
+"""
+What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+.
+
+A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
+that would hold of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import permutations
+from typing import Any, Final
+
+from peerproof.spec.core import Table
+from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
+from peerproof.spec.distkv.messages import Info, InitialPingDue, Update
+from peerproof.spec.distkv.model.variants import Varied
+from peerproof.spec.distkv.properties import (
+    better_is_order,
+    chains_bounded,
+    changes,
+    converged,
+    of_pairs,
+    one_tick_one_change,
+    own_complete,
+    ping_order,
+    present_is_known,
+    ready_with_data,
+    running,
+    sent,
+    tock_rises,
+    tocks_follow,
+    zero_is_silent,
+)
+from peerproof.spec.distkv.recovery import STEP_3
+from peerproof.spec.distkv.state import Phase, State
+from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
+from peerproof.spec.model.liveness import Ending
+from peerproof.spec.properties import Cluster, Property, Taken
+
+Question = Callable[[Varied, Cluster], bool]
+
+_NOTHING: Final[TickSets] = Table()
+
+
+def of_all(holds: Callable[[State], bool]) -> Question:
+    """It holds of every node."""
+    return lambda _, cluster: all(map(holds, cluster.nodes.values()))
+
+
+def of_cluster(holds: Callable[[Cluster], bool]) -> Question:
+    """It holds of all of them together."""
+    return lambda _, cluster: holds(cluster)
+
+
+def own_of_lasting(model: Varied, cluster: Cluster) -> bool:
+    """What a node knows of itself is exactly what it has changed, if it loses nothing. [DI-02]"""
+    lasting = {node: state for node, state in cluster.nodes.items() if node not in model.forgetful}
+    return own_complete(Cluster(lasting))
+
+
+def before_is_transitive(_: Varied, cluster: Cluster) -> bool:
+    """What came before something that came before a third came before that. [DX-03]"""
+    for updates in changes(cluster).values():
+        for one, other, third in permutations({update.chain for update in updates}, 3):
+            if _came_before(one, other) and _came_before(other, third) and not _came_before(one, third):
+                return False
+    return True
+
+
+def _came_before(one: Chain, other: Chain) -> bool:
+    return relation(one, other) is Relation.BEFORE
+
+
+def nothing_comes_back(_: Varied, cluster: Cluster) -> bool:
+    """Nobody who knows of a deletion has what came before it. [DX-05]"""
+    rows = (row for state in cluster.nodes.values() for row in state.entries.rows.items())
+    deleted = [(path, entry) for path, entry in rows if entry.is_deleted]
+    for state in cluster.nodes.values():
+        for path, entry in deleted:
+            there = state.entries.rows.get(path)
+            knows = intersection(with_elements(_NOTHING, entry.chain.elements[:1]), state.entries.known)
+            if there is not None and knows and not there.is_deleted and _came_before(there.chain, entry.chain):
+                return False
+    return True
+
+
+def never(is_it: Callable[[State], bool]) -> Question:
+    """No node is like this."""
+    return lambda _, cluster: not any(map(is_it, cluster.nodes.values()))
+
+
+def never_under_way(is_it: Callable[[State, Any], bool]) -> Question:
+    """No message like this is on its way to a node like this that runs."""
+    return lambda _, cluster: not any(is_it(cluster.nodes[to], message) for _, to, message in cluster.in_flight)
+
+
+def never_has_more(_: Varied, cluster: Cluster) -> bool:
+    """Nobody tells of ticks that it did not download: in an info that answers no ping, and is of no recovery. [DA-73]"""
+    infos = [(cluster.nodes[sender], message) for sender, _, message in cluster.in_flight if isinstance(message, Info)]
+    return not any(
+        info.ticks and info.reason is None and not info.chain.prev.elements and sender.recovery is None for sender, info in infos
+    )
+
+
+def _says(member: str) -> Callable[[State, Any], bool]:
+    return lambda _, message: isinstance(message, Info) and bool(getattr(message, member))
+
+
+def _is_off_chain(state: State) -> bool:
+    chain = state.recovery.mine if state.recovery else state.last.chain if state.last else None
+    return STEP_3 in state.timers and state.position(chain) is None
+
+
+def _is_forbidden(state: State) -> bool:
+    is_to_wait = state.last is not None and not state.shown_tick and not zero_may_ping(state.last.chain)
+    return is_to_wait and InitialPingDue() in state.timers
+
+
+def _is_concurrent(state: State, message: Any) -> bool:
+    entry = state.entries.rows.get(message.path) if isinstance(message, Update) else None
+    return entry is not None and relation(message.chain, entry.chain) is Relation.CONCURRENT
+
+
+#: Names in TLA+ -> what holds of a world of a model, or should not.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "ChainsBounded": of_all(chains_bounded),
+    "OwnComplete": own_of_lasting,
+    "AllOwnComplete": of_cluster(own_complete),
+    "PresentIsStored": of_all(present_is_known),
+    "TicksSeen": of_all(present_is_known),
+    "ChainsFollowTocks": of_cluster(of_pairs(tocks_follow)),
+    "BetterIsOrder": of_cluster(better_is_order),
+    "OneTickOneChange": of_cluster(one_tick_one_change),
+    "Converged": of_cluster(converged),
+    "PingOrder": of_cluster(ping_order),
+    "ZeroIsSilent": of_all(zero_is_silent),
+    "BeforeIsTransitive": before_is_transitive,
+    "NothingComesBack": nothing_comes_back,
+    "ReadyMissesNothing": of_all(lambda state: state.phase is not Phase.READY or not state.misses),
+    "NeverGreets": never(lambda state: state.newcomer is not None),
+    "NeverSettling": never(lambda state: state.phase is Phase.SETTLING),
+    "NeverAsksNext": never(lambda state: len(state.tried) > 1),
+    "NeverHasMore": never_has_more,
+    "NeverReason": never_under_way(_says("reason")),
+    "NeverBecause": never(lambda state: state.recovery is not None and state.recovery.ping is None),
+    "NeverCovered": never(lambda state: state.recovery is not None and bool(state.recovery.covered)),
+    "NeverReplaced": never_under_way(_says("known")),
+    "NeverAnsweredFor": never(lambda state: STEP_3 in state.timers and not state.wanted),
+    "NeverOffChain": never(_is_off_chain),
+    "NeverForbidden": never(_is_forbidden),
+    "NeverConflict": never_under_way(_is_concurrent),
+    "NeverCut": never(lambda state: any(entry.chain.cut for entry in state.entries.rows.values())),
+}
+
+
+def tock_always_rises(taken: Taken) -> bool:
+    """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
+    return all(message.tock > taken.before.tock for message in sent(taken))
+
+
+def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
+    """It holds of every step."""
+    return Property(name, name, (), "step", holds)
+
+
+#: Names of action properties in TLA+ -> what holds of every step of a model, or should not.
+STEPS: Final[Mapping[str, Property]] = {
+    "TockRises": of_steps("TockRises", tock_rises),
+    "TockRisesAlways": of_steps("TockRisesAlways", tock_always_rises),
+    "ReadyWithData": of_steps("ReadyWithData", ready_with_data),
+}
+
+
+def nothing_missing(_: Varied) -> Iterator[Ending]:
+    """Nobody who runs misses anything, for good. [DL-01, DL-02, DL-03]"""
+    about = "nothing is missing anywhere"
+    yield Ending("EventuallyNothingMissing", about, ("DL-01", "DL-02", "DL-03"), _is_nothing_missing, frozenset())
+
+
+def _is_nothing_missing(cluster: Cluster) -> bool:
+    return not any(state.misses for state in running(cluster))
+
+
+def all_ready(_: Varied) -> Iterator[Ending]:
+    """Everybody who runs is ready, for good. [DL-04]"""
+    yield Ending("EventuallyAllReady", "everybody is ready", ("DL-04",), _is_all_ready, frozenset())
+
+
+def _is_all_ready(cluster: Cluster) -> bool:
+    return all(state.phase is Phase.READY for state in running(cluster))
+
+
+#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
+ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+    "EventuallyNothingMissing": nothing_missing,
+    "EventuallyAllReady": all_ready,
+}

@@ -1,0 +1,185 @@
+"""
+DistKV with something changed: readings that are wrong.
+
+Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
+definition of their own; the two are written independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.core import EVERYBODY, Pick, Send, Step
+from peerproof.spec.distkv import entries, transitions
+from peerproof.spec.distkv import recovery as recovering
+from peerproof.spec.distkv.chains import Claim, Element
+from peerproof.spec.distkv.messages import Info, Loaded, RepairDue, Update
+from peerproof.spec.distkv.model.bounded import Model
+from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
+from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
+from peerproof.spec.distkv.transitions import step as taken
+from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.overrides import names_in
+
+
+def says_all(stored: entries.Entries, missing: TickSets) -> entries.Answer:
+    """A known message says all that was asked for and is known, whether it was replaced or not. [D-63; DX-01]"""
+    found = _ANSWER(stored, missing)
+    return found._replace(known=intersection(missing, stored.known))
+
+
+_ANSWER: Final = entries.answer
+
+
+class OwnFirst(NamedTuple):
+    """Of two concurrent changes each node keeps its own. [DX-04]"""
+
+    tock: int
+    head: Element
+
+    def beats(self, _: Claim) -> bool:
+        """What arrives never does."""
+        return False
+
+
+class LaterFirst(NamedTuple):
+    """Of two concurrent changes with the same tock the one that arrives later stays. [DD-09; DX-04]"""
+
+    tock: int
+    head: Element
+
+    def beats(self, other: Claim) -> bool:
+        """What arrives does, unless its tock is lower."""
+        return self.tock >= other.tock
+
+
+def anew(state: State, updates: Iterable[Update]) -> Next:
+    """Each change that is sent again gets a new tock. [DX-04]"""
+    effects = []
+    for update in updates:
+        state = replace(state, tock=state.tock + 1)
+        effects.append(Send(EVERYBODY, replace(update, tock=state.tock)))
+    return Step(state, tuple(effects))
+
+
+def short(state: State, updates: Iterable[Update]) -> Next:
+    """What is sent again has two elements of its chain. [DD-11; DX-15]"""
+    return Step(state, tuple(Send(EVERYBODY, replace(update, chain=update.chain.within(2))) for update in updates))
+
+
+def silenced(state: State, info: Info) -> Next:
+    """Whoever asks keeps all nodes of its chain from asking, whatever they miss. [D-127; DX-13]"""
+    answered = _ON_MISSING(state, info)
+    recovery = state.recovery
+    if recovery is None:
+        return answered
+    kept = Step(replace(answered.state, recovery=recovery), answered.effects)
+    is_on_chain = any(node == info.chain.head.node for node, _ in recovery.mine.elements)
+    return then(kept, lambda now: cancel_timer(now, recovering.STEP_2)) if is_on_chain else kept
+
+
+_ON_MISSING: Final[Callable[[State, Info], Next]] = vars(recovering)["_on_missing"]
+
+
+def asks_nobody(state: State, _: Pick) -> Next:
+    """Nobody asks for what it misses by and by. [DX-14]"""
+    return Step(state)
+
+
+class Varied(Variant, Model):
+    """A world of nodes that are changed in some respects."""
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        self._taking: Taking = self.vary(taken)
+        super().__init__(constants)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What DistKV does, changed."""
+        after: Step[Any, Any] = self._taking(state, event, pick)
+        return after
+
+
+class SaysAll(Varied):
+    """Known messages say more than what was replaced. [DX-01]"""
+
+    overrides = names_in(recovering, answer=says_all)
+
+
+class KeepsOwn(Varied):
+    """Each keeps what it has. [DX-04]"""
+
+    overrides = names_in(entries, Claim=OwnFirst)
+
+
+class TakesLater(Varied):
+    """Nodes swap their values. [DX-04]"""
+
+    overrides = names_in(entries, Claim=LaterFirst)
+
+
+class SentAnew(Varied):
+    """A change has many tocks. [DX-04]"""
+
+    overrides = names_in(recovering, send_again=anew)
+
+
+class SentShort(Varied):
+    """Whoever asks for the third element does not get it. [DX-15]"""
+
+    overrides = names_in(recovering, send_again=short)
+
+
+class WithoutDeleted(Varied):
+    """Nobody who downloads learns of what was deleted. [DX-05]"""
+
+    def given(self, state: State) -> Loaded | None:
+        """Only what is not deleted; the rest is called known."""
+        loaded = super().given(state)
+        if loaded is None:
+            return None
+        lost = [entry for entry in state.entries.rows.values() if entry.is_deleted]
+        superseded = loaded.superseded
+        for entry in lost:
+            superseded = with_elements(superseded, entry.chain.elements)
+        left = tuple(entry for entry in loaded.entries if not state.entries.rows[entry.path].is_deleted)
+        return replace(loaded, entries=left, superseded=superseded)
+
+
+class Silenced(Varied):
+    """Nobody asks for what another of its chain does not miss. [DX-13]"""
+
+    overrides = names_in(recovering, _on_missing=silenced)
+
+
+class AsksNobody(Varied):
+    """What gets lost stays so. [DX-14]"""
+
+    overrides = names_in(transitions, look_for_repair=asks_nobody)
+
+    def ready(self, state: State) -> State:
+        """Without a repair."""
+        after = super().ready(state)
+        return replace(after, timers=after.timers - {RepairDue()})
+
+
+#: What TLA+ definitions are replaced by -> the model that has the same done to it.
+VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
+    frozenset(): Varied,
+    frozenset({"ReplacedOrNot"}): SaysAll,
+    frozenset({"KeepsOwn"}): KeepsOwn,
+    frozenset({"TakesLater"}): TakesLater,
+    frozenset({"SentAnew"}): SentAnew,
+    frozenset({"SentShort"}): SentShort,
+    frozenset({"DownloadWithoutDeleted"}): WithoutDeleted,
+    frozenset({"Silenced"}): Silenced,
+    frozenset({"AsksNobody"}): AsksNobody,
+}
+
+#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
+BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
+
+#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
+UNFAIR: Final[frozenset[str]] = frozenset()

@@ -1,0 +1,242 @@
+"""
+An abstract router, on which Peter stands in bounded worlds: any next hop that makes progress.
+
+It knows some nodes, its view, and of each topic which nodes are closer to it than others. Who comes says so to those whom it
+knows, who goes does too unless it crashes; that a message did not arrive says it as well. There are no tables; of others a node
+hears only where somebody is made to tell it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.peter.messages import Rerouted
+from peerproof.spec.peter.properties import has_way, is_busy
+from peerproof.spec.wendy.ids import Id, Ring
+from peerproof.spec.wendy.messages import (
+    Application,
+    Delivered,
+    Forward,
+    Forwarding,
+    Header,
+    Heartbeat,
+    Join,
+    Joined,
+    Leave,
+    Node,
+    NodeAnnouncement,
+    NodeExit,
+    NodeExited,
+    NodeJoined,
+    NodeRace,
+    Route,
+    SendTo,
+    Tables,
+)
+from peerproof.spec.wendy.state import Config, address, host_and_port
+
+HOST: Final = "n"
+
+#: Node 0's id. Between it and node 1's there is room for the ids of topics, which are texts such as `topic at node 01`.
+_FIRST: Final = int.from_bytes(b"topic at node 0\0", "big")
+_ROOM: Final = 256
+
+
+@dataclass(frozen=True)
+class Order(Ring):
+    """Ids that are as close to a topic as they are listed, the closest first."""
+
+    closest: tuple[tuple[Id, tuple[Id, ...]], ...] = ()  #: of each topic
+
+    def rank(self, node: Id, key: Id) -> int:
+        """See `Ring.rank`."""
+        return dict(self.closest)[key].index(node)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the router of a node knows."""
+
+    self_id: NodeId
+    config: Config  #: its ring is an `Order`
+    view: frozenset[Id] = frozenset()  #: whom it knows
+    asking: frozenset[Id] = frozenset()  #: whose heartbeat is under way
+
+    @property
+    def id(self) -> Id:
+        """The node's."""
+        return self.config.id
+
+    @property
+    def known(self) -> frozenset[Id]:
+        """See `view`."""
+        return self.view
+
+
+@has_way.register
+def _(lower: Known, topic: Id) -> bool:
+    rank = lower.config.ring.rank
+    return any(rank(node, topic) < rank(lower.id, topic) for node in lower.view)
+
+
+@is_busy.register
+def _(_: Known) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Time to ask a node whether it is there."""
+
+    node: Id
+
+
+@dataclass(frozen=True)
+class Router:
+    """An `Overlay` for `stack.Stack`."""
+
+    knows: Mapping[Id, frozenset[Id]] = field(default_factory=dict)  #: whom a node that joins knows
+    #: Node and topic -> its candidates, whoever is closer.
+    astray: Mapping[tuple[Id, Id], frozenset[Id]] = field(default_factory=dict)
+    is_closest: bool = False  #: whether the next hop is the closest candidate, and not any
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """See `Overlay`."""
+        return Step(Known(self_id, config), ())
+
+    def step(self, state: Known, event: Any, pick: Pick) -> Step[Known, Any]:
+        """See `Overlay`."""
+        match event:
+            case Received(_, _, message):
+                return self._received(state, message)
+            case Sent(_, to, message, None):
+                return self._failed(state, id_at(to), message)
+            case Sent(_, to, message, _):
+                is_answer = isinstance(message, Heartbeat)
+                return Step(replace(state, asking=state.asking - {id_at(to)}) if is_answer else state)
+            case Expired(_, Beat(node)):
+                return Step(replace(state, asking=state.asking | {node}), (Send(addr(node), Heartbeat(header(state))),))
+            case Asked(_, command):
+                return self._asked(state, command, pick)
+        raise ValueError(f"nothing of a router: {event!r}")
+
+    def next_hop(self, state: Known, key: Id, pick: Pick) -> Node | None:
+        """See `Overlay`. Any candidate, or the closest."""
+        among = self.candidates(state, key)
+        if not among:
+            return None
+        (hop,) = among[:1] if self.is_closest else pick("hop", among)
+        return node_of(hop)
+
+    def candidates(self, state: Known, key: Id) -> list[Id]:
+        """The nodes of the view that a message with this key may go to, the closest first."""
+        ring, own = state.config.ring, state.id
+        closer = [node for node in state.view if ring.rank(node, key) < ring.rank(own, key)]
+        astray = self.astray.get((own, key))
+        return sorted(closer if astray is None else state.view & astray, key=lambda node: ring.rank(node, key))
+
+    def _received(self, state: Known, message: Any) -> Step[Known, Any]:
+        match message:
+            case Application(about, _, _):
+                return self._routed(state, replace(message, header=replace(about, hop=about.hop + 1)))
+            case NodeAnnouncement(about):
+                after, effects = _heard(state, about.sender.id)
+                return Step(after, (Notify(NodeJoined(about.sender)), *effects))
+            case NodeRace(_, Tables(_, _, (node,))):
+                return _heard(state, node.id)
+            case NodeExit(about):
+                return _gone(state, about.sender.id)
+        return Step(state)
+
+    def _failed(self, state: Known, to: Id, message: Any) -> Step[Known, Any]:
+        if isinstance(message, Heartbeat):
+            state = replace(state, asking=state.asking - {to})
+        state, effects = _gone(state, to)
+        if isinstance(message, Application):
+            state, more = self._routed(state, message)
+            effects += more
+        return Step(state, effects)
+
+    def _routed(self, state: Known, message: Application) -> Step[Known, Any]:
+        """The protocol on top is asked; tree messages end here, whatever is said."""
+        among = self.candidates(state, message.header.key)
+        return Step(state, (Notify(Forwarding(message, node_of(among[0])) if among else Delivered(message)),))
+
+    def _asked(self, state: Known, command: Any, pick: Pick) -> Step[Known, Any]:
+        match command:
+            case Join():
+                state = replace(state, view=self.knows.get(state.id, frozenset()))
+                news = NodeAnnouncement(header(state), Tables())
+                return Step(state, (*[Send(addr(node), news) for node in sorted(state.view)], Notify(Joined())))
+            case Leave():
+                return Step(state, tuple([Send(addr(node), NodeExit(header(state))) for node in sorted(state.view)]))
+            case Route(key, value, purpose):
+                return self._routed(state, Application(header(state, key), purpose, value))
+            case Forward(message):
+                hop = self.next_hop(state, message.header.key, pick)
+                return Step(state, (Send(addr(hop.id), message) if hop else Notify(Delivered(message)),))
+            case SendTo(node, key, value, purpose, hop):
+                about = replace(header(state, key), hop=hop)
+                return Step(state, (Send(addr(node.id), Application(about, purpose, value)),))
+        raise ValueError(f"nothing that a router does: {command!r}")
+
+
+def told(state: Known, to: Id, node: Id) -> Send[NodeRace]:
+    """That this node says to one that there is another; in Wendy, any table does that."""
+    return Send(addr(to), NodeRace(header(state), Tables(neighborhood_set=(node_of(node),))))
+
+
+def _heard(state: Known, node: Id) -> Step[Known, Any]:
+    """Somebody is there; whoever did not know that may have other routes now."""
+    if node == state.id or node in state.view:
+        return Step(state)
+    return Step(replace(state, view=state.view | {node}), (Notify(Rerouted()),))
+
+
+def _gone(state: Known, node: Id) -> Step[Known, Any]:
+    if node not in state.view:
+        return Step(state)
+    return Step(replace(state, view=state.view - {node}), (Notify(NodeExited(node_of(node))),))
+
+
+def header(state: Known, key: Id | None = None) -> Header:
+    """Of the node's own messages."""
+    return Header(node_of(state.id), state.id if key is None else key)
+
+
+def node_id(number: int) -> Id:
+    """A node's id, by its number."""
+    return Id(_FIRST + _ROOM * number)
+
+
+def number_of(node: Id) -> int:
+    """A node's number, by its id."""
+    return (node - _FIRST) // _ROOM
+
+
+def node_of(node: Id) -> Node:
+    """A node by its id: it is at `n:3` if its number is 2."""
+    return Node(node, HOST, HOST, number_of(node) + 1)
+
+
+def addr(node: Id) -> NodeId:
+    """Where a node is."""
+    return address(HOST, number_of(node) + 1)
+
+
+def id_at(where: NodeId) -> Id:
+    """Which node is at an address."""
+    return node_id(host_and_port(where)[1] - 1)
+
+
+def topic_text(topic: int, near: int = 0) -> str:
+    """The text of a topic, by its number, whose id is just above that of a node; both numbers have one digit."""
+    return f"topic at node {near}{topic}"
+
+
+def topic_number(topic: Id) -> int:
+    """The number of a topic, by its id."""
+    return topic % _ROOM - ord("0")

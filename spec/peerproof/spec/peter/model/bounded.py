@@ -1,0 +1,291 @@
+"""The bounded model of Peter, on an abstract router: what the constants of a model mean for the nodes that run in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec import peter
+from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, no_choice, recast
+from peerproof.spec.model.variant import Taking
+from peerproof.spec.overrides import names_in, overridden
+from peerproof.spec.peter import tree
+from peerproof.spec.peter.messages import (
+    Command,
+    Message,
+    NotifyMessage,
+    Own,
+    Publish,
+    PublishMessage,
+    Subscribe,
+    Unsubscribe,
+    Update,
+    lifted,
+    lowered,
+)
+from peerproof.spec.peter.model.abstract_router import (
+    Beat,
+    Known,
+    Order,
+    Router,
+    addr,
+    id_at,
+    node_id,
+    number_of,
+    told,
+    topic_number,
+)
+from peerproof.spec.peter.model.standing_ring import SCORE, tables, texts_of
+from peerproof.spec.peter.topics import State, id_of_topic
+from peerproof.spec.properties import InFlight
+from peerproof.spec.stack import Stack, Stacked
+from peerproof.spec.wendy.ids import REAL, Id
+from peerproof.spec.wendy.messages import Heartbeat, Join, Leave, NodeAnnouncement, NodeRace
+from peerproof.spec.wendy.state import Config
+
+
+class Todo(NamedTuple):
+    """
+    Something that a node's application still has to do; 0 for a topic or an event that it is not about.
+
+    If it is to tell, the first number is whom, and the second of which node.
+    """
+
+    what: str
+    topic: int
+    event: int
+
+
+#: What an application may do by which nodes come or go, or others hear of them.
+MOVES: Final = frozenset({"join", "leave", "crash", "tell"})
+
+#: Topic and event, by number -> how often it was delivered.
+Got = Table[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class ModelNode(Stacked[Known, State]):
+    """A node of the model: one that can crash, whose application has some things to do and counts what it gets."""
+
+    up: bool = True
+    todo: tuple[Todo, ...] = ()
+    got: Got = field(default_factory=Table)
+
+    @property
+    def id(self) -> Id:
+        """The node's."""
+        return self.lower.id
+
+    @property
+    def config(self) -> Config:
+        """How a node on Wendy is configured that stands for it."""
+        return replace(self.lower.config, ring=REAL)
+
+
+class Trees:
+    """What Peter adds, with a step that may be changed: a `Layer` for `stack.Stack`."""
+
+    initial = staticmethod(tree.initial)
+    lowered = staticmethod(lowered)
+    lifted = staticmethod(lifted)
+
+    def __init__(self, step: Taking) -> None:
+        self.step: Final = step
+
+
+class Bounded(ApplicationSpecification):
+    """Peter on a router, where an application may also let its node come back or go."""
+
+    specification = peter
+
+    def __init__(self, router: Router, step: Taking, texts: Mapping[int, str]) -> None:
+        self._stack = Stack(router, Trees(step))
+        super().__init__(self._stack.step)
+        self._texts = texts  #: of topics, by number
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """A node that knows nobody and wants nothing."""
+        node, effects = self._stack.initial(self_id, config)
+        return Step(recast(ModelNode, node), effects)
+
+    def perform(self, state: ModelNode, todo: Todo, pick: Pick) -> Step[Any, Any]:
+        """Who joins runs from then on, and who leaves does not any more."""
+        if todo.what == "tell":
+            return Step(state, (told(state.lower, node_id(todo.topic), node_id(todo.event)),))
+        after, effects = super().perform(replace(state, up=state.up or todo.what == "join"), todo, pick)
+        return Step(replace(after, up=False) if todo.what == "leave" else after, effects)
+
+    def command(self, state: ModelNode, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+        """What its application asks for."""
+        match todo:
+            case ("join", _, _):
+                return Join(addr(node_id(0)))  # whom it knows, the constants say
+            case ("leave", _, _):
+                return Leave()
+            case ("subscribe", topic, _):
+                return Subscribe(self._texts[topic])
+            case ("unsubscribe", topic, _):
+                return Unsubscribe(self._texts[topic])
+            case ("publish", topic, event):
+                return Publish(self._texts[topic], str(event).encode())
+        raise ValueError(f"there is no command {todo!r} in a model")
+
+    def take(self, state: ModelNode, event: Any, pick: Pick) -> Step[Any, Any]:
+        """What both protocols make of an event, with what is delivered counted."""
+        stacked, effects = super().take(state, event, pick)
+        after = replace(state, lower=stacked.lower, upper=stacked.upper)
+        updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, Update)]
+        for update in updates:
+            what = topic_number(update.topic), int(update.value)
+            after = replace(after, got=after.got.put({what: after.got.get(what, 0) + 1}))
+        return Step(after, effects)
+
+
+class Model(ApplicationModel):
+    """
+    A few nodes, as the constants of a configuration say; `tla/peter/constants.json` has some.
+
+    `changes` are made to what Peter does; see `variants`.
+    """
+
+    has_connections = True
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        super().__init__(constants)
+        self.texts = texts_of({topic: order for topic, *order in constants["Order"]})
+        self.router = _router(constants, self.texts)
+        self.most_hops: int = constants["MaxHops"]
+        self.spec: Specification = self.bounded(self.router)
+        self._beating = _grouped(constants["Beating"])
+        self.todo = {node_id(n): _things(constants["Todo"], n) for n in self.names}
+        closest = tuple((id_of_topic(self.texts[topic]), tuple(map(node_id, order))) for topic, *order in constants["Order"])
+        members = set(map(node_id, constants["Members"]))
+        fresh = {node: self._fresh(node, Order(closest=closest), is_member=node in members) for node in self.todo}
+        asked = [(node_id(n), Subscribe(self.texts[topic])) for n, topic in constants["Subscribed"]]
+        subscribed = _subscribed(self.bounded(replace(self.router, is_closest=True)), fresh, asked)
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(node), state) for node, state in subscribed.items())
+        is_still = not self._beating and not any(thing.what in MOVES for things in self.todo.values() for thing in things)
+        known = [state.lower for state in subscribed.values() if state.up]
+        is_still = is_still and len(known) == len(self.names)
+        self._tables = tables(known, self.router, [topic for topic, _ in closest]) if is_still else None
+
+    @staticmethod
+    def address(number: int) -> NodeId:
+        """Node 2 is at `n:3`."""
+        return addr(node_id(number))
+
+    @staticmethod
+    def number(address: NodeId) -> int:
+        """See `address`."""
+        return number_of(id_at(address))
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether what happens in this world could happen to nodes on Wendy: if nobody comes, goes, or may choose a next hop."""
+        return self._tables is not None
+
+    def _fresh(self, node: Id, ring: Order, *, is_member: bool) -> ModelNode:
+        """A node that wants nothing; it runs if it is a member."""
+        state: ModelNode = self.spec.initial(addr(node), Config(node, is_consulted=True, ring=ring)).state
+        lower = replace(state.lower, view=self.router.knows.get(node, frozenset())) if is_member else state.lower
+        return replace(state, lower=lower, up=is_member, todo=self.todo[node])
+
+    def bounded(self, router: Router) -> Bounded:
+        """The protocol on this router."""
+        return Bounded(router, overridden(self.layer(), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
+
+    def layer(self) -> Taking:
+        """What Peter does."""
+        return tree.step
+
+    def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
+        """The next thing that its application has to do, if that is possible, and heartbeats."""
+        if state.todo and self.is_possible(state):
+            yield "Command", Asked(NOW, state.todo[0])
+        if state.up:
+            for other in self._beating.get(state.id, ()):
+                if other in state.lower.view - state.lower.asking:
+                    yield "Heartbeat", Expired(NOW, Beat(other))
+
+    def is_possible(self, state: ModelNode) -> bool:
+        """Whether the application can do the next thing: join, once, if it does not run; else what it can, of whom it knows."""
+        what, _, about = state.todo[0]
+        if what == "join":
+            return not state.up and state.todo == self.todo[state.id]
+        return state.up and (what != "tell" or node_id(about) in state.lower.view)
+
+    def restarted(self, state: ModelNode) -> ModelNode:
+        """Nobody restarts in these worlds."""
+        raise NotImplementedError
+
+    def took(self, message: InFlight) -> int:  # noqa: ARG002  # the same for all
+        """The same for all."""
+        return SCORE
+
+    def project_state(self, state: Stacked[Any, State]) -> Stacked[Any, State]:
+        """A node on Wendy that routes as this one does. Raises ValueError if somebody may come or go, or choose."""
+        if not isinstance(state, ModelNode):
+            return state  # it is one
+        if self._tables is None:
+            raise ValueError("in this world nodes have no tables, as somebody may come or go, or choose among next hops")
+        below = self._tables[state.id]
+        return Stacked(below, replace(state.upper, config=below.config))
+
+    def variables(self, state: ModelNode) -> Mapping[str, Any]:
+        """The node as the module's variables."""
+        rows = {topic_number(topic): row for topic, row in state.upper.topics.items()}
+        return {
+            "local": frozenset(topic for topic, row in rows.items() if row.is_local),
+            "children": frozenset((topic, number_of(child)) for topic, row in rows.items() for child in row.children),
+            "parent": frozenset((topic, number_of(row.parent.id)) for topic, row in rows.items() if row.parent),
+            "view": frozenset(map(number_of, state.lower.view)),
+            "asking": frozenset(map(number_of, state.lower.asking)),
+            "up": state.up,
+            "todo": tuple(tuple(todo) for todo in state.todo),
+            "got": dict(state.got),
+        }
+
+    def content_value(self, message: Message) -> tuple[Any, ...]:
+        """What kind of message it is, its topic and event, and how many nodes have received it."""
+        if isinstance(message, Own):
+            kind, about = type(message).__name__.removesuffix("Message").lower(), message.header
+            event = int(message.value) if isinstance(message, (PublishMessage, NotifyMessage)) else 0
+            return kind, topic_number(about.key), event, about.hop
+        if isinstance(message, NodeRace):
+            (node,) = message.tables.neighborhood_set or ()
+            return "tell", 0, number_of(node.id), 0
+        kinds = {Heartbeat: "heartbeat", NodeAnnouncement: "announce"}
+        return kinds.get(type(message), "exit"), 0, 0, 0
+
+
+def _router(constants: Mapping[str, Any], texts: Mapping[int, str]) -> Router:
+    knows = {node: frozenset(others) for node, others in _grouped(constants["Knows"]).items()}
+    astray: defaultdict[tuple[Id, Id], frozenset[Id]] = defaultdict(frozenset)
+    for n, topic, other in constants["Astray"]:
+        astray[node_id(n), id_of_topic(texts[topic])] |= {node_id(other)}
+    return Router(knows, dict(astray), is_closest=constants["Hops"] == "closest")
+
+
+def _things(todo: list[list[Any]], node: int) -> tuple[Todo, ...]:
+    return tuple(Todo(*thing) for _, thing in sorted((index, thing) for n, index, *thing in todo if n == node))
+
+
+def _grouped(pairs: list[list[int]]) -> dict[Id, list[Id]]:
+    """The second of each pair of nodes by the first, ascending."""
+    return {node_id(first): sorted(node_id(other) for one, other in pairs if one == first) for first, _ in pairs}
+
+
+def _subscribed(spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, Subscribe]]) -> dict[Id, ModelNode]:
+    """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
+    after = dict(nodes)
+    for node, wanted in who:
+        events: list[tuple[Id, Any]] = [(node, Asked(NOW, wanted))]
+        while events:
+            at, event = events.pop()
+            after[at], effects = spec.take(after[at], event, no_choice)
+            sends = [effect for effect in effects if isinstance(effect, Send)]
+            events += [(id_at(sent.to), Received(NOW, addr(at), sent.message)) for sent in sends]
+    return after

@@ -1,0 +1,135 @@
+"""
+Peter by its messages alone: what Wendy's messages must keep to, and what those of the trees must besides.
+
+Each message has a connection of its own. Those from one node to another are seen in the order in which they were sent [PA-19];
+those of others may come in between, so that nothing is concluded from less than `PATIENCE` network timeouts between a message
+that the node has received and one that it sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from peerproof.spec.core import NodeId
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.peter.messages import (
+    Message,
+    NotifyMessage,
+    Own,
+    PublishMessage,
+    SubscribeMessage,
+    UnsubscribeMessage,
+    lowered,
+)
+from peerproof.spec.peter.tree import MOST_HOPS
+from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+from peerproof.spec.wendy.ids import Id, id_text
+from peerproof.spec.wendy.messages import Application, NodeJoin
+from peerproof.spec.wendy.model.monitors import RULES as WENDY_RULES
+from peerproof.spec.wendy.model.monitors import WendyMonitor
+from peerproof.spec.wendy.state import Config
+
+LAST_HOP: Final = Rule("LastHop", "messages of the tree name who sends them", ("PA-08", "P-09"))
+UNSUBSCRIBED_ONCE: Final = Rule(
+    "UnsubscribedOnce", "who is unsubscribed subscribes before it unsubscribes again", ("PA-04", "PA-10", "PI-08")
+)
+TO_CHILDREN: Final = Rule("ToChildren", "copies of events go to children", ("P-25", "P-26", "P-21", "PA-07"))
+NOT_BACK: Final = Rule("NotBack", "no copy goes to the node that it came from", ("PA-26",))
+COPY_HOPS: Final = Rule("CopyHopsCounted", "a copy counts one hop more than the event that came", ("PA-25", "WA-56"))
+BOUNDED: Final = Rule("CopiesEnd", f"a copy that {MOST_HOPS} nodes have received is not copied", ("PA-25",))
+
+#: All of them, Wendy's too.
+RULES: Final = (*WENDY_RULES, *rules_in(globals()))
+
+#: Network timeouts that a message may wait at the node that sends it, and take.
+PATIENCE: Final = 6
+
+#: Relations to other nodes, and events, that are remembered.
+RELATIONS: Final = 4096
+EVENTS: Final = 4096
+
+_MICROSECONDS: Final = 1000
+
+
+class Said(NamedTuple):
+    """The last that one node has said to another about a topic."""
+
+    is_subscribed: bool
+    at: int | None
+
+
+class PeterMonitor:
+    """Watches one node."""
+
+    def __init__(self, node: NodeId, config: Config) -> None:
+        self._wendy: Final = WendyMonitor(node, replace(config, is_consulted=False))
+        self._patience: Final = PATIENCE * config.network_timeout * _MICROSECONDS
+        self._own: Id | None = None
+        #: Topic, parent -> whether the node is subscribed there.
+        self._asked: Final = BoundedDict[tuple[Id, NodeId], bool](RELATIONS)
+        self._children: Final = BoundedDict[tuple[Id, NodeId], Said](RELATIONS)
+        #: From whom, by hops; None: not down a tree.
+        self._came: Final = BoundedDict[tuple[Id, bytes], dict[int, set[NodeId | None]]](EVENTS)
+
+    def see(self, seen: Seen) -> Iterator[Breach]:
+        """The next message."""
+        message: Message = seen.message
+        yield from self._wendy.see(seen._replace(message=lowered(message)))
+        if not isinstance(message, Own):
+            if seen.sent and not isinstance(message, (NodeJoin, Application)):  # which may be passed on
+                self._own = lowered(message).header.sender.id
+        elif seen.sent:
+            yield from self._sent(seen, message)
+        else:
+            self._received(seen, message)
+
+    def _received(self, seen: Seen, message: Own) -> None:
+        topic = message.header.key
+        match message:
+            case SubscribeMessage() | UnsubscribeMessage():
+                said = Said(isinstance(message, SubscribeMessage), seen.at)
+                self._children[topic, seen.peer] = said
+            case PublishMessage(header, value) | NotifyMessage(header, value):
+                came = self._came.get((topic, value), {})
+                came.setdefault(header.hop, set()).add(seen.peer if isinstance(message, NotifyMessage) else None)
+                self._came[topic, value] = came
+
+    def _sent(self, seen: Seen, message: Own) -> Iterator[Breach]:
+        header, topic = message.header, message.header.key
+        if isinstance(message, PublishMessage):
+            return
+        if self._own not in (None, header.sender.id):
+            yield Breach(LAST_HOP, id_text(self._own or header.sender.id), id_text(header.sender.id))
+        if isinstance(message, NotifyMessage):
+            yield from self._copies(seen, message)
+            return
+        is_subscribe = isinstance(message, SubscribeMessage)
+        if not is_subscribe and self._asked.get((topic, seen.peer)) is False:
+            yield Breach(UNSUBSCRIBED_ONCE, "subscribe", {"unsubscribe": id_text(topic), "to": seen.peer})
+        self._asked[topic, seen.peer] = is_subscribe
+
+    def _copies(self, seen: Seen, copy: NotifyMessage) -> Iterator[Breach]:
+        topic, hop = copy.header.key, copy.header.hop
+        if hop >= MOST_HOPS:
+            yield Breach(BOUNDED, {"less than": MOST_HOPS}, hop)
+        child = self._children.get((topic, seen.peer))
+        if child and not child.is_subscribed and self._is_later(seen.at, child.at):
+            yield Breach(TO_CHILDREN, None, {"topic": id_text(topic), "to": seen.peer})
+        came = self._came.get((topic, copy.value))
+        if not came or hop == 0:  # it may have come before anything was seen, or is the node's own
+            return
+        if hop - 1 not in came:
+            yield Breach(COPY_HOPS, {"one more than": sorted(came)}, hop)
+        elif came[hop - 1] == {seen.peer}:
+            yield Breach(NOT_BACK, None, {"topic": id_text(topic), "to": seen.peer})
+
+    def _is_later(self, at: int | None, other: int | None) -> bool:
+        """Whether a message was sent after another had been received, for sure."""
+        return at is None or other is None or at > other + self._patience
+
+
+def monitor(node: NodeId, config: Config) -> PeterMonitor:
+    """What watches a node; of the configuration, the network timeout and the sizes matter."""
+    return PeterMonitor(node, config)

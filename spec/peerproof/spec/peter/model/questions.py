@@ -1,0 +1,231 @@
+"""
+What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
+
+A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
+that would hold of nothing. Of an ordered network only the first message from one node to another arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.core import NodeId
+from peerproof.spec.model.liveness import Ending
+from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
+from peerproof.spec.peter.model.abstract_router import topic_number
+from peerproof.spec.peter.model.bounded import ModelNode
+from peerproof.spec.peter.model.variants import Varied
+from peerproof.spec.peter.properties import Tree, all_trees, no_orphan, one_parent, present, trees, trees_at_rest
+from peerproof.spec.peter.topics import Row
+from peerproof.spec.properties import Cluster, InFlight
+from peerproof.spec.wendy.messages import NodeAnnouncement
+
+Question = Callable[[Varied, Cluster], bool]
+
+
+class Arrival(NamedTuple):
+    """A message that could arrive now."""
+
+    sender: ModelNode
+    to: ModelNode
+    message: Any
+
+    @property
+    def row(self) -> Row:
+        """What the receiver keeps of the topic of a message of Peter's."""
+        return self.to.upper.row(self.message.header.key)
+
+
+def arriving(model: Varied, cluster: Cluster, *kinds: type) -> Iterator[Arrival]:
+    """The messages of these kinds that could arrive, whether or not their receivers are there."""
+    firsts: dict[tuple[NodeId, NodeId], InFlight] = {}
+    for sent in cluster.in_flight:
+        firsts.setdefault((sent.sender, sent.to), sent)
+    for sender, to, message in firsts.values() if model.faults.ordered else cluster.in_flight:
+        if isinstance(message, kinds):
+            yield Arrival(cluster.nodes[sender], cluster.nodes[to], message)
+
+
+def on_way(cluster: Cluster, kind: type) -> set[tuple[NodeId, NodeId]]:
+    """From whom to whom a message of this kind is under way."""
+    return {(sender, to) for sender, to, message in cluster.in_flight if isinstance(message, kind)}
+
+
+def is_still(cluster: Cluster) -> bool:
+    """Nothing is under way."""
+    return not tuple(cluster.in_flight)
+
+
+def is_settled(cluster: Cluster) -> bool:
+    """Nothing is under way, and nobody knows anybody who has gone."""
+    states = present(cluster)
+    return is_still(cluster) and all(state.lower.view <= states.keys() for state in states.values())
+
+
+def when_quiet(holds: Callable[[Tree], bool]) -> Question:
+    """It holds of all trees with nothing under way, nobody gone unnoticed, and routes that lead to the meeting point."""
+    return lambda _, cluster: not is_still(cluster) or all(map(holds, trees_at_rest(cluster)))
+
+
+def when_settled(holds: Callable[[Tree], bool]) -> Question:
+    """It holds of all trees with nothing under way and nobody gone unnoticed, wherever routes lead."""
+    return lambda _, cluster: not is_settled(cluster) or all(holds(tree) for tree, _ in trees(present(cluster)))
+
+
+def one_way(tree: Tree) -> bool:
+    """An event from the meeting point would come once to each subscriber, and to nobody twice. [PI-07, PX-04]"""
+    copies = dict.fromkeys(tree.nodes, 0)
+    ahead = [tree.owner]
+    for _ in range(len(tree.nodes) + 1):  # as long as there is no circle
+        for node in ahead:
+            copies[node] += 1
+        ahead = [child for node in ahead for child in tree.children(node) if child != tree.owner]
+    subscribers = {node for node, row in tree.rows.items() if row.is_local}
+    return all(times == 1 if node in subscribers else times <= 1 for node, times in copies.items())
+
+
+def acyclic(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is above itself. [PX-03]"""
+    parents = {
+        (topic, state.id): (topic, row.parent.id)
+        for state in cluster.nodes.values()
+        for topic, row in state.upper.topics.items()
+        if row.parent is not None
+    }
+    return not any(_is_above(parents, start) for start in parents)
+
+
+def _is_above(parents: Mapping[Any, Any], start: Any) -> bool:
+    at = start
+    for _ in parents:
+        at = parents.get(at)
+        if at == start:
+            return True
+    return False
+
+
+def published(model: Varied, cluster: Cluster) -> set[tuple[int, int]]:
+    """The topics and events that have been published."""
+    things = ((model.todo[state.id], len(state.todo)) for state in cluster.nodes.values())
+    return {(topic, event) for todo, left in things for what, topic, event in todo[: len(todo) - left] if what == "publish"}
+
+
+def is_local(state: ModelNode, topic: int) -> bool:
+    """Whether a node is subscribed to a topic."""
+    return any(row.is_local for key, row in state.upper.topics.items() if topic_number(key) == topic)
+
+
+def nothing_lost(model: Varied, cluster: Cluster) -> bool:
+    """Who was subscribed at first and still is has got all that has been published. [PX-05]"""
+    first = {state.id: state for _, state in model.nodes}
+    return not is_settled(cluster) or all(
+        state.got.get((topic, event), 0) > 0
+        for topic, event in published(model, cluster)
+        for node, state in present(cluster).items()
+        if is_local(first[node], topic) and is_local(state, topic)
+    )
+
+
+def nothing_twice(_: Varied, cluster: Cluster) -> bool:
+    """Nobody gets an event twice. [PX-05]"""
+    return all(times == 1 for state in cluster.nodes.values() for times in state.got.values())
+
+
+def never_row(is_it: Callable[[Row], bool]) -> Question:
+    """No node keeps something like this of a topic."""
+    return lambda _, cluster: not any(is_it(row) for state in cluster.nodes.values() for row in state.upper.topics.values())
+
+
+def never_moved(_: Varied, cluster: Cluster) -> bool:
+    """Nobody goes from one parent to another."""
+    left, come = on_way(cluster, UnsubscribeMessage), on_way(cluster, SubscribeMessage)
+    return not any(node == other and old != new for node, old in left for other, new in come)
+
+
+def never_as_it_joins(_: Varied, cluster: Cluster) -> bool:
+    """Nobody asks for events in the step in which it joins."""
+    return not on_way(cluster, NodeAnnouncement) & on_way(cluster, SubscribeMessage)
+
+
+def never_arriving(is_it: Callable[[Varied, Arrival], bool], *kinds: type) -> Question:
+    """No message arrives like this."""
+    return lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds))
+
+
+def _is_dropped(_: Varied, arrival: Arrival) -> bool:
+    return arrival.to.up and not arrival.row.is_wanted
+
+
+def _is_cut(model: Varied, arrival: Arrival) -> bool:
+    hop: int = arrival.message.header.hop + 1
+    return arrival.to.up and hop >= model.most_hops and not set(arrival.row.children) <= {arrival.sender.id}
+
+
+def _is_from_child(_: Varied, arrival: Arrival) -> bool:
+    return arrival.sender.id in arrival.row.children
+
+
+def _is_unknown(_: Varied, arrival: Arrival) -> bool:
+    return arrival.sender.up and not arrival.to.up and arrival.to.id not in arrival.sender.lower.view
+
+
+def _is_known_before(_: Varied, arrival: Arrival) -> bool:
+    return arrival.to.up and arrival.sender.id in arrival.to.lower.view
+
+
+def never_ghost(_: Varied, cluster: Cluster) -> bool:
+    """Nobody has a child that has gone, when nothing is under way and nobody who has gone is known."""
+    states = present(cluster)
+    rows = (row for state in states.values() for row in state.upper.topics.values())
+    return not is_settled(cluster) or all(row.children.keys() <= states.keys() for row in rows)
+
+
+#: Names in TLA+ -> what holds of a world of a model, or should not.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "Acyclic": acyclic,
+    "NoOrphan": when_quiet(no_orphan),
+    "NoOrphanAnywhere": when_settled(no_orphan),
+    "OneParent": when_settled(one_parent),
+    "OneWay": when_quiet(one_way),
+    "NothingLost": nothing_lost,
+    "NothingTwice": nothing_twice,
+    "NeverForOthers": never_row(lambda row: not row.is_local),
+    "NeverSibling": never_row(lambda row: len(row.children) > 1),
+    "NeverMoved": never_moved,
+    "NeverDropped": never_arriving(_is_dropped, NotifyMessage),
+    "NeverCut": never_arriving(_is_cut, NotifyMessage),
+    "NeverFromChild": never_arriving(_is_from_child, NotifyMessage),
+    "NeverAsItJoins": never_as_it_joins,
+    "NeverUnknown": never_arriving(_is_unknown, SubscribeMessage, UnsubscribeMessage, NotifyMessage),
+    "NeverKnownBefore": never_arriving(_is_known_before, NodeAnnouncement),
+    "NeverGhost": never_ghost,
+}
+
+
+def eventually_tree(_: Varied) -> Iterator[Ending]:
+    """There is a tree of each topic, for good. [PL-01]"""
+    yield Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())
+
+
+def eventually_delivered(model: Varied) -> Iterator[Ending]:
+    """Every event is published, and comes to everybody who is subscribed. [PL-02]"""
+    yield Ending("EventuallyDelivered", "every subscriber gets every event", ("PL-02",), partial(_has_come, model), frozenset())
+
+
+def _has_come(model: Varied, cluster: Cluster) -> bool:
+    events = {(topic, event) for todo in model.todo.values() for what, topic, event in todo if what == "publish"}
+    return events <= published(model, cluster) and all(
+        state.got.get((topic, event), 0) > 0
+        for topic, event in events
+        for state in present(cluster).values()
+        if is_local(state, topic)
+    )
+
+
+#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
+ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+    "EventuallyTree": eventually_tree,
+    "EventuallyDelivered": eventually_delivered,
+}

@@ -1,0 +1,110 @@
+"""
+Peter with something changed: readings that are wrong.
+
+Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
+definition of their own; the two are written independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from peerproof.spec.core import Step
+from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.overrides import names_in
+from peerproof.spec.peter import tree
+from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Rerouted
+from peerproof.spec.peter.model.bounded import Model
+from peerproof.spec.peter.topics import Row, State
+from peerproof.spec.stack import Request, Seek, Told
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import SendTo
+
+
+def literally(state: State, topic: Id, row: Row, seek: Seek) -> tree.Next:
+    """
+    Only children count, and the node's own interest only when it changes: each is told the parent as if there were no other.
+
+    [P-11, P-22; PX-01]
+    """
+    before = state.row(topic)
+    begins = (row.is_local and not before.is_local) or (row.children and not before.children)
+    ends = (before.is_local and not row.is_local) or (before.children and not row.children)
+    if begins:
+        row = row._replace(parent=seek(topic))
+        return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, SUBSCRIBE))
+    if ends:
+        effects = tree.tree_message(row.parent, topic, UNSUBSCRIBE)
+        return Step(state.with_row(topic, row._replace(parent=None)), effects)
+    return Step(state.with_row(topic, row))
+
+
+def routed_unsubscribe(step: Taking) -> Taking:
+    """An UNSUBSCRIBE is routed towards the topic, and so does not find the old parent. [P-20, P-18; PX-04]"""
+
+    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
+        after, effects = step(state, event, seek)
+        return Step(after, tuple(routed for effect in effects for routed in _routed(effect, seek)))
+
+    return changed
+
+
+def _routed(effect: Any, seek: Seek) -> tuple[Any, ...]:
+    match effect:
+        case Request(SendTo(_, topic, value, purpose)) if purpose == UNSUBSCRIBE:
+            hop = seek(topic)
+            return () if hop is None else (Request(SendTo(hop, topic, value, purpose)),)
+    return (effect,)
+
+
+def left_at_that(step: Taking) -> Taking:
+    """Whoever has learnt of others goes on as if it had not. [PA-27]"""
+
+    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
+        is_news = isinstance(event, Told) and isinstance(event.notice, Rerouted)
+        taken: tree.Next = Step(state) if is_news else step(state, event, seek)
+        return taken
+
+    return changed
+
+
+class Varied(Variant, Model):
+    """A world of nodes that are changed in some respects."""
+
+    def layer(self) -> Taking:
+        """What Peter does, changed."""
+        return self.vary(super().layer())
+
+
+class Literal(Varied):
+    """Own interest does not count as a child does. [PX-01]"""
+
+    overrides = names_in(tree, turned=literally)
+
+
+class RoutedUnsubscribe(Varied):
+    """Nobody says to its old parent that it has another. [PX-04]"""
+
+    changes = (routed_unsubscribe,)
+
+
+class LeftAtThat(Varied):
+    """No meeting point looks again for its next hop. [breaks PL-01]"""
+
+    changes = (left_at_that,)
+
+
+#: What TLA+ definitions are replaced by -> the model that has the same done to it.
+VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
+    frozenset(): Varied,
+    frozenset({"LiteralInterests"}): Literal,
+    frozenset({"RoutedUnsubscribe"}): RoutedUnsubscribe,
+    frozenset({"LeftAtThat"}): LeftAtThat,
+}
+
+#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
+BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
+
+#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
+UNFAIR: Final[frozenset[str]] = frozenset()

@@ -1,0 +1,185 @@
+"""
+The table of protocols: everything that exists for a protocol is found through its row.
+
+A row names modules by reference, and a reference imports its module when it is loaded. So this module knows where the parts of a
+protocol are in every layer, and depends on none of them. A protocol from elsewhere joins with an entry point of the group
+`peerproof.protocols` whose object is a `Protocol`; `docs/how-to/add-a-protocol.md` shows one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from peerproof.spec.connections import Framing
+from peerproof.spec.core import Specification
+
+T = TypeVar("T")
+
+#: The group of entry points by which distributions add protocols.
+GROUP: Final = "peerproof.protocols"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference(Generic[T]):
+    """
+    A module, `package.module`, or a name in one, `package.module:name`.
+
+    >>> Reference("peerproof.spec.swim:NAME").load()
+    'swim'
+    """
+
+    target: str
+
+    def load(self) -> T:
+        """Imports the module, and returns it or what has the name in it. Raises ImportError, AttributeError."""
+        module, _, name = self.target.partition(":")
+        found: Any = import_module(module)
+        return getattr(found, name) if name else found  # type: ignore[no-any-return]  # the row says of which type it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """One protocol: a reference for each of its parts, None for a part that it does not have."""
+
+    name: str  #: in commands, vectors and traces
+    specification: Reference[Specification]  #: the package, or the module, with `initial`, `step` and `MESSAGE`
+    handlers: tuple[Reference[Any], ...] = ()  #: modules with a function `on_…` for each event; by default the specification
+    bounded: Reference[Any]  #: module with `Model`: what the constants of a model mean
+    questions: Reference[Any] | None = None  #: module with what models ask; by default they ask the specification's `PROPERTIES`
+    variants: Reference[Any] | None = None  #: module with changed specifications that models use
+    monitors: Reference[Any] | None = None  #: module with `monitor`: what messages alone show to be wrong
+    relation: Reference[Any] | None = None  #: module with `narrowed` and `unfolded`: steps checked without recorded choices
+    framing: Reference[Framing] | None = None  #: module with messages on connections, of a protocol over TCP
+    senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
+    runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides
+    inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
+    measures: Reference[Any] | None = None  #: module with `Observer`: what the pipeline measures besides messages and bytes
+    proofs: Reference[tuple[Any, ...]] | None = None  #: `peerproof.conformance.proofs.proof.Proof`, one for each statement
+    #: The folder with its clauses (`NAME.md`), vectors (`vectors/NAME/…`), models (`tla/manifest.json`, `tla/NAME/…`) and the
+    #: lists about them (`reviewed/NAME.txt`, `equivalent/NAME.yaml`); None: the folders of this project.
+    home: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.handlers:
+            object.__setattr__(self, "handlers", (self.specification,))
+
+
+class Protocols(Mapping[str, Protocol]):
+    """
+    The protocols by name: those of this project, then those that other distributions add.
+
+    >>> list(PROTOCOLS)[:2], PROTOCOLS["swim"].specification.load().TRANSPORT
+    (['scuttlebutt', 'swim'], 'udp')
+    """
+
+    def __init__(self, *own: Protocol) -> None:
+        self._own: Final = {protocol.name: protocol for protocol in own}
+
+    def __getitem__(self, name: str) -> Protocol:
+        """Raises KeyError if there is no protocol of this name."""
+        return self._own[name] if name in self._own else self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._all)
+
+    @cached_property
+    def _all(self) -> Mapping[str, Protocol]:
+        added: list[Protocol] = [point.load() for point in entry_points(group=GROUP)]
+        return self._own | {protocol.name: protocol for protocol in added if protocol.name not in self._own}
+
+
+PROTOCOLS: Final = Protocols(
+    Protocol(
+        name="scuttlebutt",
+        specification=Reference("peerproof.spec.scuttlebutt"),
+        handlers=(Reference("peerproof.spec.scuttlebutt.transitions"),),
+        bounded=Reference("peerproof.spec.scuttlebutt.model.bounded"),
+        questions=Reference("peerproof.spec.scuttlebutt.model.questions"),
+        variants=Reference("peerproof.spec.scuttlebutt.model.variants"),
+        monitors=Reference("peerproof.spec.scuttlebutt.model.monitors"),
+        relation=Reference("peerproof.spec.scuttlebutt.relation"),
+        runtime=Reference("peerproof.reference.protocols.scuttlebutt.runtime:RUNTIME"),
+        inputs=Reference("peerproof.conformance.fuzz.inputs.scuttlebutt:INPUTS"),
+        measures=Reference("peerproof.pipeline.measures.protocols.scuttlebutt"),
+        proofs=Reference("peerproof.conformance.proofs.scuttlebutt.proofs:PROOFS"),
+    ),
+    Protocol(
+        name="swim",
+        specification=Reference("peerproof.spec.swim"),
+        handlers=(Reference("peerproof.spec.swim.transitions"),),
+        bounded=Reference("peerproof.spec.swim.model.bounded"),
+        questions=Reference("peerproof.spec.swim.model.questions"),
+        variants=Reference("peerproof.spec.swim.model.variants"),
+        monitors=Reference("peerproof.spec.swim.model.monitors"),
+        relation=Reference("peerproof.spec.swim.relation"),
+        runtime=Reference("peerproof.reference.protocols.swim.runtime:RUNTIME"),
+        inputs=Reference("peerproof.conformance.fuzz.inputs.swim:INPUTS"),
+        measures=Reference("peerproof.pipeline.measures.protocols.swim"),
+        proofs=Reference("peerproof.conformance.proofs.swim.proofs:PROOFS"),
+    ),
+    Protocol(
+        name="wendy",
+        specification=Reference("peerproof.spec.wendy"),
+        handlers=(
+            Reference("peerproof.spec.wendy.transitions"),
+            Reference("peerproof.spec.wendy.joining"),
+            Reference("peerproof.spec.wendy.repair"),
+        ),
+        bounded=Reference("peerproof.spec.wendy.model.bounded"),
+        questions=Reference("peerproof.spec.wendy.model.questions"),
+        variants=Reference("peerproof.spec.wendy.model.variants"),
+        monitors=Reference("peerproof.spec.wendy.model.monitors"),
+        framing=Reference("peerproof.spec.wendy.framing"),
+        senders=Reference("peerproof.spec.wendy.senders"),
+        runtime=Reference("peerproof.reference.protocols.wendy.runtime:RUNTIME"),
+        inputs=Reference("peerproof.conformance.fuzz.inputs.wendy:INPUTS"),
+        measures=Reference("peerproof.pipeline.measures.protocols.wendy"),
+        proofs=Reference("peerproof.conformance.proofs.wendy.proofs:PROOFS"),
+    ),
+    Protocol(
+        name="peter",
+        specification=Reference("peerproof.spec.peter"),
+        handlers=(Reference("peerproof.spec.peter.tree"), Reference("peerproof.spec.wendy.transitions")),
+        bounded=Reference("peerproof.spec.peter.model.bounded"),
+        questions=Reference("peerproof.spec.peter.model.questions"),
+        variants=Reference("peerproof.spec.peter.model.variants"),
+        monitors=Reference("peerproof.spec.peter.model.monitors"),
+        framing=Reference("peerproof.spec.peter.framing"),
+        senders=Reference("peerproof.spec.peter.senders"),
+        runtime=Reference("peerproof.reference.protocols.peter.runtime:RUNTIME"),
+        inputs=Reference("peerproof.conformance.fuzz.inputs.peter:INPUTS"),
+        measures=Reference("peerproof.pipeline.measures.protocols.peter"),
+        proofs=Reference("peerproof.conformance.proofs.peter.proofs:PROOFS"),
+    ),
+    Protocol(
+        name="distkv",
+        specification=Reference("peerproof.spec.distkv"),
+        handlers=(
+            Reference("peerproof.spec.distkv.transitions"),
+            Reference("peerproof.spec.distkv.changes"),
+            Reference("peerproof.spec.distkv.election"),
+            Reference("peerproof.spec.distkv.recovery"),
+            Reference("peerproof.spec.distkv.startup"),
+        ),
+        bounded=Reference("peerproof.spec.distkv.model.bounded"),
+        questions=Reference("peerproof.spec.distkv.model.questions"),
+        variants=Reference("peerproof.spec.distkv.model.variants"),
+        monitors=Reference("peerproof.spec.distkv.model.monitors"),
+        relation=Reference("peerproof.spec.distkv.relation"),
+        runtime=Reference("peerproof.reference.protocols.distkv.runtime:RUNTIME"),
+        inputs=Reference("peerproof.conformance.fuzz.inputs.distkv:INPUTS"),
+        measures=Reference("peerproof.pipeline.measures.protocols.distkv"),
+        proofs=Reference("peerproof.conformance.proofs.distkv.proofs:PROOFS"),
+    ),
+)

@@ -1,0 +1,199 @@
+"""
+Scuttlebutt with something changed: flaws that the models must find, and cures for what the document leaves open.
+
+Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace
+a definition of their own; the two are written independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
+
+from peerproof.spec import scuttlebutt
+from peerproof.spec.core import NodeId, Pick, Received, Send, Specification, Step, Table
+from peerproof.spec.model.bounded import LOSE, RECEIVE, RESTART
+from peerproof.spec.properties import Cluster, InFlight
+from peerproof.spec.scuttlebutt.codec import delta_entry_size
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Event
+from peerproof.spec.scuttlebutt.model.bounded import Model
+from peerproof.spec.scuttlebutt.reconcile import delta, fitting, known_version, most_outdated_first, newer_pairs, until_oversize
+from peerproof.spec.scuttlebutt.state import State
+from peerproof.spec.scuttlebutt.transitions import Next
+
+Deltas = Callable[[State, Iterable[DigestEntry]], Iterable[DeltaEntry]]
+
+
+class Changed:
+    """The specification with another `step`."""
+
+    def __init__(self, step: Callable[[State, Event, Pick], Next]) -> None:
+        self.step = step
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(scuttlebutt, name)
+
+
+def answering_with(deltas: Deltas, state: State, event: Event, pick: Pick) -> Next:
+    """What the specification does, but with this delta as the answer to a digest."""
+    taken = scuttlebutt.step(state, event, pick)
+    if not (isinstance(event, Received) and isinstance(event.message, (DigestRequest, DigestResponse))):
+        return taken
+    answer = Delta(tuple(deltas(state, event.message.entries)))
+    return Step(
+        taken.state,
+        tuple(Send(e.to, answer) if isinstance(e, Send) and isinstance(e.message, Delta) else e for e in taken.effects),
+    )
+
+
+def newest_first(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
+    """The newest pairs of each peer first, so that a cut leaves gaps. [BX-05]"""
+    limit = state.config.max_payload
+    offered = (
+        pair
+        for entry in most_outdated_first(state, entries)
+        for pair in until_oversize(newer_pairs(entry.addr, state.store[entry.addr], entry.version)[::-1], limit)
+    )
+    return fitting(offered, delta_entry_size, limit)
+
+
+def ended_by_oversize(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
+    """An entry that no datagram could hold ends the message like any other that does not fit. [BX-06]"""
+    offered = (
+        pair
+        for entry in most_outdated_first(state, entries)
+        for pair in newer_pairs(entry.addr, state.store[entry.addr], entry.version)
+    )
+    return fitting(offered, delta_entry_size, state.config.max_payload)
+
+
+class EntrySince(NamedTuple):
+    """A pair, and the version that the delta was computed for. [mends BX-04]"""
+
+    addr: NodeId
+    key: str
+    value: str
+    version: int
+    since: int
+
+
+def since(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
+    """The delta of the specification; its entries say for which version of their peer it was computed."""
+    asked = {entry.addr: entry.version for entry in entries}  # a node's digest names nobody twice
+    return cast("Iterable[DeltaEntry]", [EntrySince(*pair, asked[pair.addr]) for pair in delta(state, entries)])
+
+
+def step_since(state: State, event: Event, pick: Pick) -> Next:
+    """Entries that start from a version above the known one are ignored."""
+    if isinstance(event, Received) and isinstance(event.message, Delta):
+        known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= known_version(state, e.addr))
+        return scuttlebutt.step(state, replace(event, message=Delta(known)), pick)
+    return answering_with(since, state, event, pick)
+
+
+def step_unless_empty(state: State, event: Event, pick: Pick) -> Next:
+    """An empty delta is not sent, as in the original. [BD-02]"""
+    taken = scuttlebutt.step(state, event, pick)
+    return Step(taken.state, tuple(e for e in taken.effects if not (isinstance(e, Send) and e.message == Delta(()))))
+
+
+class NewestFirst(Model):
+    """Pairs in the wrong order. [BX-05]"""
+
+    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(newest_first, state, event, pick)))
+
+
+class EndsTheMessage(Model):
+    """[BA-07] without its exception. [BX-06]"""
+
+    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(ended_by_oversize, state, event, pick)))
+
+
+class OwnRecord(Model):
+    """A node finds its own record again, and nothing else. [mends BX-03]"""
+
+    def restarted(self, state: State) -> State:
+        """As new, but for the own record."""
+        return replace(super().restarted(state), store=Table({state.self_id: state.store[state.self_id]}))
+
+
+class DeltasSince(Model):
+    """Deltas that are applied only by whom they fit. [mends BX-04]"""
+
+    spec = cast("Specification", Changed(step_since))
+
+    def message_value(self, message: InFlight) -> Any:
+        """As ever, and the version that an entry starts from."""
+        sender, to, kind, entries = super().message_value(message)
+        if isinstance(message.message, Delta):
+            starts = [cast("EntrySince", entry).since for entry in message.message.entries]
+            entries = tuple((*entry, start) for entry, start in zip(entries, starts, strict=True))
+        return sender, to, kind, entries
+
+
+class AnswersUnlessEmpty(Model):
+    """Digests get an answer only if there is something to say. [breaks BL-02]"""
+
+    spec = cast("Specification", Changed(step_unless_empty))
+
+
+#: What TLA+ definitions are replaced by -> the model that has the same done to it.
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
+    frozenset({"NewestFirst"}): NewestFirst,
+    frozenset({"EndsTheMessage"}): EndsTheMessage,
+    frozenset({"OwnRecord"}): OwnRecord,
+    frozenset({"AnswersUnlessEmpty"}): AnswersUnlessEmpty,
+    frozenset({"EntrySince", "IsNewsSince"}): DeltasSince,
+}
+
+
+class Exchange(NamedTuple):
+    """A round with one partner: who began it, with whom, and which peers the digest listed."""
+
+    begun_by: NodeId
+    partner: NodeId
+    listed: frozenset[NodeId]
+
+
+class Quiet:
+    """
+    One round at a time, undisturbed: the best that a round can hope for. [BX-01, BX-02]
+
+    Nothing happens at a node by itself while a message is under way. What is remembered is the latest round, if it was with
+    one partner: a round that asks several nodes is more than the document's.
+    """
+
+    start: Hashable = None
+    names: Final = {label: f"Quiet{label}" for label in (RECEIVE, LOSE, "Update", "Round", RESTART)}
+
+    def allows(self, before: Cluster, label: str, _after: Cluster) -> bool:
+        """Whether it is quiet enough for this."""
+        return label in (RECEIVE, LOSE) or (label in self.names and not before.in_flight)
+
+    def remembers(self, memory: Hashable, label: str, after: Cluster) -> Hashable:
+        """The exchange that has just begun, or still goes on."""
+        if label in (RECEIVE, LOSE):
+            return memory
+        match list(after.in_flight) if label == "Round" else ():
+            case [InFlight(sender, to, DigestRequest(entries))]:
+                return Exchange(sender, to, frozenset(entry.addr for entry in entries))
+        return None
+
+    def values(self, memory: Exchange | None) -> Mapping[str, Any]:
+        """RoundSync's variable."""
+        return {"exchange": (int(memory.begun_by), int(memory.partner), frozenset(map(int, memory.listed))) if memory else ()}
+
+
+#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
+BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
+    "Next": None,
+    "QuietNext": Quiet,
+    "FairSpec": Quiet,
+    "UnfairSpec": Quiet,
+    "ArrivingSpec": Quiet,
+}
+
+#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
+UNFAIR: Final = frozenset({"UnfairSpec"})

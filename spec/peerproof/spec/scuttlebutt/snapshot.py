@@ -1,0 +1,67 @@
+"""How a whole Scuttlebutt node looks as plain data, for those who look into one or put one together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from peerproof.spec.core import Duration, Instant, NodeId, Table
+from peerproof.spec.forms import state_form
+from peerproof.spec.forms.form import Integer, ListOf, OneOf, Optional, Plain, Record, misfit
+from peerproof.spec.forms.state_form import table_of
+from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
+from peerproof.spec.scuttlebutt.state import KNOWN_PEER, STRING, KnownPeer, Liveness, Peer, State, Status, Versioned, known_peer
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the failure detector keeps of a peer, as it is shown."""
+
+    addr: NodeId
+    status: Status
+    last: Instant
+    intervals: tuple[Duration, ...]
+    digest_sent: Instant | None = None
+
+
+class StateForm(state_form.StateForm):
+    """How a state looks as plain data: `{"store": […], "liveness": […]}`, a member for each peer; liveness if there is any."""
+
+    def plain(self, state: State) -> Plain:
+        """The plain data of a state."""
+        shown = super().plain(state)
+        return shown if state.liveness else {"store": shown["store"]}
+
+    def check(self, state: State, plain: Plain) -> None:
+        """Refuses a store without the node's own record."""
+        if state.self_id not in state.store:
+            raise misfit("store", f"the node's own record, {state.self_id!a}", plain["store"])
+
+
+def _peer(known: KnownPeer) -> tuple[NodeId, Peer]:
+    return known.addr, Peer(Table({pair.key: Versioned(pair.value, pair.version) for pair in known.pairs}), known.version)
+
+
+def _watched(addr: NodeId, known: Liveness) -> Watched:
+    return Watched(addr, known.status, known.window.last, known.window.intervals, known.digest_sent)
+
+
+def _liveness(peer: Watched) -> tuple[NodeId, Liveness]:
+    return peer.addr, Liveness(ArrivalWindow(peer.last, peer.intervals), peer.status, peer.digest_sent)
+
+
+_MILLISECONDS: Final = Integer()
+_WATCHED: Final = Record(
+    Watched,
+    addr=STRING,
+    status=OneOf(Status),
+    last=_MILLISECONDS,
+    intervals=ListOf(_MILLISECONDS),
+    digest_sent=Optional(_MILLISECONDS),
+)
+
+STATE: Final = StateForm(
+    State,
+    store=table_of(KNOWN_PEER, known_peer, _peer, expected="each peer once"),
+    liveness=table_of(_WATCHED, _watched, _liveness, expected="each peer once"),
+)

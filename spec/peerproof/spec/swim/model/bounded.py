@@ -1,0 +1,234 @@
+"""The bounded model of SWIM: what the constants of a model mean for the nodes that run in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID
+
+from peerproof.spec import swim
+from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
+from peerproof.spec.swim.messages import (
+    Ack,
+    AddNode,
+    AntiEntropy,
+    Command,
+    Dead,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    LeaveNode,
+    Message,
+    Normal,
+    Payload,
+    Ping,
+    Quantum,
+    RemoveNode,
+    SetPayload,
+    Suspicious,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.state import Config, Relay, Row, Seed, State, Status, address, host_and_port
+from peerproof.spec.swim.transitions import initial
+
+HOST: Final = "n"
+
+#: A command that a node's application may still give: what, and to whom.
+Todo = tuple[str, int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNode(State):
+    """A node of the model: one that can crash, and whose application has some things to do."""
+
+    up: bool = True
+    todo: frozenset[Todo] = frozenset()
+
+
+class Bounded(ApplicationSpecification):
+    """The specification, where a node does not count beyond its bounds."""
+
+    specification = swim
+
+    def __init__(self, most: Incarnation, step: Callable[[State, Any, Pick], Step[State, Any]] = swim.step) -> None:
+        super().__init__(step)
+        self._most = most
+
+    def is_beyond(self, state: State) -> bool:
+        """Whether a counter is above its bound."""
+        restart, tx = state.incarnation
+        return tx > self._most.tx or restart > self._most.restart
+
+    def command(self, state: State, todo: Todo) -> Command:
+        """What its application asks for."""
+        match todo:
+            case ("leave", int(other)):
+                return LeaveNode(uuid_of(other))
+            case ("remove", int(other)):
+                return RemoveNode(uuid_of(other))
+            case ("add", int(other)):
+                return AddNode(uuid_of(other), HOST, other)
+            case ("payload", data):
+                return SetPayload(state.uuid, json.dumps({"~:is": data}, separators=(",", ":")))
+        raise ValueError(f"there is no command {todo!r} in a model")
+
+
+class Model(ApplicationModel):
+    """A few nodes, as the constants of a configuration say; `tla/swim/constants.json` has some. Node 1 is at `n:1`."""
+
+    state_kind = State
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        super().__init__(constants)
+        self.most = Incarnation(constants["MaxRestart"], constants["MaxTx"])
+        self.spec: Specification = Bounded(self.most)
+        self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
+        self.active = frozenset(uuid_of(node) for node in constants["Active"])
+        self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
+        self._first = self.names[0]
+        self._config = {"ae_size": constants["AeSize"], "emit_incarnation": constants["EmitIncarnation"]}
+        todo = {n: frozenset((kind, other) for who, kind, other in constants["Todo"] if who == n) for n in self.names}
+        acquainted = constants["Start"] == "acquainted"
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple(
+            (self.address(n), self._started(n, 0, todo[n], acquainted=acquainted)) for n in self.names
+        )
+
+    @staticmethod
+    def address(number: int) -> NodeId:
+        """Node 1 is at `n:1`."""
+        return address(HOST, number)
+
+    @staticmethod
+    def number(address: NodeId) -> int:
+        """See `address`."""
+        return host_and_port(address)[1]
+
+    def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
+        """A quantum, and whatever its application still has to do."""
+        if not state.up:
+            return
+        if state.uuid in self.active:
+            yield "Quantum", Expired(NOW, Quantum())
+        yield from self.commands(state)
+
+    def restarted(self, state: ModelNode) -> ModelNode:
+        """A fresh start with the next restart counter, or the same again if the node forgets it."""
+        counter = state.incarnation.restart + (state.uuid not in self._forgetful)
+        return self._started(_number(state.uuid), counter, state.todo, acquainted=False)
+
+    def project_state(self, state: ModelNode) -> State:
+        """
+        Neither that the node runs nor what its application still has to do.
+
+        The restart counter of its configuration is that of the first start: a node only ever looks at it when it starts.
+        """
+        return recast(State, state, config=replace(state.config, restart_counter=0))
+
+    def variables(self, state: ModelNode) -> Mapping[str, Any]:
+        """The node as the module's variables."""
+        return {
+            "own": tuple(state.incarnation),
+            "table": {_number(uuid): _row(row) for uuid, row in state.rows.items()},
+            "queue": tuple({"event": _vector(event), "recipients": _set(recipients)} for event, recipients in state.queue),
+            "round": tuple(map(_number, state.vector)),
+            "pinged": _set(state.pinged),
+            "answered": _set(state.answered),
+            "heard": state.heard,
+            "isolated": state.isolated,
+            "left": state.left,
+            "relays": tuple(map(_relay, state.relays)),
+            "payload": _data(state.payload),
+            "up": state.up,
+            "todo": state.todo,
+        }
+
+    def content_value(self, message: Ping | Ack) -> tuple[Any, ...]:
+        """`<<kind, header, vectors>>`."""
+        return *_header(message), tuple(_vector(vector) for vector in message.vectors)
+
+    def _started(self, node: int, counter: int, todo: frozenset[Todo], *, acquainted: bool) -> ModelNode:
+        seeds = () if node == self._first else (Seed(uuid_of(self._first), HOST, self._first),)
+        state = initial(self.address(node), Config(uuid_of(node), counter, seeds, **self._config)).state
+        if acquainted:
+            known = Row("", 0, Status.NORMAL, Incarnation(0, 0))
+            state = replace(state, rows=Table({uuid_of(n): replace(known, host=HOST, port=n) for n in self.names if n != node}))
+        # The seeds, and so the rows of a node that has just restarted, are not those of an acquainted one.
+        return recast(ModelNode, state, todo=todo)
+
+
+def uuid_of(node: int) -> Uuid:
+    """The name of a node of a model."""
+    return Uuid(str(UUID(int=node)))
+
+
+def _number(uuid: Uuid) -> int:
+    return UUID(uuid).int
+
+
+def _set(uuids: frozenset[Uuid]) -> frozenset[int]:
+    return frozenset(map(_number, uuids))
+
+
+def _data(payload: str | None) -> str:
+    """A payload as the model shows it: the text that it holds."""
+    return "" if payload is None else str(json.loads(payload).get("~:is", ""))
+
+
+def _relay(relay: Relay) -> Mapping[str, Any]:
+    return {
+        "target": _number(relay.target),
+        "requester": _number(relay.requester),
+        "tx": relay.tx,
+        "fresh": relay.fresh,
+    }
+
+
+def _row(row: Row) -> Mapping[str, Any]:
+    return {
+        "status": row.status.value,
+        "incarnation": tuple(row.incarnation),
+        "payload": _data(row.payload),
+        "exchange": row.exchange.value,
+        "misses": row.misses,
+        "indirect": row.indirect_misses,
+        "asked": row.indirect_asked,
+        "unanswered": row.unanswered,
+    }
+
+
+def _header(message: Message) -> tuple[str, tuple[int, ...]]:
+    match message:
+        case Ping(_, incarnation):
+            return "ping", tuple(incarnation)
+        case Ack(_, incarnation, _, target_tx):
+            return "ack", (*incarnation, target_tx)
+    raise ValueError(f"{message!r} is in no model")
+
+
+def _vector(vector: Vector) -> tuple[Any, ...]:
+    match vector:
+        case Joining(node, incarnation):
+            return "joining", _number(node), *incarnation
+        case Normal(node, incarnation):
+            return "normal", _number(node), *(incarnation or ())
+        case Suspicious(node, incarnation):
+            return "suspicious", _number(node), *(incarnation or ())
+        case Dead(node, incarnation):
+            return "dead", _number(node), *(incarnation or ())
+        case Leave(node, incarnation):
+            return "leave", _number(node), *incarnation
+        case AntiEntropy(members, tagged):
+            told = ((_number(m.uuid), m.restart_counter, m.tx_counter) for m in members)
+            return "anti-entropy" if tagged else "members", *told
+        case Payload(data):
+            return "payload", _data(data)
+        case IndirectPing(target):
+            return "indirect-ping", _number(target)
+        case IndirectAck(target, incarnation):
+            return "indirect-ack", _number(target), *incarnation

@@ -1,0 +1,187 @@
+"""
+What must hold of SWIM's messages alone, with nothing known of the nodes' tables.
+
+Each rule judges what the watched node sends, by what it has sent and received before. What it has received before the first
+message that was seen is not known: an answer without its question is passed over as long as no answer had one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from peerproof.spec.core import NodeId
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.swim.codec import MESSAGE
+from peerproof.spec.swim.messages import (
+    Ack,
+    AntiEntropy,
+    Dead,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    Message,
+    Normal,
+    Payload,
+    Ping,
+    Probe,
+    ProbeAck,
+    Suspicious,
+    Uuid,
+)
+from peerproof.spec.swim.state import Config
+from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+
+#: Pings of one peer that may still be answered, and its probes.
+ASKED: Final = 64
+
+#: Indirect pings that may still be answered, and acks that may be passed on.
+RELAYED: Final = 2**12
+
+LIMIT: Final = Rule("WithinLimit", "no datagram is larger than the configured maximum", ("SA-32",))
+COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams go up", ("S-14", "SA-09", "SA-10", "SA-48"))
+ONE_NUMBER: Final = Rule("OneNumber", "no two datagrams of a node have the same number", ("S-14", "SA-09"))
+ANSWERS: Final = Rule("AckOfPing", "an ack has the number of a ping of the node that it goes to", ("S-17", "S-32"))
+OWN: Final = Rule("AckOfOwnPing", "who is not the target of a ping does not answer it", ("SA-22",))
+PROBED: Final = Rule("ProbeAckOfProbe", "the answer to a probe has the number of one", ("SA-41",))
+PAST: Final = Rule("PastIsTold", "whom an ack tells of its death is from the past, and is told no more", ("S-30", "SA-16"))
+OF_ACKS: Final = Rule("AckCarries", "an ack carries no payload and nothing about indirect pings", ("S-32", "SA-04", "SA-33"))
+OTHERS: Final = Rule("MembersAreOthers", "anti-entropy lists neither sender nor receiver, and nobody twice", ("S-33", "SA-28"))
+FEW: Final = Rule("FewMembers", "anti-entropy lists no more than is configured", ("SA-28",))
+ONE_EVENT: Final = Rule("OneEventOfNode", "a datagram has one event of a node", ("S-39", "SA-58"))
+ALONE: Final = Rule("IntroducesAlone", "who joins says so, at its own number, and nothing else", ("S-24", "SA-57"))
+UNTAGGED: Final = Rule("UntaggedIsWelcome", "anti-entropy without keyword comes after a joiner's own joining", ("S-25", "SA-18"))
+RELAY: Final = Rule("RelayIsAnother", "an indirect ping is of neither sender nor receiver", ("S-05", "SA-03"))
+PASSED_ON: Final = Rule("IndirectAckOfAck", "an indirect ack was asked for, and has what the node said", ("SA-04", "SA-55"))
+
+#: All of them.
+RULES: Final = rules_in(globals())
+
+
+@dataclass(slots=True)
+class Correspondent:
+    """What was seen of the watched node and one address."""
+
+    pings: deque[Ping] = field(default_factory=lambda: deque(maxlen=ASKED))  #: received from it
+    probes: deque[int] = field(default_factory=lambda: deque(maxlen=ASKED))  #: their numbers
+    is_answered: bool = False  #: some ack to it could be explained by these
+    is_probe_answered: bool = False
+
+
+class SwimMonitor:
+    """Watches one node."""
+
+    def __init__(self, config: Config) -> None:
+        self._config: Final = config
+        self._with: Final[dict[NodeId, Correspondent]] = {}
+        self._last: Message | None = None  #: what the node has sent with its largest number
+        self._wanted: Final = BoundedDict[tuple[Uuid, Uuid], None](RELAYED)  #: who has asked for whom, by indirect pings
+        self._acked: Final = BoundedDict[tuple[Uuid, Incarnation], None](RELAYED)  #: whose acks have come
+        self._has_passed_on = False  #: some indirect ack could be explained by these
+
+    def see(self, seen: Seen) -> Iterator[Breach]:
+        """The next message."""
+        peer, message, size = seen.peer, seen.message, seen.size
+        other = self._with.setdefault(peer, Correspondent())
+        if not seen.sent:
+            self._received(other, message)
+            return
+        if size > self._config.max_datagram:
+            yield Breach(LIMIT, {"at most": self._config.max_datagram}, size)
+        yield from self._numbered(message)
+        if isinstance(message, ProbeAck):
+            yield from self._probe_ack(other, message)
+        if isinstance(message, Ack):
+            yield from self._ack(other, message)
+        if isinstance(message, (Ping, Ack)):
+            yield from self._vectors(message)
+        if isinstance(message, Ping):
+            yield from self._ping(message)
+
+    def _received(self, other: Correspondent, message: Message) -> None:
+        if isinstance(message, Probe):
+            other.probes.append(message.incarnation.tx)
+        elif isinstance(message, Ping):
+            other.pings.append(message)
+            for vector in message.vectors:
+                if isinstance(vector, IndirectPing):
+                    self._wanted[message.sender, vector.target] = None
+        elif isinstance(message, Ack):
+            self._acked[message.sender, message.incarnation] = None
+
+    def _numbered(self, message: Message) -> Iterator[Breach]:
+        """Its number is larger than those before; the same datagram at once again is one that a capture has twice."""
+        last = self._last
+        if last is None or last.sender != message.sender or message.incarnation > last.incarnation:
+            self._last = message
+        elif message.incarnation < last.incarnation:
+            self._last = message  # told once
+            yield Breach(COUNTED, {"above": _plain(last)}, _plain(message))
+        elif message != last:
+            yield Breach(ONE_NUMBER, _plain(last), _plain(message))
+
+    def _probe_ack(self, other: Correspondent, message: ProbeAck) -> Iterator[Breach]:
+        if message.probe_tx in other.probes:
+            other.is_probe_answered = True
+        elif other.is_probe_answered:
+            yield Breach(PROBED, [str(number) for number in other.probes], str(message.probe_tx))
+
+    def _ack(self, other: Correspondent, ack: Ack) -> Iterator[Breach]:
+        asked = [ping for ping in other.pings if (ping.sender, ping.incarnation.tx) == (ack.target, ack.target_tx)]
+        told = [vector for vector in ack.vectors if isinstance(vector, Dead) and vector.node == ack.target and vector.incarnation]
+        if any(ping.target == ack.sender for ping in asked):
+            other.is_answered = True
+        elif asked:
+            yield Breach(OWN, _plain(asked[-1]), _plain(ack))
+        elif other.is_answered:
+            yield Breach(ANSWERS, _plain(other.pings[-1]), _plain(ack))
+        is_past = not asked or any(ping.incarnation < (vector.incarnation or ()) for ping in asked for vector in told)
+        if told and not (is_past and len(ack.vectors) == 1):
+            yield Breach(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
+        if any(isinstance(vector, (Payload, IndirectPing, IndirectAck)) for vector in ack.vectors):
+            yield Breach(OF_ACKS, None, _plain(ack))
+
+    def _vectors(self, message: Ping | Ack) -> Iterator[Breach]:
+        events = [v.node for v in message.vectors if isinstance(v, (Joining, Normal, Suspicious, Dead, Leave))]
+        if len(set(events)) < len(events):
+            yield Breach(ONE_EVENT, None, _plain(message))
+        for place, vector in enumerate(message.vectors):
+            if not isinstance(vector, AntiEntropy):
+                continue
+            listed = [member.uuid for member in vector.members]
+            if len(set(listed)) < len(listed) or {message.sender, message.target} & set(listed):
+                yield Breach(OTHERS, None, _plain(message))
+            if len(listed) > self._config.ae_size:
+                yield Breach(FEW, {"at most": self._config.ae_size}, _plain(message))
+            before = message.vectors[:place]
+            is_welcome = any(isinstance(said, Joining) and said.node == message.target for said in before)
+            if not vector.tagged and not (is_welcome and isinstance(message, Ack)):
+                yield Breach(UNTAGGED, None, _plain(message))
+
+    def _ping(self, ping: Ping) -> Iterator[Breach]:
+        for vector in ping.vectors:
+            if isinstance(vector, Joining) and vector.node == ping.sender:
+                if len(ping.vectors) > 1 or vector.incarnation != ping.incarnation:
+                    yield Breach(ALONE, None, _plain(ping))
+            elif isinstance(vector, IndirectPing):
+                if vector.target in (ping.sender, ping.target):
+                    yield Breach(RELAY, None, _plain(ping))
+            elif isinstance(vector, IndirectAck):
+                if (ping.target, vector.target) in self._wanted and (vector.target, vector.incarnation) in self._acked:
+                    self._has_passed_on = True
+                elif self._has_passed_on:
+                    yield Breach(PASSED_ON, None, _plain(ping))
+
+
+def monitor(_: NodeId, config: Config) -> SwimMonitor:
+    """What watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
+    return SwimMonitor(config)
+
+
+def _plain(message: Message) -> Plain:
+    return MESSAGE.plain(message)

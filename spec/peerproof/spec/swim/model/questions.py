@@ -1,0 +1,357 @@
+"""
+What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
+
+A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
+that would hold of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import permutations
+from typing import Any, Final, NamedTuple
+
+from peerproof.spec.core import NodeId, Received, outcomes
+from peerproof.spec.model.bounded import NOW
+from peerproof.spec.model.liveness import Ending
+from peerproof.spec.properties import Cluster
+from peerproof.spec.swim.messages import Ack, AntiEntropy, Dead, IndirectAck, Joining, Leave, Ping, Uuid
+from peerproof.spec.swim.model.bounded import uuid_of
+from peerproof.spec.swim.model.variants import AckOfLife, Varied
+from peerproof.spec.swim.properties import own_ahead
+from peerproof.spec.swim.state import Exchange, Row, State, Status
+from peerproof.spec.swim.table import key
+from peerproof.spec.swim.transitions import applied, is_past
+
+Question = Callable[[Varied, Cluster], bool]
+
+
+class Arrival(NamedTuple):
+    """A message that would arrive now, and what it would make of its receiver."""
+
+    sender: State
+    message: Ping | Ack
+    before: State
+    after: State
+
+
+def arriving(cluster: Cluster) -> Iterator[tuple[NodeId, State, Ping | Ack]]:
+    """The messages on their way to nodes that run: their senders and receivers."""
+    for sender, to, message in cluster.in_flight:
+        if cluster.nodes[to].up:
+            yield sender, cluster.nodes[to], message
+
+
+def arrivals(model: Varied, cluster: Cluster) -> Iterator[Arrival]:
+    """All that can come of these messages, each on its own."""
+    for sender, state, message in arriving(cluster):
+        for _, taken in outcomes(partial(model.spec.step, state, Received(NOW, sender, message))):
+            yield Arrival(cluster.nodes[sender], message, state, taken.state)
+
+
+def rows(cluster: Cluster) -> Iterator[tuple[State, Uuid, Row]]:
+    """Everything that anybody knows of anybody."""
+    return ((state, uuid, row) for state in cluster.nodes.values() for uuid, row in state.rows.items())
+
+
+def never_status(status: Status) -> Question:
+    """Nobody is anywhere known to be this."""
+    return lambda _, cluster: all(row.status is not status for _, _, row in rows(cluster))
+
+
+def never_hearsay(model: Varied, cluster: Cluster) -> bool:
+    """Nobody takes over a suspicion who does not ping."""
+    return all(row.status is not Status.SUSPICIOUS for state, _, row in rows(cluster) if state.uuid not in model.active)
+
+
+def never_makes(change: Callable[[Row, Row], bool]) -> Question:
+    """No message changes a row in this way."""
+    return lambda model, cluster: (
+        not any(
+            change(row, arrival.after.rows[uuid])
+            for arrival in arrivals(model, cluster)
+            for uuid, row in arrival.before.rows.items()
+        )
+    )
+
+
+def never_expired(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is told that it comes from the past."""
+    return not any(isinstance(message, Ack) and _is_expired(message) for _, _, message in cluster.in_flight)
+
+
+def _is_expired(ack: Ack) -> bool:
+    match ack.vectors:
+        case (Dead(node, _),):
+            return node == ack.target
+    return False
+
+
+def never_raised(model: Varied, cluster: Cluster) -> bool:
+    """Nobody has to raise its own restart counter."""
+    return all(a.after.incarnation.restart == a.before.incarnation.restart for a in arrivals(model, cluster))
+
+
+def never_vector(kind: type, **fields: Any) -> Question:
+    """No message holds such a vector."""
+    return lambda _, cluster: (
+        not any(
+            isinstance(vector, kind) and all(getattr(vector, name) == value for name, value in fields.items())
+            for _, _, message in cluster.in_flight
+            for vector in message.vectors
+        )
+    )
+
+
+def never_replaced(model: Varied, cluster: Cluster) -> bool:
+    """No event in a queue makes room for a newer one about the same node."""
+    return not any(
+        old.event.node == new.event.node and old.event != new.event
+        for arrival in arrivals(model, cluster)
+        for old in arrival.before.queue
+        for new in arrival.after.queue
+    )
+
+
+def never_stranger(_: Varied, cluster: Cluster) -> bool:
+    """Nobody asks who is not known."""
+    return all(
+        message.sender in state.rows or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
+        for _, state, message in arriving(cluster)
+    )
+
+
+def never_silent(_: Varied, cluster: Cluster) -> bool:
+    """A node that has left by itself is never done with it."""
+    return not any(
+        state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
+        for state in cluster.nodes.values()
+    )
+
+
+def never_without_relay(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly."""
+    running = [state for state in cluster.nodes.values() if state.up]
+    return not any(_lacks_relay(state, {other.uuid for other in running}) for state in running)
+
+
+def _lacks_relay(state: State, running: set[Uuid]) -> bool:
+    wrongly_dead = any(row.status is Status.DEAD for uuid, row in state.rows.items() if uuid in running)
+    live = [(uuid, row.status) for uuid, row in state.rows.items() if row.is_live]
+    return wrongly_dead and len(live) == 1 and live[0][0] not in running and live[0][1] is Status.SUSPICIOUS
+
+
+def nobody_misses(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is held to have missed a ping. [SX-01]"""
+    return all(row.misses == 0 for _, _, row in rows(cluster))
+
+
+def no_stale_rumour(model: Varied, cluster: Cluster) -> bool:
+    """Nobody comes to believe that a node is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]"""
+    return not any(
+        row.status in (Status.SUSPICIOUS, Status.DEAD)
+        and row.status is not before.status
+        and (known := arrival.sender.rows.get(uuid)) is not None
+        and known.incarnation < row.incarnation
+        for arrival in arrivals(model, cluster)
+        for uuid, before in arrival.before.rows.items()
+        for row in (arrival.after.rows[uuid],)
+    )
+
+
+def found_in_time(model: Varied, cluster: Cluster) -> bool:
+    """Whoever does not run is dead at everybody who has counted as far as it may. [SX-03, SL-02]"""
+    gone = [state.uuid for state in cluster.nodes.values() if not state.up]
+    counted = [s for s in cluster.nodes.values() if s.up and s.uuid in model.active and s.incarnation.tx == model.most.tx]
+    return all(uuid in state.rows and state.rows[uuid].status is Status.DEAD for state in counted for uuid in gone)
+
+
+def still_asked(model: Varied, cluster: Cluster) -> bool:
+    """Between any two nodes that run there is a chain of nodes of which one asks the next, or is asked. [SX-04]"""
+    asks = {state.uuid: set(model.in_rounds(state)) for state in cluster.nodes.values() if state.up}
+    pairs = {(one, other) for one, others in asks.items() for other in others if other in asks}
+    first, *_ = asks
+    reached, more = set[Uuid](), {first}
+    while more:
+        reached |= more
+        more = {b if a in more else a for a, b in pairs if (a in more) != (b in more)} - reached
+    return reached == asks.keys()
+
+
+def heard_by_all(_: Varied, cluster: Cluster) -> bool:
+    """When nobody speaks of a leave any more, all who know the node have heard of it. [SX-05]"""
+    spoken_of = {entry.event.node for state in cluster.nodes.values() for entry in state.queue if isinstance(entry.event, Leave)}
+    spoken_of |= {vector.node for _, _, message in cluster.in_flight for vector in message.vectors if isinstance(vector, Leave)}
+    known_left = {uuid for _, uuid, row in rows(cluster) if row.status is Status.LEAVE}
+    return all(row.status is Status.LEAVE for _, uuid, row in rows(cluster) if uuid in known_left - spoken_of)
+
+
+def removed_stays_gone(model: Varied, cluster: Cluster) -> bool:
+    """Who was removed is not live again. [SX-06]"""
+    first = dict(model.nodes)
+    removed = {
+        addr: {uuid_of(other) for kind, other in first[addr].todo - state.todo if kind == "remove"}
+        for addr, state in cluster.nodes.items()
+    }
+    return not any(removed[addr] & set(state.live) for addr, state in cluster.nodes.items())
+
+
+def events_commute(_model: Varied, cluster: Cluster) -> bool:
+    """Two messages from different nodes make the same of a node, in either order. [SX-07]"""
+    for (_, state, one), (_, to, other) in permutations(list(arriving(cluster)), 2):
+        if to.uuid != state.uuid or not one.sender < other.sender:
+            continue
+        if not {one.sender, other.sender} <= state.rows.keys() or is_past(state, one) or is_past(state, other):
+            continue
+        first, second = applied(state, one), applied(state, other)
+        if is_past(first, other) or is_past(second, one):
+            continue
+        if _keys(applied(first, other)) != _keys(applied(second, one)):
+            return False
+    return True
+
+
+def _keys(state: State) -> Mapping[Uuid, Any]:
+    return {uuid: key(row.status, row.incarnation) for uuid, row in state.rows.items()}
+
+
+def ack_of_this_life(_: Varied, cluster: Cluster) -> bool:
+    """No ack is taken for the answer to a ping that is still on its way. [SX-08]"""
+    pings = {(m.sender, m.target, m.incarnation) for _, _, m in cluster.in_flight if isinstance(m, Ping)}
+    return not any(
+        (state.uuid, message.sender, state.incarnation._replace(tx=message.target_tx)) in pings
+        for _, state, message in arriving(cluster)
+        if isinstance(message, Ack) and _is_answer(state, message)
+    )
+
+
+def _is_answer(state: State, ack: Ack) -> bool:
+    row = state.rows.get(ack.sender)
+    of_now = not isinstance(ack, AckOfLife) or ack.life == state.incarnation.restart
+    return row is not None and not is_past(state, ack) and of_now and ack.target_tx in row.unanswered
+
+
+def _lowers(before: Row, after: Row) -> bool:
+    return key(after.status, after.incarnation) < key(before.status, before.incarnation)
+
+
+#: No step of a node sends more datagrams than this.
+_AT_ONCE: Final = 4
+
+
+def out_of_reach(model: Varied, cluster: Cluster) -> bool:
+    """The bounds of the model bound nothing."""
+    has_room = len(tuple(cluster.in_flight)) + _AT_ONCE <= model.faults.in_flight
+    return has_room and all(state.incarnation.tx + _AT_ONCE <= model.most.tx for state in cluster.nodes.values())
+
+
+#: Names in TLA+ -> what holds of a world of a model, or should not.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "OwnAhead": lambda _, cluster: own_ahead(cluster),
+    "NobodyMisses": nobody_misses,
+    "NoStaleRumour": no_stale_rumour,
+    "FoundInTime": found_in_time,
+    "OutOfReach": out_of_reach,
+    "StillAsked": still_asked,
+    "HeardByAll": heard_by_all,
+    "RemovedStaysGone": removed_stays_gone,
+    "EventsCommute": events_commute,
+    "AckOfThisLife": ack_of_this_life,
+    "NeverLowers": never_makes(_lowers),
+    "NeverSuspicious": never_status(Status.SUSPICIOUS),
+    "NeverDead": never_status(Status.DEAD),
+    "NeverLeave": never_status(Status.LEAVE),
+    "NeverIsolated": lambda _, cluster: not any(state.isolated for state in cluster.nodes.values()),
+    "NeverHearsay": never_hearsay,
+    "NeverRefuted": never_makes(lambda old, new: old.status is Status.SUSPICIOUS and new.status is Status.NORMAL),
+    "NeverRisen": never_makes(lambda old, new: old.status is Status.DEAD and new.status is Status.NORMAL),
+    "NeverStalePayload": never_makes(lambda old, new: old.payload is not None and new.payload is None),
+    "NeverNewLife": never_makes(lambda old, new: old.incarnation.restart < new.incarnation.restart),
+    "NeverExpired": never_expired,
+    "NeverRaised": never_raised,
+    "NeverJoined": never_makes(lambda old, new: old.exchange is Exchange.SECOND and new.exchange is Exchange.DONE),
+    "NeverIndirectAck": never_vector(IndirectAck),
+    "NeverMembers": never_vector(AntiEntropy, tagged=False),
+    "NeverReplaced": never_replaced,
+    "NeverStranger": never_stranger,
+    "NeverSilent": never_silent,
+    "NeverWithoutRelay": never_without_relay,
+}
+
+#: What need not happen: what applications do; and losses, which may go on for ever or end.
+MAY_END: Final = (frozenset({"Command", "EndlessCommand"}), frozenset({"Command", "EndlessCommand", "Lose", "EndlessLose"}))
+
+
+def joins(model: Varied) -> Iterator[Ending]:
+    """For each node but the seed: that it introduces itself leads to its being normal there, and the seed known to it. [SL-01]"""
+    (seed, _), *others = model.nodes
+    for node, _ in others:
+        goal, since = partial(_has_joined, node, seed), partial(_introduces, node, seed)
+        yield from (Ending("Joins", f"{node} joins", ("SL-01",), goal, ended, since=since) for ended in MAY_END)
+
+
+def _introduces(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, node, seed)
+    return row is not None and row.exchange is not Exchange.DONE
+
+
+def _has_joined(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
+    row, there = _row(cluster, node, seed), _row(cluster, seed, node)
+    return row is not None and row.exchange is Exchange.DONE and there is not None and there.status is Status.NORMAL
+
+
+def found_for_good(model: Varied) -> Iterator[Ending]:
+    """Whoever does not run is dead at whoever pings. [SL-02]"""
+
+    def found(cluster: Cluster) -> bool:
+        gone = [addr for addr, state in cluster.nodes.items() if not state.up]
+        asking = [addr for addr, state in cluster.nodes.items() if state.up and state.uuid in model.active]
+        rows = [_row(cluster, addr, other) for addr in asking for other in gone]
+        return all(row is not None and row.status is Status.DEAD for row in rows)
+
+    yield from (Ending("FoundForGood", "who has crashed is dead for good", ("SL-02",), found, ended) for ended in MAY_END)
+
+
+def restored(model: Varied) -> Iterator[Ending]:
+    """For each two nodes: that one suspects the other, which runs, leads to its holding it for well. [SL-03]"""
+    for (one, first), (other, _) in permutations(model.nodes, 2):
+        if first.uuid in model.active:
+            goal, since, about = partial(_is_well, one, other), partial(_is_suspected, one, other), f"{other} is well again"
+            yield from (Ending("Restored", f"{about} at {one}", ("SL-03",), goal, ended, since=since) for ended in MAY_END)
+
+
+def _is_well(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, at, of)
+    return row is not None and row.status in (Status.JOINING, Status.NORMAL)
+
+
+def _is_suspected(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
+    row = _row(cluster, at, of)
+    return cluster.nodes[at].up and cluster.nodes[of].up and row is not None and row.status is Status.SUSPICIOUS
+
+
+def known_to_all(_: Varied) -> Iterator[Ending]:
+    """Whoever runs and is live somewhere is known everywhere. [SL-04]"""
+    about = "who is known to one is known to all"
+    yield from (Ending("KnownToAll", about, ("SL-04",), _everybody_is_known, ended) for ended in MAY_END)
+
+
+def _everybody_is_known(cluster: Cluster) -> bool:
+    running = [state for state in cluster.nodes.values() if state.up]
+    live = {uuid for state in running for uuid in state.live} & {state.uuid for state in running}
+    return all(live <= {*state.rows, state.uuid} for state in running)
+
+
+def _row(cluster: Cluster, at: NodeId, of: NodeId) -> Row | None:
+    row: Row | None = cluster.nodes[at].rows.get(cluster.nodes[of].uuid)
+    return row
+
+
+#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
+ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+    "Joins": joins,
+    "FoundForGood": found_for_good,
+    "Restored": restored,
+    "KnownToAll": known_to_all,
+}

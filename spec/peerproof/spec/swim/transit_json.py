@@ -1,0 +1,138 @@
+"""
+The verbose JSON form of Transit: how a payload looks as text. [S-23, SA-66]
+
+Of each map there is one text: the one that a node has of it who was sent it. So texts can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from json.encoder import encode_basestring
+from typing import Any, Final
+
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.messagepack import S63
+from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, UUID_TAG, Pairs, Reader, uuid_text
+
+#: The map of a payload is inside a vector, which is inside the message. [SA-65]
+PAYLOAD_DEPTH: Final = 2
+
+#: From here on, readers of JSON round integers. [SA-66]
+EXACT: Final = 2**53
+
+CMAP_TAG: Final = "~#cmap"
+
+
+def written(value: Any) -> str:
+    """A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage if a key stands twice in a map."""
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is int:
+        return str(value) if -EXACT < value < EXACT else f'"{_large(value)}"'
+    if kind is Pairs:
+        return _object(value)
+    if kind is list:
+        return f"[{','.join(map(written, value))}]"
+    if kind is float:
+        return json.dumps(value) if abs(value) < _INFINITY else f'"{_no_number(value)}"'
+    return "null" if value is None else "true" if value else "false"
+
+
+_INFINITY: Final = float("inf")
+
+
+def _object(pairs: Pairs) -> str:
+    entries = {}
+    for key, item in pairs:
+        if isinstance(key, (list, Pairs)):
+            return f'["{CMAP_TAG}",[{",".join(written(part) for entry in pairs for part in entry)}]]'
+        entries[_key(key)] = written(item)
+    if len(entries) < len(pairs):
+        raise MalformedMessage("bad_value", 0, "a key stands twice in a map")
+    return f"{{{','.join([f'{encode_basestring(key)}:{item}' for key, item in entries.items()])}}}"
+
+
+def _key(key: Any) -> str:
+    """Keys of objects are texts: other scalars are written as Transit's ground forms."""
+    if type(key) is str:
+        return key
+    if key is None:
+        return "~_"
+    if type(key) is bool:
+        return "~?t" if key else "~?f"
+    if type(key) is float:
+        return f"~d{key!r}" if abs(key) < _INFINITY else _no_number(key)
+    return f"~i{key}" if -S63 <= key < S63 else f"~n{key}"
+
+
+def _large(value: int) -> str:
+    return f"~{'i' if -S63 <= value < S63 else 'n'}{value}"
+
+
+def _no_number(value: float) -> str:
+    return "~zINF" if value == _INFINITY else "~z-INF" if value == -_INFINITY else "~zNaN"
+
+
+def concise(plain: Any) -> Any:
+    """The value that plain data in the verbose form stands for: what whoever is sent it will read. Raises NotEnabled."""
+    try:
+        return _concise(plain, PAYLOAD_DEPTH)
+    except MalformedMessage as error:  # a text that is not in Transit's writing
+        raise NotEnabled("bad_value", error.detail) from None
+
+
+def _concise(plain: Any, depth: int) -> Any:
+    if isinstance(plain, str):
+        return _read(plain)
+    if isinstance(plain, (bool, int)) or plain is None:
+        return plain
+    if isinstance(plain, float):
+        return plain if abs(plain) < _INFINITY else _no_number(plain)
+    if depth >= DEPTH_MAX:
+        raise NotEnabled("too_large", f"arrays and maps nest deeper than {DEPTH_MAX - PAYLOAD_DEPTH} in a payload")
+    if isinstance(plain, list):
+        return _resolved([_concise(item, depth + 1) for item in plain])
+    if isinstance(plain, dict) and all(isinstance(key, str) for key in plain):
+        return _mapped(Pairs((_key(_read(key)), _concise(item, depth + 1)) for key, item in plain.items()))
+    raise NotEnabled("bad_value", f"{plain!r} is no JSON")
+
+
+def _read(text: str) -> Any:
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise NotEnabled("bad_value", f"{text!a} is not the text of any UTF-8")
+    return Reader().text(text)
+
+
+def _resolved(items: list[Any]) -> Any:
+    """A vector that is a tagged list or uuid is that list or uuid."""
+    if len(items) != 2:  # noqa: PLR2004  # a tag and what it tags
+        return items
+    tag, tagged = items
+    if tag == UUID_TAG:
+        return _uuid(tagged)
+    return tagged if tag == LIST_TAG and type(tagged) is list else items
+
+
+def _mapped(pairs: Pairs) -> Any:
+    return _uuid(pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == UUID_TAG else pairs
+
+
+def _uuid(halves: Any) -> str:
+    if type(halves) is not list or len(halves) != 2 or any(type(half) is not int for half in halves):  # noqa: PLR2004
+        raise NotEnabled("bad_value", f"{halves!r} are not the two halves of a uuid")
+    return f"~u{uuid_text(*halves)}"
+
+
+def canonical(plain: Any) -> str:
+    """The text of a map that is plain data in the verbose form. Raises NotEnabled."""
+    value = concise(plain)
+    if type(value) is not Pairs:
+        raise NotEnabled("bad_value", f"{plain!r} is no map")
+    try:
+        text = written(value)
+    except MalformedMessage as error:
+        raise NotEnabled("bad_value", error.detail) from None
+    if text[0] != "{":
+        raise NotEnabled("bad_value", "the keys of a payload are keywords, strings or other scalars")
+    return text

@@ -1,0 +1,322 @@
+"""
+Traces: what happened to a node and what it did, one JSON line a step; written by whoever runs a node, replayed here.
+
+    {"run": "r1", "protocol": "scuttlebutt", "impl": "…", "node": "a:1", "seq": 3, "t_us": 1000000, "kind": "timer",
+     "peer": null, "args": {"type": "round"}, "picks": [["round.partner", ["b:1"]], ["digest.order", ["b:1", "a:1"]]],
+     "effects": [{"send": {"to": "b:1", "message": {…}}}, {"set_timer": {"timer": {…}, "after": 1000}}], "state": "9f2c…"}
+
+`kind` is `start` (args: the configuration), `recv` (the message, from `peer`), `sent` (a message to `peer`, and how long it
+`took` or null), `timer` or `api` (the command); a command that the node refused has `refused` with the reason. A
+line holds the whole message, every answer to `pick` and every effect, so that each node's lines can be checked alone. `state`
+is the `fingerprint` of the state afterwards, or null.
+Texts are plain everywhere (`wire`): a peer may name an address that is not UTF-8, and a file must hold it nevertheless.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from peerproof.spec.core import (
+    Asked,
+    CancelTimer,
+    Expired,
+    Instant,
+    NodeId,
+    Notify,
+    Option,
+    Pick,
+    Received,
+    Send,
+    Sent,
+    SetTimer,
+    Specification,
+    Step,
+)
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.fingerprint import fingerprint
+from peerproof.spec.forms.form import Form, Integer, ListOf, Optional, Plain, Record, Text, misfit
+
+Picks: TypeAlias = tuple[tuple[str, tuple[str | int, ...]], ...]
+Kind: TypeAlias = Literal["start", "recv", "sent", "timer", "api"]
+
+_MICROSECONDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One step of one node. `args` and `effects` are plain data, `t_us` microseconds on the node's clock."""
+
+    run: str
+    protocol: str
+    impl: str
+    node: str
+    seq: int
+    t_us: int
+    kind: Kind
+    peer: str | None
+    args: Plain
+    picks: Picks
+    effects: tuple[Plain, ...]
+    state: str | None
+    refused: str | None = None
+
+    def json(self) -> str:
+        """The line, without its end."""
+        shown = LINE.plain(self)
+        if self.refused is None:
+            del shown["refused"]
+        return json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where a trace leaves the specification."""
+
+    line: Line
+    what: str  #: what differs: "seq", "args", "picks", "effects", "state", "refused"
+    expected: Plain
+    actual: Plain
+
+    def __str__(self) -> str:
+        return f"node {self.line.node}, seq {self.line.seq}: {self.what}: expected {self.expected}, found {self.actual}"
+
+
+class _Anything(Form):
+    """Plain data that the protocol's own forms read later."""
+
+    def plain(self, value: Any) -> Plain:
+        return value
+
+    def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # everything fits
+        return plain
+
+
+class _Answer(Form):
+    """An answer to `pick`: where it was asked, and the options taken, texts or numbers."""
+
+    def plain(self, value: Any) -> Plain:
+        why, answer = value
+        return [why, [TEXT.plain(option) if isinstance(option, str) else option for option in answer]]
+
+    def value(self, plain: Plain, where: str = "") -> Any:
+        match plain:
+            case [str(why), [*answer]]:
+                return why, tuple(option if type(option) is int else TEXT.value(option, where) for option in answer)
+        raise misfit(where, "a place and the options taken there", plain)
+
+
+TEXT: Final = Text(most=2**16)
+_TOOK: Final = Optional(Integer())
+LINE: Final = Record(
+    Line,
+    run=TEXT,
+    protocol=TEXT,
+    impl=TEXT,
+    node=TEXT,
+    seq=Integer(),
+    t_us=Integer(),
+    kind=TEXT,
+    peer=Optional(TEXT),
+    args=_Anything(),
+    picks=ListOf(_Answer()),
+    effects=ListOf(_Anything()),
+    state=Optional(TEXT),
+    refused=Optional(TEXT),
+)
+
+
+def parse(text: str) -> Line:
+    """A line from its JSON. Raises MalformedMessage if it is none."""
+    try:
+        shown = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage("bad_value", 0, f"not a trace line: {error!r}") from None
+    line: Line = LINE.value(shown)
+    return line
+
+
+def event_of(spec: Specification, line: Line) -> Any:
+    """The event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
+    now = Instant(line.t_us // _MICROSECONDS)
+    if line.kind == "recv":
+        return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
+    if line.kind == "sent":
+        return sent_of(spec, now, NodeId(line.peer or ""), line.args)
+    if line.kind == "timer":
+        return Expired(now, spec.TIMER.value(line.args))
+    if line.kind == "api":
+        return Asked(now, spec.COMMAND.value(line.args))
+    raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
+
+
+def sent_of(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
+    """The event of a `sent` line. Raises MalformedMessage."""
+    match args:
+        case {"took": took, "message": message, **others} if not others:
+            return Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
+    raise misfit("args", "an object with took, message", args)
+
+
+def described(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
+    """Kind, peer and args of an event, as a line holds them."""
+    match event:
+        case Received(_, sender, message):
+            return "recv", sender, spec.MESSAGE.plain(message)
+        case Sent(_, to, message, took):
+            return "sent", to, {"took": took, "message": spec.MESSAGE.plain(message)}
+        case Expired(_, timer):
+            return "timer", None, spec.TIMER.plain(timer)
+        case Asked(_, command):
+            return "api", None, spec.COMMAND.plain(command)
+    raise TypeError(f"{event!r} is no event")
+
+
+def effect_plain(spec: Specification, effect: Any) -> Plain:
+    """An effect as plain data: an object with one member, named after it."""
+    match effect:
+        case Send(to, message):
+            return {"send": {"to": TEXT.plain(to), "message": spec.MESSAGE.plain(message)}}
+        case SetTimer(timer, after):
+            return {"set_timer": {"timer": spec.TIMER.plain(timer), "after": after}}
+        case CancelTimer(timer):
+            return {"cancel_timer": {"timer": spec.TIMER.plain(timer)}}
+        case Notify(notice):
+            return {"notify": spec.NOTICE.plain(notice)}
+    raise TypeError(f"{effect!r} is no effect")
+
+
+def recording(pick: Pick) -> tuple[Pick, list[tuple[str, tuple[Any, ...]]]]:
+    """A pick that asks another one and keeps the answers, and the list that it keeps them in."""
+    answers: list[tuple[str, tuple[Any, ...]]] = []
+
+    def record(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        answer = pick(why, among, some)
+        answers.append((why, answer))
+        return answer
+
+    return record, answers
+
+
+class WrongAnswer(Exception):
+    """A recorded answer does not answer the question that the specification asks."""
+
+    def __init__(self, expected: str, actual: str) -> None:
+        super().__init__(f"expected {expected}, found {actual}")
+        self.expected = expected
+        self.actual = actual
+
+
+class Script:
+    """A pick that gives recorded answers. It, and `finish` when answers are left over, raise WrongAnswer."""
+
+    __slots__ = ("_answers", "_asked")
+
+    def __init__(self, answers: Picks) -> None:
+        self._answers = answers
+        self._asked = 0
+
+    def __call__(self, why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+        """The next answer, if it answers this question."""
+        count = min(some, len(among))
+        if self._asked == len(self._answers):
+            raise WrongAnswer(self._question(why, among, count), "no more answers")
+        place, answer = self._answers[self._asked]
+        self._asked += 1
+        if place != why or len(answer) != count or len(set(answer)) < count or not set(answer).issubset(among):
+            raise WrongAnswer(self._question(why, among, count), f"{list(answer)} for {place}")
+        return answer  # type: ignore[return-value]  # options of this kind, as they are some of `among`
+
+    def finish(self) -> None:
+        """All answers should have been asked for."""
+        if self._asked < len(self._answers):
+            left = len(self._answers) - self._asked
+            raise WrongAnswer("no further question", f"{left} more answers, the next for {self._answers[self._asked][0]}")
+
+    def _question(self, why: str, among: Collection[Option], count: int) -> str:
+        return f"{count} of {sorted(among)} for {why}"
+
+
+def scripted(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
+    """A pick that gives recorded answers, and a check that all were asked for. Both raise WrongAnswer."""
+    script = Script(tuple(picks))
+    return script, script.finish
+
+
+class Course:
+    """
+    One node's way through its lines.
+
+    After its first divergence a node's lines are passed over, up to its next `start`: what follows from a wrong state says
+    nothing.
+    """
+
+    __slots__ = ("is_lost", "seq", "state")
+
+    def __init__(self) -> None:
+        self.state: Any = None
+        self.seq: int | None = None  #: the number of the next line; None before the first
+        self.is_lost = False
+
+    def follow(self, spec: Specification, line: Line) -> Divergence | None:
+        """Replays the node's next line."""
+        if line.kind == "start" and (self.is_lost or self.seq is None):
+            self.is_lost, self.seq = False, line.seq
+        if self.is_lost:
+            return None
+        expected = self.seq or 0
+        divergence = None
+        if line.seq != expected:
+            divergence = Divergence(line, "seq", expected, line.seq)
+        else:
+            try:
+                self.state, divergence = _replayed(spec, self.state, line)
+            except MalformedMessage as error:
+                divergence = Divergence(line, "args", "plain data of the protocol", str(error))
+        self.seq = line.seq + 1
+        self.is_lost = divergence is not None
+        return divergence
+
+
+def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
+    """
+    The first divergence of each node's lines from the specification; nothing if they all agree.
+
+    Lines of several nodes and runs may be mixed, each node's own must be in order. What is kept is a state for each node.
+    `replay.Replay` does the same to the text of lines, several times as fast.
+    """
+    courses: defaultdict[tuple[str, str], Course] = defaultdict(Course)
+    for line in lines:
+        if divergence := courses[line.run, line.node].follow(spec, line):
+            yield divergence
+
+
+def _replayed(spec: Specification, state: Any, line: Line) -> tuple[Any, Divergence | None]:
+    pick = Script(line.picks)
+    refused = None
+    try:
+        step = _step(spec, state, line, pick)
+        pick.finish()
+    except WrongAnswer as error:
+        return state, Divergence(line, "picks", error.expected, error.actual)
+    except NotEnabled as error:
+        step, refused = Step(state), error.reason
+    if refused != line.refused:
+        return state, Divergence(line, "refused", refused, line.refused)
+    effects = tuple(effect_plain(spec, effect) for effect in step.effects)
+    if effects != line.effects:
+        return step.state, Divergence(line, "effects", list(effects), list(line.effects))
+    if line.state is not None and fingerprint(step.state) != line.state:
+        return step.state, Divergence(line, "state", fingerprint(step.state), line.state)
+    return step.state, None
+
+
+def _step(spec: Specification, state: Any, line: Line, pick: Pick) -> Step[Any, Any]:
+    if line.kind == "start":
+        return spec.initial(NodeId(line.node), spec.CONFIG.value(line.args))
+    if state is None:
+        raise MalformedMessage("bad_value", 0, "kind: expected a start line first")
+    return spec.step(state, event_of(spec, line), pick)

@@ -1,0 +1,186 @@
+"""
+Wendy by its messages alone, with nothing known of the nodes' tables but what they send. `rules` has what must hold.
+
+Each rule judges what the watched node sends. Each message has a connection of its own, so that two may be seen in another order
+than they were sent in; but not if more than the network timeout is between them, after which a message has failed [WA-64].
+
+A node that starts again begins its versions again; so does what is known of it here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Final
+
+from peerproof.spec.core import NodeId
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.traces.observed import Breach, Seen
+from peerproof.spec.wendy.forms import NODE
+from peerproof.spec.wendy.forms import VERSIONS as VERSIONS_FORM
+from peerproof.spec.wendy.ids import Id, id_text
+from peerproof.spec.wendy.joining import is_newer
+from peerproof.spec.wendy.messages import (
+    MOST_HOPS,
+    NO_VERSIONS,
+    Application,
+    Header,
+    Message,
+    NodeAnnouncement,
+    NodeExit,
+    NodeJoin,
+    NodeRace,
+    StateData,
+    Versions,
+)
+from peerproof.spec.wendy.model.message_rules import GONE, HOPS, ONE_SENDER, RULES, SAME_TABLE, TO_OTHERS, VERSIONS
+from peerproof.spec.wendy.model.message_shapes import is_passed_on, misshapen
+from peerproof.spec.wendy.model.obligations import Dealings
+from peerproof.spec.wendy.senders import Parcel, parcel_of
+from peerproof.spec.wendy.state import Config
+
+__all__ = ["RULES", "WendyMonitor", "monitor"]
+
+#: Messages that may be passed on, tables of one version, and messages of the last timeout that are remembered.
+PARCELS: Final = 4096
+TABLES: Final = 256
+RECENT: Final = 4096
+
+_MICROSECONDS: Final = 1000
+
+
+class Own:
+    """What a node has said of itself, in one life."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None  #: the first
+        self.floor = NO_VERSIONS  #: of messages that were surely sent before the next one
+        self.most = NO_VERSIONS
+        self.recent: deque[tuple[int, Versions]] = deque(maxlen=RECENT)
+        self.tables = BoundedDict[tuple[str, int], frozenset[Id]](TABLES)
+        self.left_at: int | None = None
+        self.has_left = False
+
+
+class WendyMonitor:
+    """Watches one node."""
+
+    def __init__(self, node: NodeId, config: Config) -> None:
+        self._node: Final = node
+        self._config: Final = config
+        self._timeout: Final = config.network_timeout * _MICROSECONDS
+        self._own = Own()
+        self._dealings = Dealings(config)
+        self._parcels: Final = BoundedDict[Parcel, set[int]](PARCELS)  #: received, with their counts of hops
+
+    def see(self, seen: Seen) -> Iterator[Breach]:
+        """The next message."""
+        message = seen.message
+        if not seen.sent:
+            if isinstance(message, (NodeJoin, Application)):
+                self._came(message)
+            yield from self._dealings.received(seen, self._own.most, is_admitted=self._admits(message.header))
+            return
+        if seen.peer == self._node:
+            yield Breach(TO_OTHERS, None, seen.peer)
+        if isinstance(message, (NodeJoin, Application)) and not self._config.is_consulted:
+            yield from self._passed_on(message)
+        if not (is_passed_on(message) or (isinstance(message, Application) and self._config.is_consulted)):
+            yield from self._said(seen)
+            yield from misshapen(self._config, message)
+            yield from self._dealings.sent(seen)
+
+    def _admits(self, header: Header) -> bool:
+        """Whether the node takes a message for sure. [WA-53]"""
+        own = self._own.header
+        return own is not None and not self._own.has_left and own.credentials in (None, header.credentials)
+
+    def _came(self, message: NodeJoin | Application) -> None:
+        parcel = parcel_of(message)
+        hops = self._parcels.get(parcel, set())
+        hops.add(message.header.hop)
+        self._parcels[parcel] = hops
+
+    def _passed_on(self, message: NodeJoin | Application) -> Iterator[Breach]:
+        """It came with one hop less; what was not seen to come may have come before all that was seen."""
+        own, hop = self._own.header, message.header.hop
+        if hop == 0 and (own is None or own.sender.id == message.header.sender.id):
+            return
+        came = self._parcels.get(parcel_of(message))
+        if came and not {hop - 1, hop if hop == MOST_HOPS else hop - 1} & came:
+            yield Breach(HOPS, {"one more than": sorted(came)}, hop)
+
+    def _said(self, seen: Seen) -> Iterator[Breach]:
+        """What a message of the node's own says of it."""
+        message, header = seen.message, seen.message.header
+        if not isinstance(message, (Application, NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
+            yield from self._versions(seen, header.versions)
+            yield from self._same_tables(message)
+        own = self._own
+        if own.header is None:
+            own.header = header
+        elif (header.sender, header.credentials) != (own.header.sender, own.header.credentials):
+            yield Breach(ONE_SENDER, _said_of(own.header), _said_of(header))
+            own.header = header
+        if isinstance(message, NodeExit):
+            own.left_at, own.has_left = own.left_at or seen.at, True
+        elif own.has_left and not self._may_be_older(seen.at, own.left_at):
+            own.has_left, own.left_at = False, None  # told once
+            yield Breach(GONE, None, type(message).__name__)
+
+    def _versions(self, seen: Seen, versions: Versions) -> Iterator[Breach]:
+        own = self._own
+        while own.recent and not self._may_be_older(seen.at, own.recent[0][0]):
+            own.floor = Versions(*map(max, own.floor, own.recent.popleft()[1]))
+        is_first = own.header is None
+        if max(versions) <= 1 and is_newer(own.most, versions):
+            was_surely_later = is_newer(own.floor, versions)
+            self._own, self._dealings = Own(), self._dealings.renewed()
+            own, is_first = self._own, was_surely_later
+        elif is_newer(own.floor, versions):
+            floor, own.floor, own.most = own.floor, versions, versions
+            own.recent.clear()
+            yield Breach(VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
+        if is_first and isinstance(seen.message, NodeJoin) and versions == NO_VERSIONS:
+            self._dealings.begin()
+        own.most = Versions(*map(max, own.most, versions))
+        if seen.at is None:
+            own.floor = own.most
+        elif not own.recent or is_newer(versions, own.recent[-1][1]):
+            own.recent.append((seen.at, versions))
+
+    def _may_be_older(self, at: int | None, other: int | None) -> bool:
+        """Whether a message that is seen now may have been sent before what was seen at another time."""
+        return at is not None and other is not None and at <= other + self._timeout
+
+    def _same_tables(self, message: Message) -> Iterator[Breach]:
+        """Whole tables by their versions: leaf and neighborhood sets always are, routing tables in a warning. [WA-39, WA-57]"""
+        if not isinstance(message, (StateData, NodeRace)):
+            return
+        tables, versions, known = message.tables, message.header.versions, self._own.tables
+        found: dict[tuple[str, int], frozenset[Id]] = {}
+        if tables.leaf_set is not None:
+            found["leaf_set", versions.leaf_set] = frozenset(node.id for side in tables.leaf_set for node in side)
+        if tables.neighborhood_set is not None:
+            found["neighborhood_set", versions.neighborhood_set] = frozenset(node.id for node in tables.neighborhood_set)
+        if isinstance(message, NodeRace) and tables.routing_table is not None:
+            found["routing_table", versions.routing_table] = frozenset(entry.node.id for entry in tables.routing_table)
+        for key, nodes in found.items():
+            before = known.get(key)
+            if before != nodes:
+                known[key] = nodes
+                if before is not None:
+                    yield Breach(SAME_TABLE, _listed(key, before), _listed(key, nodes))
+
+
+def monitor(node: NodeId, config: Config) -> WendyMonitor:
+    """What watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
+    return WendyMonitor(node, config)
+
+
+def _said_of(header: Header) -> Any:
+    return {"sender": NODE.plain(header.sender), "credentials": None if header.credentials is None else header.credentials.hex()}
+
+
+def _listed(key: tuple[str, int], nodes: frozenset[Id]) -> Any:
+    return {"table": key[0], "version": str(key[1]), "nodes": [id_text(node) for node in sorted(nodes)]}

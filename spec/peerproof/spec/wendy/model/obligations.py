@@ -1,0 +1,260 @@
+"""
+What a node owes to others, for `monitors`: answers to joins and questions, announcements in time, race warnings.
+
+Something may be missing in what was seen, or be seen in another order than it happened in: each message has a connection of its
+own, and is seen when it arrives. So whatever was seen of another node came before what answers it; that an answer is missing is
+told only when the other has shown, long after, that it is still there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, Final
+
+from peerproof.spec.core import NodeId
+from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.observed import Breach, Rule, Seen
+from peerproof.spec.wendy.forms import MASK, VERSIONS
+from peerproof.spec.wendy.joining import WAIT as WAIT_TIMEOUTS
+from peerproof.spec.wendy.joining import is_newer
+from peerproof.spec.wendy.messages import (
+    NO_VERSIONS,
+    Application,
+    Header,
+    Mask,
+    Node,
+    NodeAnnouncement,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    StateData,
+    StateRequest,
+    Versions,
+)
+from peerproof.spec.wendy.model.message_rules import AGAIN, ASKED, JOIN, KNOWN, RACE, WAIT, WARNED
+from peerproof.spec.wendy.state import Config, address
+from peerproof.spec.wendy.tables import nodes_of
+
+#: Peers that are kept, and what each may still get an answer to.
+PEERS: Final = 4096
+OPEN: Final = 64
+
+#: Microseconds by which a wait may be short: clocks are read in milliseconds, and captures are not taken inside of a node.
+EARLY: Final = 50_000
+
+_MICROSECONDS: Final = 1000
+_LEAVES_ONLY: Final = Mask(leaf_set=True)
+
+
+def places_of(node: Node, name: NodeId | None = None) -> set[NodeId]:
+    """Where a node may be sent to: its addresses, and the one that is known to be its. A host's name may stand for any number."""
+    hosts = {node.local_ip, node.global_ip} - {""}
+    places = {address(host, node.port) if is_number(host) else NodeId(f":{node.port}") for host in hosts}
+    return places if name is None else places | {name}
+
+
+def as_sought(where: NodeId) -> tuple[NodeId, NodeId]:
+    """What `places_of` has of a node that can be reached at an address."""
+    return where, NodeId(f":{where.rpartition(':')[2]}")
+
+
+def is_number(host: str) -> bool:
+    """Whether this is the number of a host, and no name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class Due:
+    """Something that a peer is owed an answer to."""
+
+    what: Mask | Versions  #: tables, or what an announcement says of the own ones
+    at: int | None
+    rule: Rule | None  #: that is broken if there is none
+    is_join: bool = False
+    is_answered: bool = False
+
+
+class Dealings:
+    """One node and all others, in one life of the node."""
+
+    def __init__(self, config: Config) -> None:
+        self._config: Final = config
+        self._timeout: Final = config.network_timeout * _MICROSECONDS
+        self._by_id = BoundedDict[Any, deque[Due]](PEERS)  #: by the asker
+        self._by_place = BoundedDict[Any, deque[Due]](PEERS)  #: by where it may be sent to
+        self._spoken = BoundedDict[Any, Versions](PEERS)  #: the last versions of their own tables that others have said
+        self._told: Final = BoundedDict[NodeId, Versions](PEERS)  #: the largest versions that came from an address
+        self._most_told = NO_VERSIONS  #: and from anybody
+        self._announced: Final = BoundedDict[NodeId, int](PEERS)  #: how often, to each address
+        self._warnings = 0
+        self._marked_at: int | None = None  #: when the destination's leaf set came
+        self._is_marked = False
+        self._has_announced = False
+        self._is_begun = False  #: the life was seen from its beginning
+        self._since: int | None = None
+        self._has_explained: Final[dict[Rule, bool]] = {}
+
+    def begin(self) -> None:
+        """This is the beginning of the node's life."""
+        self._is_begun = True
+
+    def renewed(self) -> Dealings:
+        """The node may have started again; it may still answer what it was asked."""
+        new = Dealings(self._config)
+        new._by_id, new._by_place, new._spoken = self._by_id, self._by_place, self._spoken
+        for owed in new._by_id.values():
+            for due in owed:
+                due.rule = None
+        return new
+
+    def received(self, seen: Seen, own: Versions, *, is_admitted: bool) -> Iterator[Breach]:
+        """The node gets a message; `own` are versions that its tables have at least, by now."""
+        message = seen.message
+        if self._since is None:
+            self._since = seen.at
+        if not isinstance(message, NodeJoin):
+            yield from self._missed(seen, message.header)
+        if isinstance(message, NodeJoin):
+            self._joins(message.header)
+            self._owe(seen, Due(_of_join(message), seen.at, JOIN if is_admitted else None, is_join=True))
+        elif isinstance(message, (StateRequest, NodeRepair)):
+            self._owe(seen, Due(message.mask, seen.at, None))
+        elif isinstance(message, NodeAnnouncement):
+            is_due = is_admitted and is_newer(own, message.header.versions)
+            self._owe(seen, Due(message.header.versions, seen.at, WARNED if is_due else None))
+        elif isinstance(message, (StateData, NodeRace)):
+            known = self._told.get(seen.peer, NO_VERSIONS)
+            self._told[seen.peer] = Versions(*map(max, known, message.header.versions))
+            self._most_told = Versions(*map(max, self._most_told, message.header.versions))
+            self._warnings += isinstance(message, NodeRace)
+            if isinstance(message, StateData) and message.destination and not self._is_marked:
+                self._is_marked, self._marked_at = True, seen.at
+
+    def sent(self, seen: Seen) -> Iterator[Breach]:
+        """The node's own message has arrived."""
+        if self._since is None:
+            self._since = seen.at
+        message = seen.message
+        if isinstance(message, StateData):
+            yield from self._answered(seen, ASKED, _data_plain(message), lambda due: _fits(due, message))
+        elif isinstance(message, NodeRace):
+            shown = {"versions": VERSIONS.plain(message.header.versions), "tables": _flags(message)}
+            yield from self._answered(seen, RACE, shown, lambda due: _warns(due, message))
+        elif isinstance(message, NodeAnnouncement):
+            yield from self._announces(seen, message)
+
+    def _owe(self, seen: Seen, due: Due) -> None:
+        asker, message = seen.message.header.sender, seen.message
+        name = None if isinstance(message, NodeJoin) and message.header.hop else seen.peer
+        for open_, keys in ((self._by_id, (asker.id,)), (self._by_place, places_of(asker, name))):
+            for key in keys:
+                owed = open_.get(key) or deque(maxlen=OPEN)
+                owed.append(due)
+                open_[key] = owed
+
+    def _joins(self, header: Header) -> None:
+        """Somebody asks to join, perhaps because it has started again; then nothing that was due before is missed."""
+        self._spoken[header.sender.id] = header.versions
+        for due in self._by_id.get(header.sender.id, ()):
+            due.rule = None
+
+    def _missed(self, seen: Seen, header: Header) -> Iterator[Breach]:
+        """What a peer is still owed that has just spoken."""
+        is_young = False
+        if not isinstance(seen.message, (Application, NodeAnnouncement)):
+            is_young = max(header.versions) <= 1 and is_newer(self._spoken.get(header.sender.id, NO_VERSIONS), header.versions)
+            self._spoken[header.sender.id] = header.versions
+        for due in self._by_id.get(header.sender.id, ()):
+            if due.rule is None or due.is_answered or seen.at is None or due.at is None:
+                continue
+            if is_young:
+                due.rule = None  # it may have started again since, and have been away
+            elif seen.at > due.at + 2 * self._timeout:
+                rule, due.rule = due.rule, None
+                yield Breach(rule, {"to": seen.peer, "within ms": self._timeout // _MICROSECONDS}, None)
+
+    def _answered(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[Breach]:
+        """A message that must be the answer to something. What came before all that was seen may be what it answers."""
+        asked = [due for place in as_sought(seen.peer) for due in self._by_place.get(place, ())]
+        fitting = [due for due in asked if fits(due)]
+        if fitting:
+            for due in fitting[:1] if rule is ASKED else fitting:
+                due.is_answered = True
+            self._has_explained[rule] = True
+        elif self._is_warm(seen, rule):
+            wanted = [_due_plain(due) for due in asked if isinstance(due.what, Mask) == (rule is ASKED)]
+            yield Breach(rule, wanted[-3:], shown)
+
+    def _is_warm(self, seen: Seen, rule: Rule) -> bool:
+        """Whether what is answered now must have been seen."""
+        if self._is_begun:
+            return True
+        if seen.at is None or self._since is None:
+            return self._has_explained.get(rule, False)
+        return seen.at > self._since + self._timeout
+
+    def _announces(self, seen: Seen, message: NodeAnnouncement) -> Iterator[Breach]:
+        is_first, self._has_announced = not self._has_announced, True
+        if self._is_begun and is_first and not self._is_marked:
+            yield Breach(WAIT, "the leaf set of the destination", None)
+        wait = WAIT_TIMEOUTS * self._timeout
+        if is_first and seen.at is not None and self._marked_at is not None and seen.at < self._marked_at + wait - EARLY:
+            took = (seen.at - self._marked_at) // _MICROSECONDS
+            yield Breach(WAIT, {"at least ms": wait // _MICROSECONDS}, {"ms": took})
+        count = self._announced.get(seen.peer, 0) + 1
+        self._announced[seen.peer] = count
+        if not self._is_begun:
+            return
+        sought = set(as_sought(seen.peer))
+        there = sum(not sought.isdisjoint(places_of(node)) for node in nodes_of(message.tables).values())
+        if count > (1 + self._warnings) * max(1, there):
+            yield Breach(AGAIN, {"announcements": 1 + self._warnings}, {"announcements": count})
+        told = self._told.get(seen.peer, self._most_told)
+        if is_newer(message.header.versions, told):
+            yield Breach(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
+
+
+def _of_join(join: NodeJoin) -> Mask:
+    """The tables that a joiner gets, but for the leaf set, which only the destination sends. [W-48…W-50]"""
+    return Mask(routing_table=True, neighborhood_set=join.header.hop == 0)
+
+
+def _fits(due: Due, data: StateData) -> bool:
+    if not isinstance(due.what, Mask):
+        return False
+    sent = _flags(data)
+    if not due.is_join:
+        return sent == list(due.what[:3]) and not data.destination
+    if sent == list(_LEAVES_ONLY[:3]):
+        return data.destination  # sent on in vain, so that the join ends here after all [WA-33]
+    return sent == [True, data.destination, due.what.neighborhood_set] and not due.is_answered
+
+
+def _warns(due: Due, race: NodeRace) -> bool:
+    if not isinstance(due.what, Versions) or not is_newer(race.header.versions, due.what):
+        return False
+    newer = [mine > theirs for mine, theirs in zip(race.header.versions, due.what, strict=True)]
+    return all(sent >= must for sent, must in zip(_flags(race), newer, strict=True))
+
+
+def _flags(message: StateData | NodeRace) -> list[Plain]:
+    return [table is not None for table in message.tables]
+
+
+def _data_plain(data: StateData) -> Plain:
+    tables: dict[str, Plain] = {name: table is not None for name, table in data.tables._asdict().items()}
+    return {**tables, "destination": data.destination}
+
+
+def _due_plain(due: Due) -> Plain:
+    if isinstance(due.what, Versions):
+        return {"versions": VERSIONS.plain(due.what)}
+    return {"join" if due.is_join else "question": MASK.plain(due.what)}

@@ -1,0 +1,323 @@
+"""
+What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
+
+A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
+that would hold of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Final, NamedTuple
+
+from peerproof.spec.core import NodeId, Received, Sent, Table, outcomes
+from peerproof.spec.model.bounded import NOW
+from peerproof.spec.model.liveness import Ending
+from peerproof.spec.properties import Cluster
+from peerproof.spec.wendy import routing
+from peerproof.spec.wendy.ids import Id, Ring
+from peerproof.spec.wendy.messages import (
+    Application,
+    Cell,
+    Heartbeat,
+    Message,
+    Node,
+    NodeAnnouncement,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    StateData,
+)
+from peerproof.spec.wendy.model.bounded import ModelNode
+from peerproof.spec.wendy.model.variants import Varied
+from peerproof.spec.wendy.properties import nearest
+from peerproof.spec.wendy.routing import next_hop
+from peerproof.spec.wendy.state import Stage
+
+Question = Callable[[Varied, Cluster], bool]
+
+
+class Arrival(NamedTuple):
+    """A message that would arrive now, and what that would make of its receiver, or of its sender."""
+
+    message: Message
+    before: ModelNode
+    after: ModelNode
+
+
+def arriving(model: Varied, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, Message]]:
+    """The messages on their way to nodes that are there: their senders and receivers."""
+    for sender, to, message in cluster.in_flight:
+        if model.is_there(cluster.nodes[to]):
+            yield sender, cluster.nodes[to], message
+
+
+def arrivals(model: Varied, cluster: Cluster) -> Iterator[Arrival]:
+    """What comes of each of these messages, by itself: at its receiver, and at its sender, which is told."""
+    for sent in cluster.in_flight:
+        sender, to, message = sent
+        if model.is_there(cluster.nodes[to]):
+            confirmed = Sent(NOW, to, message, model.took(sent))
+            for state, event in ((cluster.nodes[to], Received(NOW, sender, message)), (cluster.nodes[sender], confirmed)):
+                for _, taken in outcomes(partial(model.spec.step, state, event)):
+                    yield Arrival(message, state, taken.state)
+
+
+def present(cluster: Cluster) -> dict[Id, ModelNode]:
+    """The nodes that are there."""
+    return {state.id: state for state in cluster.nodes.values() if state.up and state.stage is not Stage.LEFT}
+
+
+def ring_of(model: Varied, cluster: Cluster) -> dict[Id, ModelNode]:
+    """Of these, the nodes of the ring: who has joined, and who never wanted to because it began it."""
+    beginners = {state.id for _, state in model.nodes if not any(kind == "join" for kind, _ in state.todo)}
+    states = present(cluster)
+    return {node: state for node, state in states.items() if state.stage is Stage.JOINED or node in beginners}
+
+
+def keys(cluster: Cluster) -> list[Id]:
+    """All there are."""
+    ring: Ring = next(iter(cluster.nodes.values())).config.ring
+    return [Id(key) for key in range(ring.size)]
+
+
+def closest(states: Mapping[Id, ModelNode], key: Id) -> Id:
+    """Of these nodes, the one that is closest to a key."""
+    ring = next(iter(states.values())).config.ring
+    return min(states, key=lambda node: ring.rank(node, key))
+
+
+def owners(states: Mapping[Id, ModelNode], key: Id) -> list[Id]:
+    """The nodes that know of no closer one."""
+    return [node for node, state in states.items() if _owns(state, key)]
+
+
+def _owns(state: ModelNode, key: Id) -> bool:
+    return routing.closest(state, key, tuple(node for side in state.leaf_set for node in side)) is None
+
+
+def at_most_one_owner(model: Varied, cluster: Cluster) -> bool:
+    """No two nodes of the ring own a key. [WX-01]"""
+    states = ring_of(model, cluster)
+    return all(len(owners(states, key)) <= 1 for key in keys(cluster))
+
+
+def owner_is_closest(model: Varied, cluster: Cluster) -> bool:
+    """Who owns a key is the closest of the ring to it. [WX-02]"""
+    states = ring_of(model, cluster)
+    return all(owner == closest(states, key) for key in keys(cluster) for owner in owners(states, key))
+
+
+def is_at_rest(cluster: Cluster) -> bool:
+    """Nothing is under way but heartbeats, nobody is joining, and nobody waits for anything."""
+    return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
+        state.stage in (Stage.JOINING, Stage.WAITING) or state.measured or state.repairs or state.is_warned or state.announcing
+        for state in present(cluster).values()
+    )
+
+
+def nobody_has_gone(cluster: Cluster) -> bool:
+    """Everybody is there, and nobody is thought to have departed."""
+    states = present(cluster)
+    return len(states) == len(cluster.nodes) and not any(state.departed for state in states.values())
+
+
+def quiet_neighbours(model: Varied, cluster: Cluster) -> bool:
+    """At rest each leaf set has whoever would be in it if everybody were known. [WX-04]"""
+    return not (is_at_rest(cluster) and nobody_has_gone(cluster)) or _has_whole_leaf_sets(model, cluster)
+
+
+def _has_whole_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+    states = ring_of(model, cluster)
+    return all(nearest(state, set(states)) <= leaves(state) for state in states.values())
+
+
+def leaves(state: ModelNode) -> set[Id]:
+    """The ids in a leaf set."""
+    return {node.id for side in state.leaf_set for node in side}
+
+
+def quiet_owners(model: Varied, cluster: Cluster) -> bool:
+    """At rest each key has one owner, the closest. [mends WX-01, WX-02]"""
+    states = ring_of(model, cluster)
+    if not (is_at_rest(cluster) and nobody_has_gone(cluster)) or not states:
+        return True
+    return all(owners(states, key) == [closest(states, key)] for key in keys(cluster))
+
+
+def _deliveries(model: Varied, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
+    """The nodes that would deliver something now: what their applications may still send, and what arrives."""
+    for state in present(cluster).values():
+        yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
+    for _, state, message in arriving(model, cluster):
+        if isinstance(message, Application) and next_hop(state, message.header.key) is None:
+            yield state, message.header.key
+
+
+def joiners_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+    """Who is joining would deliver nothing that is closer to a node of the ring. [WX-03]"""
+    return all(
+        closest(ring_of(model, cluster) | {state.id: state}, key) == state.id
+        for state, key in _deliveries(model, cluster)
+        if state.stage in (Stage.JOINING, Stage.WAITING)
+    )
+
+
+def allowed_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+    """At rest, who has joined would not either. [mends WX-03]"""
+    return not is_at_rest(cluster) or all(
+        closest(ring_of(model, cluster), key) == state.id
+        for state, key in _deliveries(model, cluster)
+        if state.stage is Stage.JOINED
+    )
+
+
+def gone_stays_away(model: Varied, cluster: Cluster) -> bool:
+    """No message brings back who is not there any more. [WX-09]"""
+    here = set(present(cluster))
+    return all(set(arrival.after.known) <= here | set(arrival.before.known) for arrival in arrivals(model, cluster))
+
+
+def all_have_noticed(cluster: Cluster) -> bool:
+    """All is at rest, and nobody knows anybody who is not there."""
+    states = present(cluster)
+    return is_at_rest(cluster) and all(set(state.known) <= set(states) for state in states.values())
+
+
+def repaired_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+    """When all have noticed who has gone, leaf sets are whole again. [WX-10]"""
+    return not all_have_noticed(cluster) or _has_whole_leaf_sets(model, cluster)
+
+
+def every_key_owned(model: Varied, cluster: Cluster) -> bool:
+    """Each key is owned by a node of the ring. [WX-11]"""
+    states = ring_of(model, cluster)
+    return not states or all(owners(states, key) for key in keys(cluster))
+
+
+def every_key_owned_at_rest(model: Varied, cluster: Cluster) -> bool:
+    """It is when all have noticed who has gone. [mends WX-11]"""
+    return not all_have_noticed(cluster) or every_key_owned(model, cluster)
+
+
+def joiners_known(model: Varied, cluster: Cluster) -> bool:
+    """At rest, and when all have noticed who has gone, whoever has a joiner for a neighbour knows it. [WX-12]"""
+    if not all_have_noticed(cluster):
+        return True
+    states = ring_of(model, cluster)
+    joined = {state.id for _, state in model.nodes if any(kind == "join" for kind, _ in state.todo)} & set(states)
+    return all(nearest(state, set(states)) & joined <= leaves(state) for state in states.values())
+
+
+def versions_cease(_: Varied, cluster: Cluster) -> bool:
+    """A routing table changes once for each other node, at most. [WX-13]"""
+    return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
+
+
+def never_under_way(is_it: Callable[[Message], bool]) -> Question:
+    """No message is like this."""
+    return lambda _, cluster: not any(is_it(message) for _, _, message in cluster.in_flight)
+
+
+def never_node(is_it: Callable[[ModelNode], bool]) -> Question:
+    """No node is like this."""
+    return lambda _, cluster: not any(is_it(state) for state in cluster.nodes.values())
+
+
+def _is_second_row(state: ModelNode) -> bool:
+    return any(repair.row > row for (row, _), repair in state.repairs.items())
+
+
+def _awaits_score(state: ModelNode) -> bool:
+    return any(not repair.waiting for repair in state.repairs.values())
+
+
+def _is_crowded(state: ModelNode) -> bool:
+    return bool(state.known.keys() - {node.id for node in state.neighborhood_set})
+
+
+def never_late_destination(_: Varied, cluster: Cluster) -> bool:
+    """Nobody is the destination of a join that it has sent on: its answer has the leaf set alone."""
+    return not any(
+        isinstance(message, StateData) and message.destination and message.tables.routing_table is None
+        for _, _, message in cluster.in_flight
+    )
+
+
+def never_back(model: Varied, cluster: Cluster) -> bool:
+    """Nobody who has departed announces itself."""
+    return not any(
+        isinstance(arrival.message, NodeAnnouncement) and arrival.after.departed < arrival.before.departed
+        for arrival in arrivals(model, cluster)
+    )
+
+
+def never_replaced(model: Varied, cluster: Cluster) -> bool:
+    """In no cell a node makes room for another."""
+    return not any(_is_replaced(a.before.routing_table, a.after.routing_table) for a in arrivals(model, cluster))
+
+
+def _is_replaced(before: Table[Cell, Node], after: Table[Cell, Node]) -> bool:
+    return any(cell in after and after[cell].id != node.id for cell, node in before.items())
+
+
+#: Names in TLA+ -> what holds of a world of a model, or should not.
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "AtMostOneOwner": at_most_one_owner,
+    "OwnerIsClosest": owner_is_closest,
+    "QuietOwners": quiet_owners,
+    "QuietNeighbours": quiet_neighbours,
+    "JoinersDeliverTheirs": joiners_deliver_theirs,
+    "AllowedDeliverTheirs": allowed_deliver_theirs,
+    "GoneStaysAway": gone_stays_away,
+    "RepairedLeafSets": repaired_leaf_sets,
+    "EveryKeyOwned": every_key_owned,
+    "EveryKeyOwnedAtRest": every_key_owned_at_rest,
+    "JoinersKnown": joiners_known,
+    "VersionsCease": versions_cease,
+    "NeverWarned": never_under_way(lambda message: isinstance(message, NodeRace)),
+    "NeverRepaired": never_under_way(lambda message: isinstance(message, NodeRepair)),
+    "NeverForwarded": never_under_way(lambda message: isinstance(message, NodeJoin) and message.header.hop > 0),
+    "NeverLateDestination": never_late_destination,
+    "NeverMeasured": never_node(lambda state: bool(state.measured)),
+    "NeverSecondRow": never_node(_is_second_row),
+    "NeverAwaitsScore": never_node(_awaits_score),
+    "NeverWaits": never_node(lambda state: state.is_warned),
+    "NeverBack": never_back,
+    "NeverReplaced": never_replaced,
+    "NeverCrowded": never_node(_is_crowded),
+    "NeverBeyondLeaves": never_node(lambda state: not set(state.known) <= leaves(state)),
+}
+
+
+def all_joined(model: Varied) -> Iterator[Ending]:
+    """Whoever is there and wants to join has joined for good, and nothing is under way. [WL-01]"""
+
+    def goal(cluster: Cluster) -> bool:
+        states = present(cluster)
+        return not tuple(cluster.in_flight) and set(ring_of(model, cluster)) == set(states)
+
+    yield Ending("AllJoined", "everybody joins, and messages cease", ("WL-01",), goal, frozenset())
+
+
+def refilled(_: Varied) -> Iterator[Ending]:
+    """That a cell is empty, because somebody has gone, leads to its being filled, if there is somebody who fits. [WL-02]"""
+
+    def goal(cluster: Cluster) -> bool:
+        states = present(cluster)
+        return all(
+            state.config.ring.cell(node, other) in state.routing_table
+            for node, state in states.items()
+            for other in states
+            if other != node
+        )
+
+    def since(cluster: Cluster) -> bool:
+        return any(state.departed for state in present(cluster).values())
+
+    yield Ending("Refilled", "a lost cell is filled", ("WL-02",), goal, frozenset(), since=since)
+
+
+#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
+ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {"AllJoined": all_joined, "Refilled": refilled}

@@ -1,0 +1,105 @@
+"""
+Wendy with something changed: readings that are wrong, and cures for what is false.
+
+Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
+definition of their own; the two are written independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, CancelTimer, Pick, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.overrides import names_in
+from peerproof.spec.wendy import joining, repair
+from peerproof.spec.wendy.ids import Id
+from peerproof.spec.wendy.messages import Cell, RepairTimeout, Route, Versions
+from peerproof.spec.wendy.model.bounded import Bounded, Model
+from peerproof.spec.wendy.proximity import Next
+from peerproof.spec.wendy.state import Stage, State
+
+_advanced = repair.advanced
+
+
+def no_conflict(_own: Versions, _included: Versions) -> bool:
+    """Nobody looks at the versions in an announcement. [WX-04]"""
+    return False
+
+
+def forgotten(state: State, _gone: Id) -> frozenset[Id]:
+    """Who has departed is not remembered. [WX-09]"""
+    return state.departed
+
+
+def row_only(state: State, cell: Cell) -> Next:
+    """Only the nodes of a cell's own row are asked for it. [breaks WL-02]"""
+    after, effects = _advanced(state, cell)
+    asked = after.repairs.get(cell)
+    if asked is None or asked.row <= cell[0]:
+        return Step(after, effects)
+    return Step(replace(state, repairs=state.repairs.without((cell,))), (CancelTimer(RepairTimeout(*cell)),))
+
+
+def has_joined(step: Taking) -> Taking:
+    """An application's messages wait until its node has joined. [mends WX-03]"""
+
+    def changed(state: State, event: Any, pick: Pick) -> Next:
+        if isinstance(event, Asked) and isinstance(event.command, Route) and state.stage is not Stage.JOINED:
+            raise NotEnabled("not_joined", "a node that has not joined routes nothing")
+        after: Next = step(state, event, pick)
+        return after
+
+    return changed
+
+
+class Varied(Variant, Model):
+    """A world of nodes that are changed in some respects."""
+
+    def __init__(self, constants: Mapping[str, Any]) -> None:
+        super().__init__(constants)
+        self.spec = Bounded(self.most, self.vary(wendy.step))
+
+
+class NoConflict(Varied):
+    """Announcements are not checked. [WX-04]"""
+
+    overrides = names_in(joining, is_newer=no_conflict)
+
+
+class HasJoined(Varied):
+    """Only who has joined routes. [mends WX-03]"""
+
+    changes = (has_joined,)
+
+
+class Forgotten(Varied):
+    """Who has departed may come back by hearsay. [WX-09]"""
+
+    overrides = names_in(repair, remembered=forgotten)
+
+
+class AskRowOnly(Varied):
+    """No row but a cell's own is asked. [breaks WL-02]"""
+
+    overrides = names_in(repair, advanced=row_only)
+
+
+#: What TLA+ definitions are replaced by -> the model that has the same done to it.
+VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
+    frozenset(): Varied,
+    frozenset({"NoConflict"}): NoConflict,
+    frozenset({"HasJoined"}): HasJoined,
+    frozenset({"Forgotten"}): Forgotten,
+    frozenset({"AskRowOnly"}): AskRowOnly,
+}
+
+#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
+BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
+
+#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
+UNFAIR: Final[frozenset[str]] = frozenset()

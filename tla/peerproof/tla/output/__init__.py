@@ -1,0 +1,1 @@
+"""Reading what TLC prints and writes: messages, verdicts, values, counterexamples, state graphs."""

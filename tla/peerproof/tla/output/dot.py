@@ -1,0 +1,157 @@
+"""
+Reading the state graph that TLC dumps with `-dump dot,actionlabels`, as a stream.
+
+TLC writes a line for each edge and each state, a state after the first edge that reaches it. Two edges with the same
+label between the same states are two lines, and both count. What it writes for the layout only is left out, and so are
+the dashed lines that stand for doing nothing. A file that ends early is an error, as is any line that is not understood.
+
+Later versions than the packaged one write the arguments of an action after its name, which are left out here, and each state
+twice, the second time as a tooltip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, NamedTuple, TypeAlias
+
+from peerproof.tla.output.values import NotAValue, Parser, Value
+
+
+class State(NamedTuple):
+    """A state, once for each; `fingerprint` is its name in the file."""
+
+    fingerprint: int
+    variables: dict[str, Value]
+    initial: bool
+
+
+class Edge(NamedTuple):
+    """A step from one state to another, by the action of this name."""
+
+    source: int
+    target: int
+    action: str
+
+
+Element: TypeAlias = State | Edge
+
+
+class BadDump(ValueError):
+    """This is no complete dump of a state graph."""
+
+    def __init__(self, path: Path, line: int, problem: str) -> None:
+        super().__init__(f"{path}:{line}: {problem}; is there room left on the disk? Run TLC again")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a dump holds."""
+
+    initial: int
+    states: int
+    edges: int
+    actions: dict[str, int]  #: edges by action
+
+
+_EDGE: Final = re.compile(r'(-?\d+) -> (-?\d+) \[label="((?:[^"\\]++|\\.)*+)"[^\]]*\];$')
+_STUTTERING: Final = re.compile(r'(-?\d+) -> \1 \[style="dashed"(?:,color="\w+")?\];$')
+_STATE: Final = re.compile(
+    r'(-?\d+) \[label="((?:[^"\\]++|\\.)*+)"(?:,tooltip="(?:[^"\\]++|\\.)*+")?(,\s*style\s*=\s*filled)?\];?$'
+)
+_LAYOUT: Final = re.compile(r'(?:\w+="?[\w.#]*"?;?|subgraph \w+ \{|(?:node|edge|graph) \[.*\];?)$')
+_HEADER: Final = re.compile(r"(?:strict )?digraph \w+ \{$")
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_CHUNK: Final = 1 << 20
+
+
+def read(path: Path) -> Iterator[Element]:
+    """States and edges in the order of the file. Raises `BadDump`, after having given what was good before."""
+    parser = Parser()
+    actions: dict[str, str] = {}  # of edges, what follows the target -> the action: there are few
+    open_blocks, number = 0, 0
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(_lines(file), 1):  # the last one is where the file ends
+            if not line.endswith("\n") and line != "}":
+                raise BadDump(path, number, "the file ends within a line")
+            parts = line.split(" ", 3)
+            if open_blocks and parts[1:2] == ["->"] and (action := actions.get(parts[-1])):
+                yield Edge(_fingerprint(parts[0], path, number), _fingerprint(parts[2], path, number), action)
+                continue
+            text = line.rstrip()
+            if number == 1 and not _HEADER.match(text):
+                raise BadDump(path, number, f"no state graph begins with {text[:40]!r}")
+            if number > 1 and not open_blocks:
+                raise BadDump(path, number, "there is something after the end")
+            if edge := _EDGE.match(text):
+                actions[line.split(" ", 3)[3]] = action = _unescape(edge[3]).partition("(")[0]
+                yield Edge(int(edge[1]), int(edge[2]), action)
+            elif state := _STATE.match(text):
+                yield State(int(state[1]), _variables(parser, state[2], path, number), state[3] is not None)
+            elif text == "}":
+                open_blocks -= 1
+            elif text.endswith("{"):
+                open_blocks += 1
+            elif text and not text.startswith("{rank") and not _STUTTERING.match(text) and not _LAYOUT.match(text):
+                raise BadDump(path, number, f"not understood: {text[:80]!r}")
+    if open_blocks or not number:
+        raise BadDump(path, number, "the file ends before the graph does")
+
+
+def summary(path: Path) -> Summary:
+    """Reads a dump to its end and counts."""
+    initial, states, edges = 0, 0, 0
+    actions: Counter[str] = Counter()
+    for element in read(path):
+        if isinstance(element, Edge):
+            edges += 1
+            actions[element.action] += 1
+        else:
+            states += 1
+            initial += element.initial
+    return Summary(initial, states, edges, dict(actions))
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    """Lines; of the lists of states on one level, which have one line each however long, only the beginning."""
+    while line := file.readline(_CHUNK):
+        if line.startswith("{rank"):
+            piece = line
+            while piece and not piece.endswith("\n"):
+                piece = file.readline(_CHUNK)
+            yield "{rank...\n" if piece else "{rank..."
+            continue
+        pieces = [line]
+        while not pieces[-1].endswith("\n") and (piece := file.readline(_CHUNK)):
+            pieces.append(piece)
+        yield "".join(pieces)
+
+
+def _variables(parser: Parser, label: str, path: Path, number: int) -> dict[str, Value]:
+    try:
+        return parser.state(_unescape(label))
+    except NotAValue as problem:
+        raise BadDump(path, number, f"a state is not understood: {problem}") from problem
+
+
+def _fingerprint(text: str, path: Path, number: int) -> int:
+    try:
+        return int(text)
+    except ValueError as problem:
+        raise BadDump(path, number, f"no state is called {text[:40]!r}") from problem
+
+
+def _unescape(label: str) -> str:
+    r"""
+    The text of a label, by one scan from left to right: `\\n` is a backslash and an n, not a newline.
+
+    >>> print(_unescape(r'x = \"a\\\\b\"'))
+    x = "a\\b"
+    """
+    if "\0" in label:
+        return _ESCAPE.sub(lambda found: "\n" if found[1] == "n" else found[1], label)
+    return label.replace("\\\\", "\0").replace("\\n", "\n").replace('\\"', '"').replace("\0", "\\")

@@ -1,0 +1,1 @@
+"""Checking recorded traces with TLC."""

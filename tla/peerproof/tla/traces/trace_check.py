@@ -1,0 +1,172 @@
+"""
+Traces judged by TLC: a second opinion on the replay, by the operators that are model-checked.
+
+One Java machine goes through all traces, one event after the other (`tla/scuttlebutt/ScuttlebuttTrace.tla`), and reads them
+while it runs. There is a verdict on a trace only if TLC has come to the end of all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from itertools import accumulate
+from pathlib import Path
+from typing import Final
+
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.trace import Divergence
+from peerproof.tla.manifest import root
+from peerproof.tla.output.outcome import Progress, RunFailed, Verdict
+from peerproof.tla.tools import tlc
+from peerproof.tla.tools.installation import Tools
+from peerproof.tla.traces.trace_data import Trace, TraceData
+
+#: Where the class that reads traces is.
+CLASSES: Final = "java"
+
+_FEW: Final = 10_000
+
+_DEPARTS: Final = re.compile(r'<<"departs", (\d+), (\d+), (\d+), "(\w+)">>')
+
+
+class Opinion(Enum):
+    """What TLC says of a trace."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    UNDETERMINED = "undetermined"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What TLC says of one trace, and of which part of it."""
+
+    run: str
+    node: str
+    opinion: Opinion
+    events: int  #: those that it was told of
+    event: int | None = None  #: the first that is no step of the module; counted from 1, as the trace's lines
+    seq: int | None = None  #: the number that this line has
+    what: str | None = None  #: what is wrong with it: "seq", "args", "picks", "refused" or "effects"
+    why: str | None = None  #: why it is undetermined
+
+
+def module(protocol: str) -> Path | None:
+    """The module that judges traces of a protocol, if there is one."""
+    path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.tla"
+    return path if path.is_file() else None
+
+
+def judge(
+    tools: Tools,
+    protocol: str,
+    data: TraceData,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    *,
+    seconds: float | None = None,
+) -> list[Judgement]:
+    """
+    What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict.
+
+    Of a trace only the first departure counts.
+    """
+    path = module(protocol)
+    if path is None:
+        raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
+    departures: dict[int, tuple[int, int, str]] = {}
+
+    def hear(line: str) -> None:
+        if found := _DEPARTS.fullmatch(line.strip()):
+            departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
+
+    with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:
+        data.write(Path(folder))
+        what = tlc.Run(
+            module=path,
+            configuration=path.with_suffix(".cfg").read_text(encoding="utf-8"),
+            library=(root(),),
+            classes=(root() / CLASSES, Path(folder)),
+            brief=data.events < _FEW,
+            seconds=seconds,
+        )
+        result = tlc.run(tools, what, on_progress, hear)
+    if result.verdict is not Verdict.SUCCESS or result.distinct != data.events + 1:
+        raise RunFailed(f"TLC has seen {result.distinct - 1} of {data.events} events ({result.verdict.value})")
+    begins = accumulate((len(trace.events) for trace in data.traces.values()), initial=0)
+    numbered = enumerate(zip(data.traces.values(), begins, strict=False), start=1)
+    return [_judgement(trace, begin, departures.get(number)) for number, (trace, begin) in numbered]
+
+
+def _judgement(trace: Trace, begins: int, departure: tuple[int, int, str] | None) -> Judgement:
+    told = len(trace.events)
+    if departure is not None:
+        at, seq, what = departure
+        return Judgement(trace.run, trace.node, Opinion.REJECTED, told, at - begins, seq, what)
+    if trace.ends is not None:
+        return Judgement(trace.run, trace.node, Opinion.UNDETERMINED, told, why=trace.ends)
+    return Judgement(trace.run, trace.node, Opinion.ACCEPTED, told)
+
+
+class Comparison(Enum):
+    """How the replay's verdict on a trace and TLC's stand to each other."""
+
+    AGREE = "agree"
+    UNSEEN = "TLC does not compare what the replay found"
+    UNDETERMINED = "TLC has no verdict"
+    DISAGREE = "disagree"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the module of a protocol does not compare: `tla/PROTOCOL/PROTOCOLTrace.json`."""
+
+    about: str  #: for people
+    open_kinds: frozenset[
+        str
+    ]  #: kinds of events that it leaves partly open: what it accepts of them, it may accept otherwise, too
+    unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that it passes over
+
+    def sees(self, divergence: Divergence) -> bool:
+        """Whether a divergence should be one to the module, too."""
+        if divergence.what == "state" or divergence.line.kind in self.open_kinds:
+            return divergence.what not in ("state", "picks", "effects")
+        if divergence.what == "effects":
+            return self._seen(divergence.expected) != self._seen(divergence.actual)
+        return True
+
+    def _seen(self, effects: list[Plain]) -> list[Plain]:
+        return [self._seen_of(effect) for effect in effects]
+
+    def _seen_of(self, effect: Plain) -> Plain:
+        match effect:
+            case {"notify": {"type": str(name), **members}}:
+                unseen = self.unseen_members.get(name, frozenset())
+                return {"notify": {"type": name, **{member: members[member] for member in members.keys() - unseen}}}
+        return effect
+
+
+def view(protocol: str) -> View:
+    """What the module of a protocol does not compare."""
+    path = root(protocol) / protocol / f"{protocol.capitalize()}Trace.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    members = {notice: frozenset(names) for notice, names in data["unseen_members"].items()}
+    return View(data["about"], frozenset(data["open_kinds"]), members)
+
+
+def compare(divergence: Divergence | None, event: int | None, judgement: Judgement, seen_by: View) -> Comparison:
+    """The first divergence of a trace, at this event, counted from 1, beside TLC's verdict."""
+    if divergence is None or event is None:
+        return {
+            Opinion.ACCEPTED: Comparison.AGREE,
+            Opinion.REJECTED: Comparison.DISAGREE,
+            Opinion.UNDETERMINED: Comparison.UNDETERMINED,
+        }[judgement.opinion]
+    if judgement.event is not None and judgement.event <= event:
+        return Comparison.AGREE if judgement.event == event else Comparison.DISAGREE
+    if event > judgement.events:
+        return Comparison.UNDETERMINED
+    return Comparison.DISAGREE if seen_by.sees(divergence) else Comparison.UNSEEN

@@ -1,0 +1,195 @@
+"""
+Traces as the module TraceData reads them: what happened to each node and what it did, as values of TLA+.
+
+The projection is the same for all protocols and follows their declared forms: a record is a record, a named tuple a tuple, a
+text its number, an absent value `<<>>`. What does not fit the forms is marked, so that no step of a module explains it. TLC's
+integers have 31 bits; what has more ends what can be said of its trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from peerproof.spec.core import Specification
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import U64, Form, Integer, ListOf, OneOf, Optional, Plain, Record, Tagged, Text, octets
+from peerproof.spec.traces.trace import TEXT, Line
+
+TLC_INTEGER_MAX: Final = 2**31 - 1
+
+_WORD: Final = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_KINDS: Final = ("start", "recv", "timer", "api")
+
+Tokens: TypeAlias = Callable[[Any], str]
+
+
+class TooLarge(Exception):
+    """An integer is more than TLC has."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """One node's lines, as far as TLC can be told of them."""
+
+    run: str
+    node: str
+    events: list[str] = field(default_factory=list)  #: members of records
+    ends: str | None = None  #: why it was not told of all of them
+
+
+class TraceData:
+    """The traces of nodes, collected line by line; `write` makes the two files."""
+
+    def __init__(self, spec: Specification, most_events: int) -> None:
+        self.traces: dict[tuple[str, str], Trace] = {}
+        self.events = 0
+        self._most = most_events
+        self._spec = spec
+        self._strings: dict[str, int] = {}
+        text = self._text
+        self._message, self._timer, self._command, self._notice, self._config = (
+            tokens(form, text) for form in (spec.MESSAGE.form, spec.TIMER, spec.COMMAND, spec.NOTICE, spec.CONFIG)
+        )
+
+    def add(self, line: Line) -> None:
+        """The next line of its node."""
+        trace = self.traces.get((line.run, line.node))
+        if trace is None:
+            trace = self.traces[line.run, line.node] = Trace(line.run, line.node)
+        if trace.ends is None and self.events >= self._most:
+            trace.ends = f"TLC is told of no more than {self._most:,} events"
+        if trace.ends is None:
+            try:
+                trace.events.append(self._event(line))
+            except TooLarge as problem:
+                trace.ends = f"the line with seq {line.seq} has {problem}, and TLC's integers end at 2^31 - 1"
+            else:
+                self.events += 1
+
+    def write(self, folder: Path) -> None:
+        """Writes the files `events` and `strings`. Traces are numbered from 1 as they stand in `traces`."""
+        with (folder / "events").open("w", encoding="ascii") as file:
+            for number, trace in enumerate(self.traces.values(), start=1):
+                file.writelines(f"{{ trace {number} {event} }}\n" for event in trace.events)
+        ranks = {string: rank for rank, string in enumerate(sorted(self._strings, key=octets), start=1)}
+        with (folder / "strings").open("w", encoding="ascii") as file:
+            file.write(f"{self.events}\n")
+            file.writelines(f"{ranks[string]} {len(octets(string))}\n" for string in self._strings)
+
+    def _text(self, string: str) -> str:
+        return f"${self._strings.setdefault(string, len(self._strings))}"
+
+    def _event(self, line: Line) -> str:
+        node, peer = self._text(line.node), self._text(line.peer or "")
+        head = f"node {node} seq {integer(line.seq)} kind '{line.kind if line.kind in _KINDS else 'unknown'} peer {peer}"
+        try:
+            args, picks, effects = self._args(line), self._picks(line), " ".join(map(self._effect, line.effects))
+        except MalformedMessage:
+            return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
+        refused = line.refused or ""
+        if line.refused is not None and not _WORD.fullmatch(refused):
+            return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
+        return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused '{refused}"
+
+    def _args(self, line: Line) -> str:
+        if line.kind == "start":
+            return self._config(self._spec.CONFIG.value(line.args))
+        if line.kind == "recv":
+            return self._message(self._spec.MESSAGE.value(line.args))
+        if line.kind == "timer":
+            return self._timer(self._spec.TIMER.value(line.args))
+        if line.kind == "api":
+            return self._command(self._spec.COMMAND.value(line.args))
+        raise MalformedMessage("bad_value", 0, f"kind: {line.kind!r}")
+
+    def _picks(self, line: Line) -> str:
+        return " ".join(f"( {_word(place)} ( {' '.join(map(self._option, options))} ) )" for place, options in line.picks)
+
+    def _option(self, option: str | int) -> str:
+        return self._text(option) if isinstance(option, str) else integer(-option - 1)
+
+    def _effect(self, plain: Plain) -> str:
+        match plain:
+            case {"send": {"to": to, "message": message, **others}, **more} if not others and not more:
+                shown = self._message(_exactly(self._spec.MESSAGE.form, message))
+                return f"{{ effect 'send to {self._text(_exactly(TEXT, to))} message {shown} }}"
+            case {"set_timer": {"timer": timer, "after": after, **others}, **more} if not others and not more:
+                shown = self._timer(_exactly(self._spec.TIMER, timer))
+                return f"{{ effect 'set_timer timer {shown} after {integer(_exactly(Integer(), after))} }}"
+            case {"cancel_timer": {"timer": timer, **others}, **more} if not others and not more:
+                return f"{{ effect 'cancel_timer timer {self._timer(_exactly(self._spec.TIMER, timer))} }}"
+            case {"notify": notice, **more} if not more:
+                return f"{{ effect 'notify notice {self._notice(_exactly(self._spec.NOTICE, notice))} }}"
+        raise MalformedMessage("bad_value", 0, "effects: no effect that there is")
+
+
+def tokens(form: Form, text: Tokens) -> Tokens:
+    """What writes values of a form, texts by another function. What it writes raises TooLarge."""
+    if isinstance(form, (U64, Integer)):
+        return integer
+    if isinstance(form, Text):
+        return text
+    if isinstance(form, OneOf):
+        return lambda value: _word(str(value.value))
+    if isinstance(form, Optional):
+        item = tokens(form.form, text)
+        return lambda value: "( )" if value is None else f"( {item(value)} )"
+    if isinstance(form, ListOf):
+        item = tokens(form.form, text)
+        return lambda values: f"( {' '.join(map(item, values))} )"
+    if isinstance(form, Record):
+        return _record(form, text)
+    if isinstance(form, Tagged):
+        cases = {record.kind: _record(record, text, name) for name, record in form.cases.items()}
+        return lambda value: cases[type(value)](value)
+    raise TypeError(f"{form} is nothing that TLC can be told")
+
+
+def integer(value: int) -> str:
+    """An integer. Raises TooLarge."""
+    if not -TLC_INTEGER_MAX <= value <= TLC_INTEGER_MAX:
+        raise TooLarge(f"the integer {value}")
+    return str(value)
+
+
+def _record(form: Record, text: Tokens, tag: str | None = None) -> Tokens:
+    parts = [(name, tokens(part, text)) for name, part in form.forms.items()]
+    if issubclass(form.kind, tuple) and tag is None:
+        return lambda value: f"( {' '.join([part(getattr(value, name)) for name, part in parts])} )"
+    head = "" if tag is None else f"type {_word(tag)} "
+    return lambda value: f"{{ {head}{' '.join([f'{name} {part(getattr(value, name))}' for name, part in parts])} }}"
+
+
+def _word(word: str) -> str:
+    if not _WORD.fullmatch(word):
+        raise MalformedMessage("bad_value", 0, f"{word!r} is no word")
+    return f"'{word}"
+
+
+def _exactly(form: Form, plain: Plain) -> Any:
+    """The value of plain data that is what the value would be shown as, and not another spelling of it."""
+    try:
+        value = form.value(plain)
+    except MalformedMessage:
+        value = form.value(_integral(plain))
+    if form.plain(value) != plain:
+        raise MalformedMessage("bad_value", 0, "another spelling")
+    return value
+
+
+def _integral(plain: Plain) -> Plain:
+    """The same data, integers written as integers: JSON's 1 and 1.0 are equal."""
+    match plain:
+        case bool():
+            return int(plain)
+        case float() if plain.is_integer():
+            return int(plain)
+        case dict():
+            return {name: _integral(member) for name, member in plain.items()}
+        case list():
+            return [_integral(item) for item in plain]
+    return plain
