@@ -19,9 +19,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from peerproof.conformance.models.counterexamples import drawn, questions_of
+from peerproof.conformance.models.counterexamples import draw_path, questions_of
 from peerproof.conformance.models.model_diagram import failing
-from peerproof.conformance.models.run_diagram import Happened, happened
+from peerproof.conformance.models.run_diagram import Happened, find_event
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.model.bounded import FAIL, LOSE, System
@@ -139,7 +139,7 @@ def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable
     model = PROTOCOLS[configuration.protocol].bounded.load().Model
     system = System(model({**configuration.constants, **others}))
     path = tuple(walked(system, (step.strip() for step in steps)))
-    return "\n".join(fenced(drawn(system, path, without).mermaid(), 0))
+    return "\n".join(fenced(draw_path(system, path, without).mermaid(), 0))
 
 
 def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
@@ -151,7 +151,7 @@ def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
     world = system.initial()
     sent = list(world[len(system.places) + 1 :])  # in this order
     for step in steps:
-        moves = [(edge, taken) for move in system.moves(world) if (taken := happened(system, world, edge := Edge(*move)))]
+        moves = [(edge, taken) for move in system.moves(world) if (taken := find_event(system, world, edge := Edge(*move)))]
         fitting = [(edge, taken) for edge, taken in moves if called(system, edge, taken) == step]
         if not fitting:
             raise ValueError(f"no {step!r} here, but {sorted({called(system, *move) for move in moves})}")

@@ -44,7 +44,7 @@ SPREADS = ("tree_depth", "fan_out", "link_stress")
 class Measured(Figures):
     """Counts what becomes of events, and leaves the rest of the ring alone."""
 
-    def arrived(self, node: NodeId, key: Id, hops: int) -> None:  # noqa: ARG002  # names are those of the class above
+    def record_arrival(self, node: NodeId, key: Id, hops: int) -> None:  # noqa: ARG002  # names are those of the class above
         """An event has come to its meeting point; which one that should be, under churn, is not asked."""
         self.hops[hops] += 1
 
@@ -57,7 +57,7 @@ class Trees(Ring):
     def __init__(self, size: int, seed: str, topics: int, heartbeat: Duration) -> None:
         super().__init__(size, seed, heartbeat)
         self.figures = Measured(self.simulation)
-        self.simulation.notified = self.figures.told
+        self.simulation.notified = self.figures.notify
         draw = self.random
         self.topics = ["".join(chr(draw.randrange(33, 127)) for _ in range(4)) + f" topic {n:05}" for n in range(topics)]
         self.wanted: dict[NodeId, set[str]] = {address: set() for address in self.addresses}

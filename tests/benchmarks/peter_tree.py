@@ -20,7 +20,7 @@ from _ratios import ROUNDS, Comparison, show
 from peerproof.spec import peter, wendy
 from peerproof.spec.core import Asked, Instant, NodeId, Received, Send, Table
 from peerproof.spec.peter import PublishMessage, Row, State, Subscribe, SubscribeMessage, id_of_topic
-from peerproof.spec.peter.messages import lowered
+from peerproof.spec.peter.messages import lower_message
 from peerproof.spec.peter.topics import State as Tree
 from peerproof.spec.stack import Stacked
 from peerproof.spec.wendy import Config, Header, Id, LeafSet, Node
@@ -75,7 +75,7 @@ def main() -> None:
     asks = received(SubscribeMessage(Header(node_of(7), TOPIC)))
     edge, root, crowd = whole(), whole(closest=True, children=1000), whole(closest=True, children=MANY)
     alone = replace(edge.lower, config=replace(edge.lower.config, is_consulted=False))
-    below = received(lowered(event.message))
+    below = received(lower_message(event.message))
     copies = peter.step(root, event, None).effects  # type: ignore[arg-type]  # nobody is asked for a choice
     subscribes = Asked(Instant(0), Subscribe(TEXT))
     print(f"medians of {ROUNDS} rounds; in brackets the seconds of what it is compared with")

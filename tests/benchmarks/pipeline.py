@@ -27,7 +27,7 @@ from peerproof.pipeline.stages import measure
 from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
 from peerproof.pipeline.storage.arrow_rows import events
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import TRACES
 
 TIMES = 3
@@ -59,7 +59,7 @@ def measuring(protocol: str, place: Path) -> None:
         execute(engine, place, simulation(protocol, read(GRID), RUNS, "0"))
         rows = 0
         begun = time.process_time()
-        for file in committed(place, TRACES):
+        for file in table_files(place, TRACES):
             for batch in pq.ParquetFile(file).iter_batches():
                 rows += sum(1 for _ in events(batch))
         reading = time.process_time() - begun

@@ -24,7 +24,7 @@ from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec.traces.replay import Replay
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
-from peerproof.tla.traces.trace_check import Opinion, judge
+from peerproof.tla.traces.trace_check import Opinion, check_with_tlc
 from peerproof.tla.traces.trace_data import TraceData
 
 ROUNDS = 3
@@ -73,7 +73,7 @@ def by_tlc(tools: Tools, lines: list[str]) -> float:
     for line in lines:
         data.add(parse(line))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    judgements = judge(tools, PROTOCOL.name, data)
+    judgements = check_with_tlc(tools, PROTOCOL.name, data)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert {judgement.opinion for judgement in judgements} == {Opinion.ACCEPTED}
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

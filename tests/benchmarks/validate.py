@@ -36,7 +36,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.spark.work import work
 from peerproof.pipeline.stages.validate import Validated, Validation, execute
 from peerproof.pipeline.storage.arrow_rows import events
-from peerproof.pipeline.storage.batches import Batch, Output, Plan, Unit, committed
+from peerproof.pipeline.storage.batches import Batch, Output, Plan, Unit, table_files
 from peerproof.pipeline.storage.tables import TRACES
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.simulation import campaign
@@ -142,9 +142,9 @@ class Took(NamedTuple):
 def plain(place: Path, warm: Path) -> Took:
     """Two plain processes, each with every second file."""
     context = multiprocessing.get_context("spawn")
-    files = [str(file) for file in committed(place, TRACES)]
+    files = [str(file) for file in table_files(place, TRACES)]
     ready, done = context.Barrier(CORES + 1), context.Queue()
-    first = str(committed(warm, TRACES)[0])
+    first = str(table_files(warm, TRACES)[0])
     processes = [
         context.Process(target=plain_process, args=(files[number::CORES], first, ready, done)) for number in range(CORES)
     ]

@@ -45,7 +45,7 @@ from peerproof.spec.wendy import Config, Delivered, Id, Join, Route, Stage, Stat
 from peerproof.spec.wendy.ids import REAL
 from peerproof.spec.wendy.messages import Node
 from peerproof.spec.wendy.routing import next_hop
-from peerproof.spec.wendy.tables import inserted
+from peerproof.spec.wendy.tables import insert_node
 
 #: So many random nodes are tried in each cell of a routing table.
 TRIED = 3
@@ -139,7 +139,7 @@ class Ring:
         scores = {node.id: 2 * (trip(state.self_id, self.ids[node.id]) or 0) for node in nodes}
         state = replace(state, scores=Table(scores))
         for node in nodes:
-            state = inserted(state, node)
+            state = insert_node(state, node)
         known = state.known
         return replace(state, stage=Stage.JOINED, scores=Table({node: scores[node] for node in known}))
 

@@ -116,7 +116,7 @@ def told(agent: AgentProcess, name: str, *payloads: Any) -> None:
     """User events, one after the other; what is not bytes is packed."""
 
     async def tell() -> None:
-        client = await Agent.connected(agent.rpc)
+        client = await Agent.connect(agent.rpc)
         for payload in payloads:
             await client.event(name, payload if isinstance(payload, bytes) else msgpack.packb(payload))
         await client.close()

@@ -253,7 +253,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return [Judgement(first.run, first.node, *said, **more), *accepted]
 
         monkeypatch.setattr("peerproof.tla.tools.installation.find", lambda: Tools("java", 17, Path("tla2tools.jar")))
-        monkeypatch.setattr("peerproof.tla.traces.trace_check.judge", judge)
+        monkeypatch.setattr("peerproof.tla.traces.trace_check.check_with_tlc", judge)
 
     return say
 

@@ -66,7 +66,7 @@ def test_an_item_that_is_written_otherwise_is_an_error(old: str, new: str, messa
     ],
 )
 def test_a_citation_stands_in_brackets(text: str, expected: list[str]) -> None:
-    assert catalogue.cited(text) == expected
+    assert catalogue.find_clause_ids(text) == expected
 
 
 def test_code_that_cites_is_named_by_the_innermost_object(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ class Node:
     file.write_text(source)
     ast.parse(source)
 
-    cited = dict(catalogue._cited_by_code(file))
+    cited = dict(catalogue._code_citations(file))
 
     assert {clause: citation.within for clause, citation in cited.items()} == {
         "B-01": "parts",

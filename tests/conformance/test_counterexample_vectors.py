@@ -12,7 +12,7 @@ from tests.conformance.mistakes_distkv.changes import SendsAgainWithANewTock
 from tests.conformance.mistakes_distkv.store import KeepsItsOwn
 from tests.conformance.variant import Variant
 
-from peerproof.conformance.models.counterexample_vectors import FILE, chosen, text, vectors_of
+from peerproof.conformance.models.counterexample_vectors import FILE, text, vector_models, vectors_of
 from peerproof.conformance.suite.locations import vectors_root
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import Pick, Step
@@ -25,7 +25,7 @@ from peerproof.spec.wendy.model import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
 MODELS: Final = {
-    protocol: {model.name: model for model in chosen(models(protocol))}
+    protocol: {model.name: model for model in vector_models(models(protocol))}
     for protocol in ("scuttlebutt", "swim", "wendy", "peter", "distkv")
 }
 
@@ -95,13 +95,13 @@ class NoConflict(wrong_wendy.Wrong):
 class Forgotten(wrong_wendy.Wrong):
     """Does not remember who has gone. [WX-09]"""
 
-    instead: ClassVar = {"repair.remembered": wendy_variants.forgotten}
+    instead: ClassVar = {"repair.add_departed": wendy_variants.forget_departed}
 
 
 class Literal(wrong_peter.Wrong):
     """Does not count its own interest as a child. [PX-01]"""
 
-    instead: ClassVar = {"tree.turned": peter_variants.literally}
+    instead: ClassVar = {"tree.update_row": peter_variants.literally}
 
 
 def own(protocol: str) -> list[Vector]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerproof.conformance.models import counterexamples
-from peerproof.conformance.models.counterexamples import Unlike, answered, is_asked, replayed, stored, surprise
+from peerproof.conformance.models.counterexamples import Unlike, ask_explorer, is_asked, load_counterexample, replay, surprise
 from peerproof.tla.manifest import Model, models
 from peerproof.tla.output.counterexample import Counterexample
 from peerproof.tla.output.values import Function
@@ -30,7 +30,7 @@ def named(name: str) -> Model:
 @pytest.mark.parametrize("model", [model for model in MODELS if is_asked(model)], ids=by_name)
 def test_explorer_gives_the_expected_answer(model: Model) -> None:
     """The expectation is TLC's: the violated property and the depth, or the size of the graph."""
-    assert surprise(model, answered(model)) is None
+    assert surprise(model, ask_explorer(model)) is None
 
 
 def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> None:
@@ -43,11 +43,11 @@ def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> No
 
 @pytest.mark.parametrize("model", STORED, ids=by_name)
 def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: Model) -> None:
-    graph, path = replayed(model, stored(model))
+    graph, path = replay(model, load_counterexample(model))
 
     assert model.steps in (len(path), None)
     assert (model.steps is None) == (model.verdict == "temporal property")
-    assert len(counterexamples.drawn(graph, path).happenings) >= len(path)
+    assert len(counterexamples.draw_path(graph, path).happenings) >= len(path)
 
 
 WENDY = [model for model in models("wendy") if model.size == "small" and is_asked(model)]
@@ -56,7 +56,7 @@ WENDY = [model for model in models("wendy") if model.size == "small" and is_aske
 @pytest.mark.parametrize("model", [model for model in WENDY if model.counterexample_path], ids=by_name)
 def test_stored_counterexample_of_wendy_is_a_run_in_python_too(model: Model) -> None:
     """Its senders learn in the same step what became of a message, which is no step of the other protocols."""
-    _, path = replayed(model, stored(model))
+    _, path = replay(model, load_counterexample(model))
 
     assert model.steps in (len(path), None)
 
@@ -102,16 +102,16 @@ def test_counterexample_that_is_no_run_is_refused(change: Callable[[Counterexamp
     model = named("BX-05-newest-first")
 
     with pytest.raises(Unlike, match=problem):
-        replayed(model, change(stored(model)))
+        replay(model, change(load_counterexample(model)))
 
 
 def test_lasso_that_does_not_close_is_refused() -> None:
     model = named("BL-01-unfair-losses")
-    example = stored(model)
+    example = load_counterexample(model)
     assert example.loop is not None
 
     with pytest.raises(Unlike, match="goes back to state 0"):
-        replayed(model, replace(example, loop=0))
+        replay(model, replace(example, loop=0))
 
 
 @pytest.mark.slow
@@ -121,8 +121,8 @@ def test_flaw_is_what_breaks_the_property(name: str) -> None:
     model = named(name)
     mended = {"Remembered": "OwnRecord"} if name == "BX-03-owner-restart" else {}
 
-    assert answered(model).broken == model.violated
-    assert answered(replace(model, replace=mended)).broken is None
+    assert ask_explorer(model).broken == model.violated
+    assert ask_explorer(replace(model, replace=mended)).broken is None
 
 
 @pytest.mark.parametrize(
@@ -137,12 +137,12 @@ def test_flaw_is_what_breaks_the_property(name: str) -> None:
 def test_answer_that_is_not_the_expected_one_is_a_surprise(name: str, change: dict[str, Any], said: str) -> None:
     model = named(name)
 
-    assert said in str(surprise(replace(model, **change), answered(model)))
+    assert said in str(surprise(replace(model, **change), ask_explorer(model)))
 
 
 def test_values_are_those_of_the_module_also_of_what_a_monitor_remembers() -> None:
     model = named("BX-01-round-sync")
-    graph, path = replayed(model, stored(model))
+    graph, path = replay(model, load_counterexample(model))
     values = counterexamples.values(graph, path[-1].target)
 
     assert values["exchange"] == (2, 1, frozenset({2}))

@@ -16,7 +16,7 @@ from tests.conformance.drawing import PING, STORY, Capture, ended, line, story
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.excerpt import Excerpt
 from peerproof.conformance.diagrams.message_graph import Arrow
-from peerproof.conformance.traces.trace_diagram import Reader, drawn
+from peerproof.conformance.traces.trace_diagram import Reader, trace_graph
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_lines_beyond_what_can_be_kept_are_told() -> None:
     reader.read("run", io.BytesIO("\n".join(STORY).encode()))
 
     assert reader.cut == ["run"]
-    assert "still under way to b, sent at 100 ms: ping 1" in drawn(reader, Excerpt()).text()
+    assert "still under way to b, sent at 100 ms: ping 1" in trace_graph(reader, Excerpt()).text()
 
 
 def simulated(protocol: str, path: Path, *options: str) -> Path:
@@ -134,7 +134,7 @@ def arrows(*files: Path) -> Iterator[Arrow]:
     for path in files:
         with path.open("rb") as file:
             reader.read(path.name, file, share=len(files))
-    for each in drawn(reader, Excerpt(most=10_000)).happenings:
+    for each in trace_graph(reader, Excerpt(most=10_000)).happenings:
         if isinstance(each, Arrow):
             yield each._replace(label=re.sub(r"^\d+ ms: | \(.*\)$", "", each.label))
 

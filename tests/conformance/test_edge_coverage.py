@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.test_generate import PROTOCOLS, kept, suite
 
 from peerproof.conformance.models.edge_coverage import EdgeCoverage, as_text, coverage
-from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.models.generation import select_configurations
 from peerproof.conformance.vectors.model_table import table_of
 from peerproof.conformance.vectors.suite import Vector, load
 
@@ -62,11 +62,16 @@ CRASHES: Final = {"small-crash": 57, "small-cell": 4, "small-route": 34, "small-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "name"),
-    [(protocol, one.name) for protocol in PROTOCOLS for one in chosen(protocol) if one.name not in ("tiny", "small-relay")],
+    [
+        (protocol, one.name)
+        for protocol in PROTOCOLS
+        for one in select_configurations(protocol)
+        if one.name not in ("tiny", "small-relay")
+    ],
 )
 def test_every_edge_of_the_small_graphs_in_which_a_node_moves_is_exercised_both_ways(protocol: str, name: str) -> None:
     found = of(name, protocol=protocol)
-    expected = next(one.expected for one in chosen(protocol) if one.name == name)
+    expected = next(one.expected for one in select_configurations(protocol) if one.name == name)
 
     assert (found.worlds, found.edges) == (expected["distinct"], expected["generated"] - 1)
     assert found.moving == found.edges - expected["actions"].get("Lose", 0) - CRASHES.get(name, 0)

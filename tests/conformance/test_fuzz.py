@@ -15,7 +15,7 @@ from tests.spec.scuttlebutt import test_machine as mistaken
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz import implementation_players, restarts
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
 from peerproof.conformance.fuzz.findings import Finding, Over
 from peerproof.conformance.fuzz.implementation_players import Implementation
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs, inputs_of
@@ -128,7 +128,7 @@ def test_the_specification_keeps_its_properties_whatever_happens_and_everything_
         if all(searching.counts[name] for name in names):
             break
 
-    assert searching.finding is None, told(scuttlebutt, searching.finding)
+    assert searching.finding is None, render_finding(scuttlebutt, searching.finding)
     assert [name for name in names if not searching.counts[name]] == []
 
 
@@ -140,7 +140,7 @@ def test_the_specification_explains_everything_that_the_reference_does(campaign:
 
     searching.search(PROFILES["quick"], 0)
 
-    assert searching.finding is None, told(scuttlebutt, searching.finding)
+    assert searching.finding is None, render_finding(scuttlebutt, searching.finding)
     assert searching.counts["step"] > 300
     assert searching.counts["restart"] > 0
     assert searching.counts["given up"] < searching.counts["run"] / 10
@@ -190,7 +190,7 @@ def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, i
     ("module", "name", "mistake", "broken"),
     [
         (reconcile, "newer_pairs", mistaken.newest_first, {"DeltaPrefix", "NoGap", "InFlight"}),
-        (transitions, "learned", mistaken.believing, {"VersionIsMax"}),
+        (transitions, "add_peers", mistaken.believing, {"VersionIsMax"}),
         (reconcile, "fitting", mistaken.unlimited, {"DeltaBounded"}),
     ],
     ids=["newest pairs first", "peers at the version of the digest", "no limit"],
@@ -203,7 +203,7 @@ def test_a_specification_that_is_wrong_breaks_a_property(
 
     assert finding.kind == "property"
     assert finding.name in broken
-    assert finding.name in told(scuttlebutt, finding)
+    assert finding.name in render_finding(scuttlebutt, finding)
 
 
 def test_what_the_specification_raises_is_found_with_the_run_that_leads_there(campaign: Any) -> None:
@@ -236,7 +236,7 @@ def test_what_does_not_happen_again_is_told_all_the_same(campaign: Any) -> None:
 
     assert finding.kind == "messages"
     assert not finding.again
-    assert "did not happen again" in told(scuttlebutt, finding)
+    assert "did not happen again" in render_finding(scuttlebutt, finding)
 
 
 def test_an_implementation_that_hangs_again_and_again_is_tried_so_often_and_no_longer(

@@ -15,7 +15,7 @@ from tests.conformance.mistakes import wire
 from peerproof.cli import fuzz_bytes
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.in_process import InProcess
-from peerproof.conformance.fuzz.bytes.byte_mutation import mutated
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
 from peerproof.conformance.fuzz.bytes.coverage_guided import Guided
@@ -64,9 +64,9 @@ def test_the_bytes_of_every_codec_vector_show_no_flaw_of_the_specification(proto
     seeds = seeds_of(load(), protocol)
     search, lot = Guided(seeds, Corpus(tmp_path, protocol), ""), Random(0)
 
-    data = (*seeds.data[::20], *(mutated(lot, seeds.data, 500) for _ in range(50)))
+    data = (*seeds.data[::20], *(mutate(lot, seeds.data, 500) for _ in range(50)))
 
-    assert [flaw for one in data if (flaw := search.judge(one))] == []
+    assert [flaw for one in data if (flaw := search.check(one))] == []
     assert len([one for one in data if read(seeds, one) is not None]) > 2
 
 
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_decoder_is_said_of_one_input(name: str, data: str,
     """In lines and bytes, not in seconds."""
     search = guided(seeds, Corpus(tmp_path, "scuttlebutt"), name)
 
-    flaw = search.judge(bytes.fromhex(data))
+    flaw = search.check(bytes.fromhex(data))
 
     assert flaw is not None
     assert flaw.kind == kind

@@ -9,7 +9,7 @@ import pytest
 from tests.campaigns import against
 from tests.conformance import wrong_peter
 
-from peerproof.conformance.fuzz.finding_text import told
+from peerproof.conformance.fuzz.finding_text import render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of, protocols
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
@@ -87,7 +87,7 @@ def test_the_specification_explains_everything_that_the_reference_does() -> None
     with against("peter", Harness) as campaign:
         campaign.search(PROFILES["quick"], 0)
 
-    assert campaign.finding is None, told(peter, campaign.finding)
+    assert campaign.finding is None, render_finding(peter, campaign.finding)
     assert campaign.counts["step"] > 300
     assert campaign.counts["deliver"] > 300
 

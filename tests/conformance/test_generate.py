@@ -15,13 +15,13 @@ import pytest
 from tests.conformance.test_commands import ended
 
 from peerproof.conformance.models import generation
-from peerproof.conformance.models.generation import chosen, fingerprint, generated, in_time
+from peerproof.conformance.models.generation import fingerprint, in_time, render_table, select_configurations
 from peerproof.conformance.models.local_steps import local_steps
 from peerproof.conformance.models.path_cover import LONGEST, covering, state_graph
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.vectors import plain_forms
-from peerproof.conformance.vectors.model_table import OutOfTime, Table, table_of, timed
+from peerproof.conformance.vectors.model_table import OutOfTime, Table, schedule, table_of
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 from peerproof.spec.scuttlebutt.model.bounded import Model
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 Capture = pytest.CaptureFixture[str]
 
 PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
-CONFIGURATIONS = {one.name: one for one in chosen("scuttlebutt")}
+CONFIGURATIONS = {one.name: one for one in select_configurations("scuttlebutt")}
 
 of_each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
@@ -54,7 +54,7 @@ def suite() -> Suite:
 
 @of_each_protocol
 def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
-    names = {one.name for one in chosen(protocol)}
+    names = {one.name for one in select_configurations(protocol)}
 
     assert {path.stem for path in kept("tiny", protocol).parent.iterdir()} == names
     assert {"tiny", {"wendy": "small-joins", "peter": "small-chain", "distkv": "small-split"}.get(protocol, "small-a")} <= names
@@ -62,9 +62,9 @@ def test_each_configuration_that_says_so_has_its_table(protocol: str) -> None:
 
 @of_each_protocol
 def test_the_table_of_tiny_is_what_is_made_now(protocol: str) -> None:
-    tiny = next(one for one in chosen(protocol) if one.name == "tiny")
+    tiny = next(one for one in select_configurations(protocol) if one.name == "tiny")
 
-    assert generated(tiny) == kept("tiny", protocol).read_text(encoding="utf-8")
+    assert render_table(tiny) == kept("tiny", protocol).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -73,7 +73,7 @@ def test_all_tables_are_what_is_made_now_in_a_process_with_another_hash_seed() -
     done = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": "4711"}, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("as it is: ") == sum(len(chosen(protocol)) for protocol in PROTOCOLS)
+    assert done.stdout.count("as it is: ") == sum(len(select_configurations(protocol)) for protocol in PROTOCOLS)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def some(name: str, kind: str, protocol: str) -> list[Vector]:
 @of_each_protocol
 def test_bodies_are_vectors_as_somebody_would_write_them(protocol: str) -> None:
     """The schema knows the layers that people write; but for its layer each body fits, and so do its forms."""
-    names = [one.name for one in chosen(protocol)]
+    names = [one.name for one in select_configurations(protocol)]
 
     for vector in (vector for name in names for kind in ("step", "refusal", "path") for vector in some(name, kind, protocol)):
         body = json.loads(json.dumps(dict(vector.body))) | {"id": vector.id.replace("/model/", "/exchange/")}
@@ -225,14 +225,14 @@ TWO_TIMERS: dict[str, Any] = {
 
 
 def test_a_timer_takes_its_step_when_it_is_due() -> None:
-    assert [at for at, _ in timed(table_of(TWO_TIMERS), 0, [2, 1, 1])] == [0, 25, 50]
-    assert [at for at, _ in timed(table_of(TWO_TIMERS), 0, [0, 0, 2])] == [10, 20, 20]
+    assert [at for at, _ in schedule(table_of(TWO_TIMERS), 0, [2, 1, 1])] == [0, 25, 50]
+    assert [at for at, _ in schedule(table_of(TWO_TIMERS), 0, [0, 0, 2])] == [10, 20, 20]
 
 
 @pytest.mark.parametrize("steps", [[1], [0, 1], [2, 0]])
 def test_a_timer_that_is_not_the_next_one_due_cannot_take_its_step(steps: list[int]) -> None:
     with pytest.raises(OutOfTime):
-        list(timed(table_of(TWO_TIMERS), 0, steps))
+        list(schedule(table_of(TWO_TIMERS), 0, steps))
 
 
 def test_a_path_is_walked_no_further_than_the_clock_lets_it() -> None:

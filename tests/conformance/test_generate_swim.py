@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.conformance.test_generate import of, table
 
-from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.models.generation import select_configurations
 from peerproof.conformance.models.local_steps import CutShort, local_steps
 from peerproof.conformance.models.path_cover import state_graph
 from peerproof.conformance.vectors import plain_forms
@@ -19,7 +19,7 @@ from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim.messages import Incarnation
 from peerproof.spec.swim.model.bounded import Bounded, Model
 
-CONFIGURATIONS = {one.name: one for one in chosen("swim")}
+CONFIGURATIONS = {one.name: one for one in select_configurations("swim")}
 
 
 def refused(body: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared
 
-from peerproof.conformance.models.graph_comparison import story
+from peerproof.conformance.models.graph_comparison import difference_graph
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Send, Step
 from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestResponse
@@ -86,7 +86,7 @@ def test_bug_in_the_specification_is_found_with_a_shortest_way_to_it(graph: Path
     assert comparison.only_tla
     assert comparison.first is not None
     assert comparison.first.source is not None
-    lines = list(story(exploration, comparison.first))
+    lines = list(difference_graph(exploration, comparison.first))
     assert sum(bool(re.search(r"  \d+\. ", line)) for line in lines) >= exploration.depths[comparison.first.source]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared, dumped
 
-from peerproof.conformance.models.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
+from peerproof.conformance.models.counterexamples import ask_explorer, draw_path, is_asked, load_counterexample, replay, surprise
 from peerproof.spec.core import Step
 from peerproof.spec.distkv import election, entries
 from peerproof.spec.distkv.model.bounded import Model as World
@@ -51,7 +51,7 @@ def test_explorer_counts_what_is_written_down(model: Model) -> None:
 
 @pytest.mark.parametrize("model", [marked(model) for model in ASKED])
 def test_explorer_gives_the_expected_answer(model: Model) -> None:
-    assert surprise(model, answered(model)) is None
+    assert surprise(model, ask_explorer(model)) is None
 
 
 def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> None:
@@ -63,16 +63,16 @@ def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> No
 
 @pytest.mark.parametrize("model", [model for model in ASKED if model.counterexample_path], ids=by_name)
 def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: Model) -> None:
-    graph, path = replayed(model, stored(model))
+    graph, path = replay(model, load_counterexample(model))
 
     assert model.steps in (len(path), None)
-    assert len(drawn(graph, path).happenings) >= len(path)
+    assert len(draw_path(graph, path).happenings) >= len(path)
 
 
 @pytest.mark.parametrize("name", ["DX-01-letter", "DX-04-own", "DX-04-later", "DX-04-anew", "DX-05-left-out"])
 def test_flaw_is_what_breaks_the_property(name: str) -> None:
-    assert answered(named(name)).broken == named(name).violated
-    assert answered(replace(named(name), replace={})).broken is None
+    assert ask_explorer(named(name)).broken == named(name).violated
+    assert ask_explorer(replace(named(name), replace={})).broken is None
 
 
 @pytest.mark.slow  # runs TLC, and so needs Java; `peerproof graph distkv` takes all of them

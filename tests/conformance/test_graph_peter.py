@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.conformance.graphs import compared, dumped
 
-from peerproof.conformance.models.counterexample_vectors import chosen
-from peerproof.conformance.models.counterexamples import answered, drawn, is_asked, replayed, stored, surprise
+from peerproof.conformance.models.counterexample_vectors import vector_models
+from peerproof.conformance.models.counterexamples import ask_explorer, draw_path, is_asked, load_counterexample, replay, surprise
 from peerproof.spec.core import Step
 from peerproof.spec.model.explorer import explore
 from peerproof.spec.overrides import names_in
@@ -42,7 +42,7 @@ def test_explorer_counts_what_is_written_down(model: Model) -> None:
 
 @pytest.mark.parametrize("model", ASKED, ids=by_name)
 def test_explorer_gives_the_expected_answer(model: Model) -> None:
-    assert surprise(model, answered(model)) is None
+    assert surprise(model, ask_explorer(model)) is None
 
 
 def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> None:
@@ -54,20 +54,20 @@ def test_explorer_is_asked_of_every_negative_model_and_of_its_mended_one() -> No
 
 @pytest.mark.parametrize("model", [model for model in ASKED if model.counterexample_path], ids=by_name)
 def test_stored_counterexample_is_a_run_in_python_that_violates_the_same(model: Model) -> None:
-    graph, path = replayed(model, stored(model))
+    graph, path = replay(model, load_counterexample(model))
 
     assert model.steps in (len(path), None)
-    assert len(drawn(graph, path).happenings) >= len(path)
+    assert len(draw_path(graph, path).happenings) >= len(path)
 
 
 @pytest.mark.parametrize(("name", "without"), [("PX-01-literal", {}), ("PX-04-routed", {})])
 def test_flaw_is_what_breaks_the_property(name: str, without: dict[str, str]) -> None:
-    assert answered(named(name)).broken == named(name).violated
-    assert answered(replace(named(name), replace=without)).broken is None
+    assert ask_explorer(named(name)).broken == named(name).violated
+    assert ask_explorer(replace(named(name), replace=without)).broken is None
 
 
 def test_vectors_are_made_of_counterexamples_in_which_nobody_comes_or_goes() -> None:
-    assert {model.name for model in chosen(SMALL)} == {"PX-01-literal", "PX-02-overtaken"}
+    assert {model.name for model in vector_models(SMALL)} == {"PX-01-literal", "PX-02-overtaken"}
 
 
 @pytest.mark.slow  # runs TLC, and so needs Java; `peerproof graph peter` takes all of them
@@ -116,7 +116,7 @@ class Backwards(Varied):
 class Kept(Varied):
     """A world of nodes that stay children."""
 
-    overrides = names_in(tree, turned=kept)
+    overrides = names_in(tree, update_row=kept)
 
 
 #: The meeting point of two topics leaves, and who is subscribed to both asks the same next hop for both in one step.

@@ -30,7 +30,7 @@ def result(status: str, failure: str | None = None) -> Result:
 def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: str) -> None:
     known = listed(tmp_path, f"{pattern} value 2026-12-31 https://example.org/7 versions are little-endian")
 
-    judged = known.judged(result("failed", "value"))
+    judged = known.apply_to(result("failed", "value"))
     assert (judged.status, judged.reason) == ("known", "versions are little-endian")
     assert judged.known == {"link": "https://example.org/7", "reason": "versions are little-endian"}
 
@@ -38,27 +38,27 @@ def test_a_case_that_fails_as_the_list_says_is_known(tmp_path: Path, pattern: st
 def test_a_case_that_fails_in_another_way_fails(tmp_path: Path) -> None:
     known = listed(tmp_path, f"{ID} value - - versions are little-endian")
 
-    judged = known.judged(result("crashed", "crashed"))
+    judged = known.apply_to(result("crashed", "crashed"))
     assert judged.status == "crashed"
     assert "listed as value" in str(judged.reason)
 
 
 @pytest.mark.parametrize("status", ["passed", "tolerated"])
 def test_a_case_that_does_not_fail_is_stale(tmp_path: Path, status: str) -> None:
-    assert listed(tmp_path, f"{ID} value - - it fails").judged(result(status)).status == "stale"
+    assert listed(tmp_path, f"{ID} value - - it fails").apply_to(result(status)).status == "stale"
 
 
 def test_a_case_that_is_skipped_or_not_listed_is_as_it_was(tmp_path: Path) -> None:
     known = listed(tmp_path, f"{ID} value - - it fails", "other value - - it fails")
 
-    assert known.judged(result("skipped")).status == "skipped"
-    assert listed(tmp_path, "other value - - x").judged(result("failed", "value")).status == "failed"
+    assert known.apply_to(result("skipped")).status == "skipped"
+    assert listed(tmp_path, "other value - - x").apply_to(result("failed", "value")).status == "failed"
 
 
 def test_two_entries_can_name_the_same_case_with_different_failures(tmp_path: Path) -> None:
     known = listed(tmp_path, f"{ID} value - - sometimes", f"{ID} crashed - - at other times")
 
-    assert known.judged(result("crashed", "crashed")).reason == "at other times"
+    assert known.apply_to(result("crashed", "crashed")).reason == "at other times"
 
 
 def test_an_entry_that_no_case_fits_is_dead(tmp_path: Path) -> None:

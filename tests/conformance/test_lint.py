@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def found_in(root: Path) -> list[str]:
     readable, errors = lint.read(root)
     assert errors == []
-    return [str(finding).removeprefix(locations.shown(root) + "/") for finding in lint.findings(readable)]
+    return [str(finding).removeprefix(locations.path_text(root) + "/") for finding in lint.findings(readable)]
 
 
 def test_right_vectors_give_no_finding(written: Written) -> None:

@@ -85,7 +85,7 @@ def test_every_picture_of_the_documentation_is_drawn(tab: chromium.Page) -> None
         found = drawn(tab, text)
 
         if text.startswith("flowchart"):
-            continue  # the map of the code, which `drawn` has shown to be one
+            continue  # the map of the code, which `draw_path` has shown to be one
         lines = text.splitlines()
         arrows = [line for line in lines if re.match(r" +p\d+-", line)]
         notes = [line for line in lines if re.match(r" +Note over ", line)]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from peerproof.conformance.diagrams.labels import shortened, visible
+from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.models.run_diagram import of_path, value_text
 from peerproof.conformance.runner.trial import on_connection
@@ -213,8 +213,8 @@ def test_step_of_another_graph_is_told_by_its_changes() -> None:
 
 
 def test_messages_and_values_are_short_but_whole() -> None:
-    assert shortened({"type": "delta", "entries": [{"addr": "a", "version": 3}]}) == "delta [a 3]"
-    assert shortened("no message: truncated") == "no message: truncated"
+    assert message_text({"type": "delta", "entries": [{"addr": "a", "version": 3}]}) == "delta [a 3]"
+    assert message_text("no message: truncated") == "no message: truncated"
     assert value_text(function({2: frozenset({("b", 1), ("a", 2)})})) == "{2: {(a, 2), (b, 1)}}"
 
 

@@ -16,7 +16,7 @@ from tests.conformance.test_generate import PROTOCOLS, of, suite
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import program, reach
-from peerproof.conformance.models.generation import chosen
+from peerproof.conformance.models.generation import select_configurations
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings, run
@@ -257,13 +257,15 @@ def score(protocol: str) -> Score:
         return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 57)
     if protocol == "peter":
         found = Mistakes(wrong_peter.Wrong, wrong_peter.DIVERGENCES, "tests.conformance.mistakes_peter", modules)
-        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "", protocol)], 20)
+        return Score(found, [vector for one in select_configurations(protocol) for vector in of(one.name, "", protocol)], 20)
     if protocol == "wendy":
         found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
-        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)], 60)
+        return Score(found, [vector for one in select_configurations(protocol) for vector in of(one.name, "step", protocol)], 60)
     if protocol == "distkv":
         found = Mistakes(wrong_distkv.Wrong, wrong_distkv.DIVERGENCES, "tests.conformance.mistakes_distkv", modules)
-        return Score(found, [vector for one in chosen(protocol) for vector in of(one.name, "step", protocol)[::2]], 120)
+        return Score(
+            found, [vector for one in select_configurations(protocol) for vector in of(one.name, "step", protocol)[::2]], 120
+        )
     found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
     whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
     steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]

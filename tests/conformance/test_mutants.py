@@ -230,7 +230,7 @@ def test_what_goes_wrong_in_the_suite_is_no_verdict_on_a_mutant(bench: Bench, mo
 
     (codec,) = (each for each in modules("scuttlebutt") if each.name.endswith(".codec"))
     mutant, *_ = mutants(codec)
-    monkeypatch.setattr(Bench, "_tried", broken)
+    monkeypatch.setattr(Bench, "_run_cases", broken)
 
     with pytest.raises(RuntimeError, match=rf"{mutant.id} could not be judged: (?s:.*)LookupError: no such case"):
         list(bench.trials([mutant], Reach({}, frozenset(), []), jobs=1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.conformance.vectors.generated_state import WrongNumbers, written_out
+from peerproof.conformance.vectors.generated_state import WrongNumbers, expand_numbered
 from peerproof.conformance.vectors.plain_forms import misfits
 
 
@@ -14,7 +14,7 @@ def test_an_item_stands_for_as_many_as_are_counted_with_their_numbers_in_hexadec
     item = {"id": "a##", "at": [{"host": "n#"}], "port": 4000, "is_local": False, "none": None}
     plain = {"peers": ["first", {"numbered": {"from": 9, "to": 17, "item": item}}, "last"]}
 
-    found = written_out(plain)["peers"]
+    found = expand_numbered(plain)["peers"]
 
     assert found[0] == "first"
     assert found[-1] == "last"
@@ -25,7 +25,7 @@ def test_an_item_stands_for_as_many_as_are_counted_with_their_numbers_in_hexadec
 def test_a_state_without_numbers_is_as_it_is_written() -> None:
     plain = {"numbered": [1, "#", {"numbered": 2, "more": "##"}], "text": "a#"}
 
-    assert written_out(plain) == plain
+    assert expand_numbered(plain) == plain
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_state_without_numbers_is_as_it_is_written() -> None:
 )
 def test_numbers_that_are_none_are_told(numbered: Any) -> None:
     with pytest.raises(WrongNumbers):
-        written_out([{"numbered": numbered}])
+        expand_numbered([{"numbered": numbered}])
 
 
 def test_a_vector_that_begins_in_such_a_state_is_held_to_the_forms_of_its_protocol() -> None:

@@ -248,7 +248,7 @@ def test_a_connection_that_a_vector_speaks_of_is_heard(streams: Streams) -> None
             opened.sendall(b"x")
         while len(heard) < 2:
             list(streams.receive(0.01))
-            heard += streams.heard()
+            heard += streams.take_events()
             assert time.monotonic() < end
         streams.stream("c1", "data", to, b"more")
 

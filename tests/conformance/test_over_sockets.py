@@ -22,7 +22,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.eligibility import unfit
 from peerproof.conformance.runner.result import Result
-from peerproof.conformance.runner.transport_differences import compared, lines
+from peerproof.conformance.runner.transport_differences import compare, lines
 from peerproof.conformance.vectors.suite import load
 
 #: Seconds that a process has to come up, or to go.
@@ -179,7 +179,7 @@ def test_a_report_says_where_a_socket_comes_out_otherwise() -> None:
         result("p/exchange/c@udp", "undetermined"),
     ]
 
-    assert [each.plain() for each in compared(results)[1]] == [{"vector": "p/exchange/a", "virtual": "passed", "udp": "failed"}]
+    assert [each.plain() for each in compare(results)[1]] == [{"vector": "p/exchange/a", "virtual": "passed", "udp": "failed"}]
     assert list(lines(results)) == [
         "otherwise: p/exchange/a: passed under virtual time, failed (messages) over udp",
         "virtual time and real sockets: 2 vectors came out both ways, 1 disagree",

@@ -76,7 +76,7 @@ def written_in(module: Any) -> Callable[[Any], Any]:
 
 @written_in(reconcile)
 def greater_or_equal(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any, ...]]:
-    """`merged` that takes over another value of the same version."""
+    """`merge` that takes over another value of the same version."""
     known, version, news = dict(peer.pairs), peer.version, []
     for pair in pairs:
         if pair.version >= (known[pair.key].version if pair.key in known else 1):
@@ -88,7 +88,7 @@ def greater_or_equal(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any,
 
 @written_in(reconcile)
 def forgetful(peer: Peer, pairs: Iterable[Any]) -> tuple[Peer, tuple[Any, ...]]:
-    """`merged` that does not raise the record's version."""
+    """`merge` that does not raise the record's version."""
     known = dict(peer.pairs)
     for pair in pairs:
         if pair.version > (known[pair.key].version if pair.key in known else 0):
@@ -146,10 +146,10 @@ def same_version(state: Any, key: str, value: str) -> Any:
 @pytest.mark.parametrize(
     ("module", "name", "broken", "words"),
     [
-        (reconcile, "merged", greater_or_equal, "BZ-01"),
-        (reconcile, "merged", greater_or_equal, "BZ-02 record"),
-        (reconcile, "merged", forgetful, "BZ-03 receiving"),
-        (reconcile, "merged", forgetful, "BZ-02"),
+        (reconcile, "merge", greater_or_equal, "BZ-01"),
+        (reconcile, "merge", greater_or_equal, "BZ-02 record"),
+        (reconcile, "merge", forgetful, "BZ-03 receiving"),
+        (reconcile, "merge", forgetful, "BZ-02"),
         (reconcile, "newer_pairs", by_key, "BZ-03 answering"),
         (reconcile, "fitting", unmeasured, "BZ-07 delta"),
         (reconcile, "delta", without_type_byte, "BZ-07 delta"),
@@ -231,7 +231,7 @@ def test_what_proves_nothing_is_no_success(
 
 def test_text_says_why_a_proof_fails(capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict in capitals, the counterexample below it, and the sum."""
-    with overriding(names_in(reconcile, merged=greater_or_equal)):
+    with overriding(names_in(reconcile, merge=greater_or_equal)):
         code = main(["prove", "scuttlebutt", "-k", "BZ-01 associative"])
 
     first, why, total = capsys.readouterr().out.splitlines()

@@ -87,7 +87,7 @@ MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
     "equal tocks and ticks": (Claim, "beats", lower_tick, "DZ-01"),
     "old elements forgotten": (chains, "with_change", without_own, "DZ-02"),
     "tocks count afterwards": (election, "originate", with_old_tock, "DZ-03"),
-    "ranges that touch": (ranges, "_joined", joined_where_they_touch_not, "DZ-04"),
+    "ranges that touch": (ranges, "_merge", joined_where_they_touch_not, "DZ-04"),
     "any tick of the node": (chains, "_has_seen", seen_by_node, "DZ-05"),
     "concurrent ones are kept": (entries, "apply", kept_if_concurrent, "DZ-06"),
     "one tick too few": (ranges, "up_to", lambda tick: ranges.of_range(1, tick), "DZ-07"),

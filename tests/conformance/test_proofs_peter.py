@@ -30,7 +30,7 @@ from peerproof.spec.peter.messages import UNSUBSCRIBE
 from peerproof.spec.peter.topics import State
 from peerproof.spec.wendy import Id, Node, ids
 
-TURNED, ASKED_FOR = tree.turned, tree.asked_for
+TURNED, ASKED_FOR = tree.update_row, tree.subscribe_to_parent
 
 
 def id_of_bytes(octets: Any) -> Any:
@@ -38,14 +38,14 @@ def id_of_bytes(octets: Any) -> Any:
     return vars(ids)["int"].from_bytes(octets[:15], "big")
 
 
-def turned(state: State, topic: Id, row: Row, seek: Any) -> Any:
+def update_row(state: State, topic: Id, row: Row, seek: Any) -> Any:
     """The parent hears of each child that goes."""
     after, effects = TURNED(state, topic, row, seek)
     is_less = len(row.children) == 0 and len(state.row(topic).children) > 0
     return Step(after, tree.tree_message(row.parent, topic, UNSUBSCRIBE) if is_less else effects)
 
 
-def asked_for(state: State, topic: Id, row: Row, seek: Any) -> Any:
+def subscribe_to_parent(state: State, topic: Id, row: Row, seek: Any) -> Any:
     """Nobody is asked."""
     return Step(ASKED_FOR(state, topic, row, seek).state)
 
@@ -66,10 +66,10 @@ def on_node_joined(state: State, node: Node, seek: Any) -> Any:
 #: (where, what it is replaced by, the items of which each must fail)
 MISTAKES: list[tuple[Any, Callable[..., Any], str]] = [
     (topics, id_of_bytes, "PZ-01"),
-    (tree, turned, "PZ-03"),
-    (tree, turned, "PZ-04"),
-    (tree, asked_for, "PZ-03"),
-    (tree, asked_for, "PZ-04"),
+    (tree, update_row, "PZ-03"),
+    (tree, update_row, "PZ-04"),
+    (tree, subscribe_to_parent, "PZ-03"),
+    (tree, subscribe_to_parent, "PZ-04"),
     (tree, on_unsubscribe, "PZ-03"),
     (tree, on_unsubscribe, "PZ-04"),
     (tree, on_node_joined, "PZ-05"),

@@ -12,7 +12,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import load, prove
-from peerproof.conformance.proofs.swim.terms import Bits, Half, Index, Marks, packed
+from peerproof.conformance.proofs.swim.terms import Bits, Half, Index, Marks, packer
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import Dead, Incarnation, Ping, Row, State, Status, gossip, rounds, table, transit, transitions
 from peerproof.spec.swim.messages import Uuid
@@ -57,16 +57,16 @@ def base_43(index: int) -> str:
     return f"^{letter(transit.CODE_FIRST + index // 43)}{letter(transit.CODE_FIRST + index % 44)}"
 
 
-MERGED = table.merged
+MERGED = table.merge
 
 #: id: (where, name, what it is replaced by, the item that must fail)
 MISTAKES: dict[str, tuple[Any, str, Callable[..., Any], str]] = {
-    "payloads survive restarts": (table, "merged", keeping_payloads, "SZ-04"),
+    "payloads survive restarts": (table, "merge", keeping_payloads, "SZ-04"),
     "tx counts before the restart counter": (table, "key", tx_first, "SZ-04"),
     "the past by the restart counter alone": (transitions, "is_past", restart_only, "SZ-04"),
-    "what is told is taken over": (transitions, "refuted", adopted, "SZ-10"),
+    "what is told is taken over": (transitions, "refute", adopted, "SZ-10"),
     "rounded down": (gossip, "fanout", floored, "SZ-06"),
-    "nothing is escaped": (transit, "escaped", unescaped, "SZ-09"),
+    "nothing is escaped": (transit, "escape", unescaped, "SZ-09"),
     "codes to another base": (transit, "cache_code", base_43, "SZ-08"),
     "nobody is taken out of the vector": (rounds, "still_live", lambda state: tuple(state.live), "SZ-07"),
 }
@@ -110,7 +110,7 @@ def test_packing_on_terms_is_like_that_of_python(form: str) -> None:
     bits = 8 * kind.size - form[-1].islower()
     least = -(2**bits) if form[-1].islower() else 0
     for value in (least, least + 1, 0, 1, 2**bits - 1):
-        whole, width = packed(kind)(z3.IntVal(value))
+        whole, width = packer(kind)(z3.IntVal(value))
         expected = kind.pack(value)
         assert z3.simplify(whole).as_long() == int.from_bytes(expected)
         assert width.as_long() == len(expected)

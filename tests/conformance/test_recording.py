@@ -22,7 +22,7 @@ def recorded(*files: list[Line]) -> Recording:
 
 def told(record: Recording) -> list[tuple[str, str]]:
     """Node and kind of each line, in order."""
-    return [(record.lines[place].line.node, record.lines[place].line.kind) for place in record.ordered()]
+    return [(record.lines[place].line.node, record.lines[place].line.kind) for place in record.order()]
 
 
 def test_lines_stand_in_the_order_of_time() -> None:

@@ -27,7 +27,7 @@ def test_a_clause_is_held_if_no_case_that_cites_it_fails() -> None:
     assert cells["B-11"] == [Cell(good=1, bad=1, left=1), Cell(good=1, left=1)]
     assert cells["B-12"] == [Cell(left=1), Cell(left=1)]
     assert cells["B-31"] == [Cell(bad=1), Cell()]
-    assert dict(found.counted()) == {
+    assert dict(found.count_clauses()) == {
         "held": [0, 1],
         "not held": [2, 0],
         "not judged": [1, 1],

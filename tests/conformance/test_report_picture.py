@@ -11,7 +11,7 @@ from tests.conformance.reports import MISSED, PASSED
 
 from peerproof.cli.main import main
 from peerproof.conformance.diagrams.message_graph import Arrow, Note
-from peerproof.conformance.report.failure_diagram import MOST_SHOWN, picture
+from peerproof.conformance.report.failure_diagram import MOST_SHOWN, draw_failure
 from peerproof.conformance.report.record import load
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import TrialEvent
@@ -19,7 +19,7 @@ from peerproof.conformance.vectors.matching import Difference
 
 
 def drawn(result: Result) -> list[str]:
-    graph = picture(result)
+    graph = draw_failure(result)
     assert graph is not None
     return graph.text().splitlines()
 
@@ -71,7 +71,7 @@ def test_the_event_that_is_wrong_is_marked() -> None:
 
 def test_of_a_long_story_the_end_is_shown() -> None:
     long = replace(MISSED, story=MISSED.story[:1] * 200 + MISSED.story, judged=202)
-    graph = picture(long)
+    graph = draw_failure(long)
 
     assert graph is not None
     assert graph.happenings[0] == Note("", f"… {205 - MOST_SHOWN} before, which peerproof replay shows")
@@ -79,11 +79,11 @@ def test_of_a_long_story_the_end_is_shown() -> None:
 
 
 def test_there_is_a_picture_of_a_failure_without_a_story_and_none_of_what_passes() -> None:
-    graph = picture(replace(MISSED, failure="misshapen", story=(), expected=()))
+    graph = draw_failure(replace(MISSED, failure="misshapen", story=(), expected=()))
 
     assert graph is not None
     assert graph.participants == ("implementation",)
-    assert picture(PASSED) is None
+    assert draw_failure(PASSED) is None
 
 
 def test_a_protocol_that_is_not_ours_is_drawn_with_its_bytes() -> None:
@@ -109,7 +109,7 @@ def test_the_record_of_a_wrong_implementation_has_all_that_a_picture_needs(tmp_p
     assert main(["run", "--impl", "py:tests.conformance.wrong:BD09", "-k", "flag:bd-09", "--record", str(record)]) == 1
 
     (result,) = load(record)[0].results
-    graph = picture(result)
+    graph = draw_failure(result)
     assert graph is not None
     sent = [part for part in graph.happenings if isinstance(part, Arrow)]
     assert [part.label for part in sent if part.label.startswith("✗")] == ["✗ 10 ms: delta [c:1 k1 v 1, d:1 k v 1]"]

@@ -9,7 +9,7 @@ import pytest
 from tests.conformance.test_commands import ended
 
 from peerproof.conformance.authoring.lint import not_reviewed
-from peerproof.conformance.authoring.reviewed import digest, path_of, reviewed
+from peerproof.conformance.authoring.reviewed import digest, load_reviewed, path_of
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
@@ -74,7 +74,7 @@ def test_new_clauses_and_lines_about_none_are_told(copied: Path) -> None:
     assert gone.message.startswith("B-98 is no clause any more")
     assert ended("lint", "--reviewed", "all") == 0
     assert list(not_reviewed(catalogue.load("scuttlebutt"))) == []
-    assert "B-99" in reviewed("scuttlebutt")
+    assert "B-99" in load_reviewed("scuttlebutt")
 
 
 @pytest.mark.parametrize("line", ["B-14", "B-14 xyz", "B-01 0123456789ab\nB-01 0123456789ab"])
@@ -82,7 +82,7 @@ def test_a_list_that_is_none_is_told(copied: Path, line: str) -> None:
     path_of("scuttlebutt").write_text(f"{line}\n", encoding="utf-8")
 
     with pytest.raises(VectorError, match="expected a clause and twelve digits"):
-        reviewed("scuttlebutt")
+        load_reviewed("scuttlebutt")
 
 
 def test_what_is_no_clause_cannot_be_reviewed(capsys: Capture) -> None:

@@ -123,7 +123,7 @@ def _merged_from_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple
 class BD08(Wrong):
     """Stores a pair at version 0 under a key that it has not seen before."""
 
-    instead: ClassVar = {"transitions.merged": _merged_from_0}
+    instead: ClassVar = {"transitions.merge": _merged_from_0}
 
 
 def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
@@ -144,7 +144,7 @@ class BD09(Wrong):
 
 
 def _most_outdated_first_ties_as_they_come(state: State, entries: Entries) -> list[DigestEntry]:
-    known = reconcile.known_version
+    known = reconcile.version_of
     outdated = [entry for entry in entries if known(state, entry.addr) > entry.version]
     return sorted(outdated, key=lambda entry: entry.version - known(state, entry.addr))
 
@@ -157,13 +157,13 @@ class BD10(Wrong):
 
 def _merged_all_news(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
     pairs = tuple(pairs)
-    return reconcile.merged(peer, pairs)[0], pairs
+    return reconcile.merge(peer, pairs)[0], pairs
 
 
 class BD11(Wrong):
     """Tells the application of every pair that comes in."""
 
-    instead: ClassVar = {"transitions.merged": _merged_all_news}
+    instead: ClassVar = {"transitions.merge": _merged_all_news}
 
 
 class BD12(Wrong):

@@ -26,7 +26,7 @@ from peerproof.spec.distkv.state import Phase, State, is_authoritative_for, upda
 from peerproof.spec.distkv.ticks import intersection, with_elements
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import packed, read, string_bytes
+from peerproof.spec.forms.messagepack import pack, read, string_bytes
 
 Next = Step[Any, Any]
 Rule = Callable[..., Next]
@@ -89,7 +89,7 @@ class DD02(Wrong):
             return super().encode(message)
         names = [node for node, _ in message.chain.elements]
         shown = [("node", names[0]), ("value", (message.tock, 1)), ("history", tuple(names))]
-        return string_bytes("distkv.ping") + packed(shown)
+        return string_bytes("distkv.ping") + pack(shown)
 
     def decode(self, data: bytes) -> Any:
         """Looks at the node only."""
@@ -157,7 +157,7 @@ class DD09(Wrong):
 
 
 def _in_its_name(state: State, updates: Iterable[Update]) -> Next:
-    me = Element(state.self_id, state.shown_tick)
+    me = Element(state.self_id, state.message_tick)
     return send_again(state, [replace(update, sender=me) for update in updates])
 
 
@@ -179,7 +179,7 @@ class DD11(Wrong):
 
 def _python_names(names: Iterable[Any]) -> Any:
     bare = [int(name) if isinstance(name, (bool, float)) and name == int(name) else name for name in names]
-    return paths.Path(packed(tuple(bare))) if b"" in bare else PATH_OF(bare)
+    return paths.Path(pack(tuple(bare))) if b"" in bare else PATH_OF(bare)
 
 
 class DD12(Wrong):
@@ -193,7 +193,7 @@ class DD12(Wrong):
 
 
 def _announces_no_tick(state: State) -> Next:
-    chain = Chain((Element(state.self_id, state.shown_tick or None),))
+    chain = Chain((Element(state.self_id, state.message_tick or None),))
     again = schedule.silence(state.config.clock)
     return then(election._ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))
 
@@ -246,7 +246,7 @@ class DD18(Wrong):
 
 
 def _only_before(state: State, pick: Pick) -> Next:
-    if state.last is None or not state.participates or state.shown_tick or zero_may_ping(state.last.chain):
+    if state.last is None or not state.participates or state.message_tick or zero_may_ping(state.last.chain):
         return DECIDE(state, pick)
     return set_timer(state, PingDue(), election._moment(state, state.last.chain, pick))
 
@@ -295,7 +295,7 @@ class DD22(Wrong):
 def _asks_for_nothing(state: State, missing: Any) -> Next:
     if missing:
         return ASK_FOR(state, missing)
-    return originate(state, lambda tock: Info(Chain((Element(state.self_id, state.shown_tick),), cut=True), tock))[1]
+    return originate(state, lambda tock: Info(Chain((Element(state.self_id, state.message_tick),), cut=True), tock))[1]
 
 
 class DD23(Wrong):

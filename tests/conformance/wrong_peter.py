@@ -16,7 +16,7 @@ from tests.conformance.variant import Variant
 from peerproof.spec import wendy
 from peerproof.spec.core import Step
 from peerproof.spec.peter import messages, overlay, tree
-from peerproof.spec.peter.messages import NOTIFY, UNSUBSCRIBE, lifted, lowered
+from peerproof.spec.peter.messages import NOTIFY, UNSUBSCRIBE, lift_message, lower_message
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.stack import Request, Seek
 
@@ -25,15 +25,15 @@ Rule = Callable[..., Next]
 Id = wendy.Id
 Node = wendy.Node
 
-ASKED_FOR: Rule = tree.asked_for
-DEPARTED: Rule = tree.departed
-FANNED_OUT: Rule = tree.fanned_out
+ASKED_FOR: Rule = tree.subscribe_to_parent
+DEPARTED: Rule = tree.on_departure
+FANNED_OUT: Rule = tree.fan_out
 ON_MESSAGE: Rule = tree.on_message
 ON_SUBSCRIBE_MESSAGE: Rule = tree.on_subscribe_message
 ON_UNSUBSCRIBE: Rule = tree.on_unsubscribe
 ON_UNSUBSCRIBE_MESSAGE: Rule = tree.on_unsubscribe_message
-TOLD: Rule = tree.told
-TURNED: Rule = tree.turned
+TOLD: Rule = tree.on_notice
+TURNED: Rule = tree.update_row
 
 
 class Wrong(Variant):
@@ -109,7 +109,7 @@ def _passed_on(kind: type[Any], *, is_child: bool) -> Mapping[str, Any]:
     def on_message(state: State, message: Any, seek: Seek) -> Next:
         header = message.header
         if isinstance(message, kind) and (header.sender.id in state.row(header.key).children) is is_child:
-            application: Any = lowered(message)
+            application: Any = lower_message(message)
             return Step(state, () if seek(header.key) is None else (Request(wendy.Forward(application)),))
         return ON_MESSAGE(state, message, seek)
 
@@ -136,12 +136,12 @@ def _no_copies(state: State, topic: Id, value: bytes, hop: int, source: Id | Non
 class PD06(Wrong):
     """Sends no copies as the meeting point."""
 
-    instead: ClassVar = {"tree.fanned_out": _no_copies}
+    instead: ClassVar = {"tree.fan_out": _no_copies}
 
 
 def _at_each_hop(state: State, notice: Any, seek: Seek) -> Next:
     step = TOLD(state, notice, seek)
-    if isinstance(notice, wendy.Forwarding) and isinstance(event := lifted(notice.message), messages.PublishMessage):
+    if isinstance(notice, wendy.Forwarding) and isinstance(event := lift_message(notice.message), messages.PublishMessage):
         return Step(step.state, (*step.effects, *FANNED_OUT(state, event.header.key, event.value, event.header.hop).effects))
     return step
 
@@ -149,7 +149,7 @@ def _at_each_hop(state: State, notice: Any, seek: Seek) -> Next:
 class PD07(Wrong):
     """Sends copies at each hop of the event."""
 
-    instead: ClassVar = {"tree.told": _at_each_hop}
+    instead: ClassVar = {"tree.on_notice": _at_each_hop}
 
 
 def _unrecorded(state: State, topic: Id, row: Row, seek: Seek) -> Next:
@@ -167,8 +167,8 @@ class PD08(Wrong):
     """Writes no parent down, so that nothing is repaired."""
 
     instead: ClassVar = {
-        "tree.asked_for": _unrecorded,
-        "tree.turned": _unsubscribed_by_routing,
+        "tree.subscribe_to_parent": _unrecorded,
+        "tree.update_row": _unsubscribed_by_routing,
         "tree.on_node_joined": nothing,
         "tree.on_rerouted": nothing,
     }
@@ -177,7 +177,7 @@ class PD08(Wrong):
 class PD09(Wrong):
     """Does not hear of who has gone."""
 
-    instead: ClassVar = {"tree.departed": nothing}
+    instead: ClassVar = {"tree.on_departure": nothing}
 
 
 def _without_a_word(state: State, is_gone: Any, seek: Seek) -> Next:
@@ -188,7 +188,7 @@ def _without_a_word(state: State, is_gone: Any, seek: Seek) -> Next:
 class PD11(Wrong):
     """Sends no UNSUBSCRIBE when its last child has departed."""
 
-    instead: ClassVar = {"tree.departed": _without_a_word}
+    instead: ClassVar = {"tree.on_departure": _without_a_word}
 
 
 class PD12(Wrong):

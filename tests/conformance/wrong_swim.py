@@ -36,16 +36,16 @@ from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, acti
 from peerproof.spec.swim.table import Claim
 from peerproof.spec.swim.transitions import Sends
 
-CLAIMED = gossip.claimed
+CLAIMED = gossip.apply_claim
 EVENTS = gossip._events
 FANOUT = gossip.fanout
-MERGED = table.merged
+MERGED = table.merge
 IS_PAST = transitions.is_past
 ON_ACK = transitions.on_ack
 ON_PING = transitions.on_ping
 ON_VECTOR = transitions.with_vector
-SETTLED = detector.settled
-CLOSED = detector.closed
+SETTLED = detector.settle_row
+CLOSED = detector.close_round
 ON_QUANTUM = rounds.on_quantum
 
 
@@ -148,13 +148,13 @@ def _past_part_by_part(state: State, message: Ping | Ack) -> bool:
 class SD07(Wrong):
     """Compares incarnations part by part."""
 
-    instead: ClassVar = {"gossip.merged": _newer_part_by_part, "transitions.is_past": _past_part_by_part}
+    instead: ClassVar = {"gossip.merge": _newer_part_by_part, "transitions.is_past": _past_part_by_part}
 
 
 class SD08(Wrong):
     """Queues each event behind the others, whoever it is about."""
 
-    instead: ClassVar = {"gossip.queued": lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset())))}
+    instead: ClassVar = {"gossip.enqueue": lambda state, said: replace(state, queue=(*state.queue, Queued(said, frozenset())))}
 
 
 def _filled_up(state: State, pick: Pick) -> tuple[State, Sends]:
@@ -205,7 +205,7 @@ def _dead_without_relay(state: State, node: Uuid, row: Row) -> State:
 class SD11(Wrong):
     """Calls a node dead after two misses where nobody can be asked to ping it."""
 
-    instead: ClassVar = {"detector.settled": _dead_without_relay}
+    instead: ClassVar = {"detector.settle_row": _dead_without_relay}
 
 
 class SD12(Wrong):
@@ -227,7 +227,7 @@ def _suspicion_is_kept(state: State, claim: Claim) -> State:
 class SD13(Wrong):
     """Neither takes suspicion over nor passes it on."""
 
-    instead: ClassVar = {"transitions.with_vector": _no_suspicion, "detector.claimed": _suspicion_is_kept}
+    instead: ClassVar = {"transitions.with_vector": _no_suspicion, "detector.apply_claim": _suspicion_is_kept}
 
 
 def _suspects_first(state: State, node: Uuid, row: Row) -> State:
@@ -240,7 +240,7 @@ def _suspects_first(state: State, node: Uuid, row: Row) -> State:
 class SD14(Wrong):
     """Suspects whoever has not answered, without a look at what it is."""
 
-    instead: ClassVar = {"detector.settled": _suspects_first}
+    instead: ClassVar = {"detector.settle_row": _suspects_first}
 
 
 def _alive_by_any_ack(state: State, ack: Ack, pick: Pick) -> tuple[State, Sends]:
@@ -268,7 +268,7 @@ def _payload_by_tx(row: Row, claim: Claim) -> Row:
 class SD16(Wrong):
     """Keeps a payload over a restart, and forgets it when tx grows."""
 
-    instead: ClassVar = {"gossip.merged": _payload_by_tx}
+    instead: ClassVar = {"gossip.merge": _payload_by_tx}
 
 
 def _members_of_all(state: State, receiver: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:

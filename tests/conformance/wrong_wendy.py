@@ -21,15 +21,15 @@ from peerproof.spec.wendy.state import State, leaf_set
 
 Next = Step[Any, Any]
 
-ADVANCED = repair.advanced
-DEPARTED = repair.departed
-ENCOUNTERED = proximity.encountered
+ADVANCED = repair.advance_repair
+DEPARTED = repair.on_departure
+ENCOUNTERED = proximity.consider_node
 LEAF_SPAN = routing.leaf_span
 NEXT_HOP = routing.next_hop
 ON_NODE_JOIN = joining.on_node_join
 ON_OUTCOME = transitions.on_outcome
 PREFIX = Ring.prefix
-SENT_ON = joining.sent_on
+SENT_ON = joining.forward_join
 WITH_TABLES = tables.with_tables
 WITH_VERSIONS = joining.with_versions
 
@@ -134,7 +134,7 @@ def _only_from_cells(state: State, gone: Id) -> Next:
 class WD08(Wrong):
     """Removes nobody who is not in the routing table."""
 
-    instead: ClassVar = {"repair.departed": _only_from_cells}
+    instead: ClassVar = {"repair.on_departure": _only_from_cells}
 
 
 def _asks_for_neighbours(message: Any) -> bool:
@@ -153,7 +153,7 @@ def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
 class WD09(Wrong):
     """Stops in the middle of a removal when there is no leaf left to ask."""
 
-    instead: ClassVar = {"repair.departed": _ends_with_an_empty_side}
+    instead: ClassVar = {"repair.on_departure": _ends_with_an_empty_side}
 
 
 def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, ...]:
@@ -167,7 +167,7 @@ def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, 
 class WD10(Wrong):
     """Asks the nearest leaf, or one of the other side."""
 
-    instead: ClassVar = {"repair.leaf_set_asked": _nearest_asked}
+    instead: ClassVar = {"repair.query_leaf_set": _nearest_asked}
 
 
 def _some_rows(state: State, join: wendy.NodeJoin) -> Next:
@@ -201,7 +201,7 @@ def _rows_are_hops(state: State, join: wendy.NodeJoin) -> Any:
 class WD12(Wrong):
     """Counts rows as hops."""
 
-    instead: ClassVar = {"joining.sent_on": _rows_are_hops}
+    instead: ClassVar = {"joining.forward_join": _rows_are_hops}
 
 
 def _everywhere_at_once(state: State, node: wendy.Node, *, is_leaf: bool) -> State:
@@ -209,14 +209,14 @@ def _everywhere_at_once(state: State, node: wendy.Node, *, is_leaf: bool) -> Sta
     if proximity.is_passed_over(state, node):
         return after
     is_cached = node.id not in state.scores and node.id in state.cache
-    return proximity.scored(state, node, 0) if is_cached else tables.inserted(after, node)
+    return proximity.record_score(state, node, 0) if is_cached else tables.insert_node(after, node)
 
 
 class WD13(Wrong):
     """Looks cached scores up without using them, and has the unknown one for the best."""
 
     instead: ClassVar = {
-        "proximity.encountered": _everywhere_at_once,
+        "proximity.consider_node": _everywhere_at_once,
         "state.State.score": lambda state, node: (False, state.scores.get(node, -1)),
     }
 
@@ -293,7 +293,7 @@ def _one_row_only(state: State, cell: Any) -> Next:
 class WD20(Wrong):
     """Asks the first row that somebody is in, and no other."""
 
-    instead: ClassVar = {"repair.advanced": _one_row_only}
+    instead: ClassVar = {"repair.advance_repair": _one_row_only}
 
 
 class WD21(Wrong):
@@ -374,7 +374,7 @@ class WD28(Wrong):
         after = step.state
         if isinstance(event, Sent) and event.took is None and isinstance(event.message, wendy.NodeRepair):
             for node in self.lost:
-                after = tables.inserted(after, node, wendy.Mask(leaf_set=True, neighborhood_set=True))
+                after = tables.insert_node(after, node, wendy.Mask(leaf_set=True, neighborhood_set=True))
             return step._replace(state=after)
         self.lost += tuple(node for name, node in state.known.items() if name not in after.known)
         return step

@@ -16,7 +16,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.spark.work import work
 from peerproof.pipeline.stages.validate import Validation, execute
 from peerproof.pipeline.storage.arrow_rows import FEW
-from peerproof.pipeline.storage.batches import Batch, Plan, Unit, committed
+from peerproof.pipeline.storage.batches import Batch, Plan, Unit, table_files
 from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, VERDICTS, VIOLATIONS
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.recorder import Recorder
@@ -79,11 +79,11 @@ def recorded(run: str, node: str, happenings: list[Any]) -> list[Event]:
     recorder = Recorder(scuttlebutt, run, lines.append)
     name, config = NodeId(node), scuttlebutt.Config(detector=None)
     step = scuttlebutt.initial(name, config)
-    recorder.started(name, Instant(0), config, step)
+    recorder.record_start(name, Instant(0), config, step)
     for now, happening in enumerate(happenings, start=1):
         event: Any = Received(Instant(now), *happening) if type(happening) is tuple else Asked(Instant(now), happening)
         step = scuttlebutt.step(step.state, event, lambda *_: ())
-        recorder.stepped(name, event, [], step, None)
+        recorder.record_step(name, event, [], step, None)
     return [event_of(parse(line)) for line in lines]
 
 
@@ -105,6 +105,6 @@ def validated(place: Path, **options: Any) -> tuple[list[Row], dict[str, Row]]:
     with Engine(Settings(master="none")) as engine:
         execute(engine, place, Validation(place, **options), lambda _: None)
     violations, verdicts = (
-        [row for file in committed(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
+        [row for file in table_files(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
     )
     return violations, {row["node"]: row for row in verdicts}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.pipeline.storage.batches import committed, successes
+from peerproof.pipeline.storage.batches import successes, table_files
 from peerproof.pipeline.storage.status import collect
 from peerproof.pipeline.storage.tables import RUNS, TRACES
 
@@ -60,11 +60,11 @@ def assert_as_undisturbed(place: Path, undisturbed: tuple[str, str]) -> None:
     """Committed once, with the same rows, and the files hold what the commit says."""
     (success,) = successes(place)
     assert (success.digest(TRACES), success.digest(RUNS)) == undisturbed
-    runs = [run for file in committed(place, RUNS) for run in pq.read_table(file).column("run_id").to_pylist()]
+    runs = [run for file in table_files(place, RUNS) for run in pq.read_table(file).column("run_id").to_pylist()]
     assert runs == [f"seed-0-00000{number}" for number in range(RUNS_IN_ALL)]
-    assert sum(pq.read_metadata(file).num_rows for file in committed(place, TRACES)) == success.rows(TRACES)
+    assert sum(pq.read_metadata(file).num_rows for file in table_files(place, TRACES)) == success.rows(TRACES)
     collect(place)
-    assert {path.name for path in (success.folder / "traces").iterdir()} == {path.name for path in committed(place, TRACES)}
+    assert {path.name for path in (success.folder / "traces").iterdir()} == {path.name for path in table_files(place, TRACES)}
 
 
 def killed_after(process: subprocess.Popen[Any], place: Path, units: int, seconds: float = 0.0) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.pipeline.conftest import figures, plan, units
 
 from peerproof.pipeline.spark.work import work
-from peerproof.pipeline.storage.batches import Batch, Output, Refused, Unit, committed, successes, uncommitted, write_whole
+from peerproof.pipeline.storage.batches import Batch, Output, Refused, Unit, find_uncommitted, successes, table_files, write_whole
 from peerproof.pipeline.storage.status import collect, standings
 from peerproof.pipeline.storage.tables import MANIFEST, METRICS, TRACES, WrongSchema
 
@@ -27,11 +27,11 @@ def test_readers_see_a_batch_from_its_commit_on(tmp_path: Path) -> None:
     with Batch.open(tmp_path, plan()) as batch:
         work(None, batch, units(2), figures)
 
-        assert committed(tmp_path, METRICS) == []
-        assert uncommitted(tmp_path) == [batch.folder]
+        assert table_files(tmp_path, METRICS) == []
+        assert find_uncommitted(tmp_path) == [batch.folder]
         batch.commit(units(2), (METRICS,))
-        assert [pq.read_metadata(file).num_rows for file in committed(tmp_path, METRICS)] == [3, 3]
-        assert uncommitted(tmp_path) == []
+        assert [pq.read_metadata(file).num_rows for file in table_files(tmp_path, METRICS)] == [3, 3]
+        assert find_uncommitted(tmp_path) == []
 
 
 def test_a_committed_batch_tells_what_made_it(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_units_cut_otherwise_are_other_units_and_readers_see_only_what_was_commi
         work(None, batch, units(2), figures)
         batch.commit(units(2), (METRICS,))
 
-    assert sum(pq.read_metadata(file).num_rows for file in committed(tmp_path, METRICS)) == 6
+    assert sum(pq.read_metadata(file).num_rows for file in table_files(tmp_path, METRICS)) == 6
     assert collect(tmp_path)[0] == 1
-    assert sum(pq.read_metadata(file).num_rows for file in committed(tmp_path, METRICS)) == 6
+    assert sum(pq.read_metadata(file).num_rows for file in table_files(tmp_path, METRICS)) == 6
 
 
 def test_a_unit_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_unit_that_fails_leaves_nothing(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="a fault"):
             work(None, batch, units(2), fails)
 
-        assert batch.finished() == set()
+        assert batch.find_finished() == set()
         assert [path.name for path in batch.folder.rglob("*") if path.is_file()] == ["plan.json"]
 
 
@@ -125,16 +125,16 @@ def test_a_unit_may_write_nothing(tmp_path: Path) -> None:
         success = batch.commit(units(2, rows=0), (METRICS,))
 
     assert success.rows(METRICS) == 0
-    assert committed(tmp_path, METRICS) == []
+    assert table_files(tmp_path, METRICS) == []
 
 
 def test_a_file_of_another_schema_is_not_read(tmp_path: Path) -> None:
     complete(tmp_path, count=1)
-    (file,) = committed(tmp_path, METRICS)
+    (file,) = table_files(tmp_path, METRICS)
     pq.write_table(pq.read_table(file).drop_columns(["unit"]), file)
 
     with pytest.raises(WrongSchema, match="has not the columns of metrics"):
-        committed(tmp_path, METRICS)
+        table_files(tmp_path, METRICS)
 
 
 def test_gc_removes_what_was_never_finished_and_keeps_batches(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.pipeline.rings import TIMEOUT, Arrival, RingRecording, arrivals, fram
 from tests.pipeline.test_capture_wendy import ingested, judged
 from tests.pipeline.test_planted import traced
 
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import TRACES
 from peerproof.spec.peter import MESSAGE, Message, NotifyMessage, PublishMessage, UnsubscribeMessage
 from peerproof.spec.peter.tree import MOST_HOPS
@@ -47,7 +47,7 @@ def test_each_message_of_a_tree_is_known_by_its_name_and_its_sender(churning: li
 
     assert aside == []
     assert done.counts["messages"] == done.counts["acknowledgements"] == len(churning)
-    rows = [row for file in committed(tmp_path / "out", TRACES) for row in pq.read_table(file).to_pylist()]
+    rows = [row for file in table_files(tmp_path / "out", TRACES) for row in pq.read_table(file).to_pylist()]
     assert {"subscribe", "unsubscribe", "publish", "notify", "node_announcement"} <= {row["msg_type"] for row in rows}
     sent = sorted((row["node"], row["peer"], row["payload"]) for row in rows if row["kind"] == "send")
     assert sent == sorted((arrival.source, arrival.target, arrival.payload.rstrip()) for arrival in churning)

@@ -29,7 +29,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages.ingest import Ingested, Reading
 from peerproof.pipeline.stages.ingest import execute as ingest
 from peerproof.pipeline.stages.validate import Validation, execute
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS
 from peerproof.spec import swim, wendy
 from peerproof.spec.wendy import Application, Heartbeat, Message, NodeAnnouncement, NodeRace, StateData, Versions
@@ -48,7 +48,7 @@ def ingested(folder: Path, packets: Packets, ports: tuple[int, ...] = (), protoc
     with Engine(Settings(master="none")) as engine:
         reading = Reading(inputs([str(path)], "pcap"), "pcap", protocol=protocol, ports=ports)
         done = ingest(engine, folder / "out", reading, lambda _: None)
-    return done, [row for file in committed(folder / "out", QUARANTINE) for row in pq.read_table(file).to_pylist()]
+    return done, [row for file in table_files(folder / "out", QUARANTINE) for row in pq.read_table(file).to_pylist()]
 
 
 def judged(folder: Path, packets: Packets, protocol: str = "wendy", **config: Any) -> tuple[list[Row], list[Row]]:
@@ -57,7 +57,7 @@ def judged(folder: Path, packets: Packets, protocol: str = "wendy", **config: An
     with Engine(Settings(master="none")) as engine:
         execute(engine, folder / "out", Validation(folder / "out", config=config), lambda _: None)
     violations, verdicts = (
-        [row for file in committed(folder / "out", table) for row in pq.read_table(file).to_pylist()]
+        [row for file in table_files(folder / "out", table) for row in pq.read_table(file).to_pylist()]
         for table in (VIOLATIONS, VERDICTS)
     )
     return violations, verdicts
@@ -82,7 +82,7 @@ def test_each_connection_is_a_message_and_its_acknowledgement(churning: list[Arr
     assert aside == []
     assert done.counts["messages"] == done.counts["acknowledgements"] == len(churning)
     assert done.counts["segments"] == len(packets)
-    rows = [row for file in committed(tmp_path / "out", TRACES) for row in pq.read_table(file).to_pylist()]
+    rows = [row for file in table_files(tmp_path / "out", TRACES) for row in pq.read_table(file).to_pylist()]
     sent = sorted((row["node"], row["peer"], row["payload"]) for row in rows if row["kind"] == "send")
     assert sent == sorted((arrival.source, arrival.target, arrival.payload.rstrip()) for arrival in churning)
     assert {row["node"] for row in rows} == {f"10.0.0.{number}:1" for number in range(1, 8)}

@@ -12,7 +12,7 @@ import pytest
 from tests.pipeline.cluster import CONF, Cluster, standalone
 from tests.pipeline.disturbed import PATIENCE, assert_as_undisturbed, ended, killed_after, victim
 
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import METRICS
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]
@@ -49,7 +49,7 @@ def test_executors_run_the_package_that_the_driver_sends(cluster: Cluster, tmp_p
     conf = [f"{name}={value}" for name, value in CONF.items()]
     subprocess.run([sys.executable, "-c", WHERE, cluster.url, str(tmp_path), *conf], check=True, timeout=PATIENCE)
 
-    files = [name for file in committed(tmp_path, METRICS) for name in pq.read_table(file).column("metric").to_pylist()]
+    files = [name for file in table_files(tmp_path, METRICS) for name in pq.read_table(file).column("metric").to_pylist()]
     assert len(files) == 12
     assert all("peerproof.zip/peerproof/" in name for name in files)
 

@@ -343,8 +343,8 @@ def test_committed_batch_keeps_no_work_files(tmp_path: Path) -> None:
 
 def test_wrong_sum_is_not_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A row that got lost between reading and writing, say."""
-    lose = chunks.merged
-    monkeypatch.setattr(ingest, "merged", lambda *args: (table.slice(1) for table in lose(*args)))
+    lose = chunks.merge
+    monkeypatch.setattr(ingest, "merge", lambda *args: (table.slice(1) for table in lose(*args)))
 
     with pytest.raises(WrongSum, match="do not add up"):
         ingested(tmp_path / "out", [written(tmp_path / "a.jsonl", simulated())])

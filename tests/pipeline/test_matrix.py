@@ -20,7 +20,7 @@ from peerproof.conformance.vectors.selection import select
 from peerproof.conformance.vectors.suite import load
 from peerproof.pipeline.stages import matrix as stage
 from peerproof.pipeline.stages.matrix import TRIALS, TRIALS_DDL, Matrix, keep, trying
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import VECTOR_RESULTS
 from peerproof.reference.harness.harness import Harness
 
@@ -36,7 +36,7 @@ def matrix(place: Path, *implementations: str, select: str = SELECTION) -> int:
 
 def verdicts(place: Path) -> dict[tuple[str, str], str]:
     """Implementation and case -> verdict."""
-    rows = [row for file in committed(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
+    rows = [row for file in table_files(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
     found = {(row["impl"], row["vector_id"]): row["verdict"] for row in rows}
     assert len(found) == len(rows)
     return found
@@ -63,7 +63,7 @@ def test_verdicts_are_those_of_run(place: Path, tmp_path: Path, implementation: 
 
 
 def test_a_failure_says_what_was_expected_and_found(place: Path) -> None:
-    rows = [row for file in committed(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
+    rows = [row for file in table_files(place, VECTOR_RESULTS) for row in pq.read_table(file, partitioning=None).to_pylist()]
 
     for row in rows:
         if row["verdict"] == "failed":
@@ -170,7 +170,7 @@ def test_a_dataframe_of_trials_gives_the_same_verdicts(spark: Any, selection: tu
     frame = spark.createDataFrame([tuple(row.values()) for row in trials], TRIALS_DDL)
     found = stage.matrix(frame, tmp_path / "cases", todo.options()).collect()
 
-    columns = VECTOR_RESULTS.digested
+    columns = VECTOR_RESULTS.digest_columns
     assert sorted(tuple(str(row[name]) for name in columns) for row in found) == sorted(
         tuple(str(row[name]) for name in columns) for row in expected.to_pylist()
     )

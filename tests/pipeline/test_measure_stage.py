@@ -20,7 +20,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages import measure as stage
 from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
-from peerproof.pipeline.storage.batches import Refused, committed, successes
+from peerproof.pipeline.storage.batches import Refused, successes, table_files
 from peerproof.pipeline.storage.tables import METRICS, SUMMARIES, TRACES
 from peerproof.spec import scuttlebutt
 
@@ -47,7 +47,7 @@ def measured(out: Path, to: Path | None = None) -> dict[str, str]:
 
 
 def rows(place: Path, table: Any) -> list[dict[str, Any]]:
-    return [row for file in committed(place, table) for row in pq.read_table(file, partitioning=None).to_pylist()]
+    return [row for file in table_files(place, table) for row in pq.read_table(file, partitioning=None).to_pylist()]
 
 
 def test_sums_are_those_of_the_traces(place: Path) -> None:
@@ -163,9 +163,9 @@ def test_a_folder_without_events_is_told(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_dataframe_of_traces_gives_the_rows_of_the_stage(spark: Any, place: Path) -> None:
-    traces = spark.read.schema(TRACES.ddl).parquet(*map(str, committed(place, TRACES)))
+    traces = spark.read.schema(TRACES.ddl).parquet(*map(str, table_files(place, TRACES)))
 
-    found = [tuple(row) for row in stage.measured(traces, shared_clock=True).collect()]
+    found = [tuple(row) for row in stage.measure_traces(traces, shared_clock=True).collect()]
 
     def order(row: tuple[Any, ...]) -> list[str]:
         return [repr(part) for part in row]

@@ -21,7 +21,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages.ingest import Reading
 from peerproof.pipeline.stages.ingest import execute as ingest
 from peerproof.pipeline.stages.validate import Validation, execute
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import VERDICTS, VIOLATIONS
 from peerproof.spec.scuttlebutt import Delta, DeltaEntry, DigestEntry, DigestRequest
 
@@ -45,7 +45,7 @@ def validated(
         ingest(engine, place, reading, lambda _: None)
         execute(engine, place, Validation(place), lambda _: None)
     violations, verdicts = (
-        [row for file in committed(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
+        [row for file in table_files(place, table) for row in pq.read_table(file).to_pylist()] for table in (VIOLATIONS, VERDICTS)
     )
     return violations, verdicts
 

@@ -18,7 +18,7 @@ from peerproof.cli.main import main
 from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.traces.events import canonical_json
 from peerproof.pipeline.report.divergence_diagram import around
-from peerproof.pipeline.report.report_data import configuration_names, gathered
+from peerproof.pipeline.report.report_data import configuration_names, gather
 from peerproof.pipeline.report.report_page import page
 from peerproof.pipeline.spark.work import work
 from peerproof.pipeline.stages.report import write
@@ -112,7 +112,7 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of everything."""
-    return page(gathered(everything(tmp_path_factory.mktemp("everything") / "out")))
+    return page(gather(everything(tmp_path_factory.mktemp("everything") / "out")))
 
 
 def test_the_page_needs_nothing_else(html: str) -> None:
@@ -194,14 +194,14 @@ def test_the_verdict_is_the_worst_one(tmp_path: Path, verdicts: list[str], viola
     rows = [("r", "swim", str(number), "replay", verdict, 1, 1, 0, 0, None) for number, verdict in enumerate(verdicts)]
     batch(tmp_path, "validate", [(VERDICTS, rows), (VIOLATIONS, violations)])
 
-    assert gathered(tmp_path).verdict == expected
-    assert f"Verdict: {expected}" in page(gathered(tmp_path))
+    assert gather(tmp_path).verdict == expected
+    assert f"Verdict: {expected}" in page(gather(tmp_path))
 
 
 def test_without_validate_there_is_no_verdict(tmp_path: Path) -> None:
     batch(tmp_path, "measure", [(METRICS, []), (SUMMARIES, [])])
 
-    assert gathered(tmp_path).verdict == "not validated"
+    assert gather(tmp_path).verdict == "not validated"
 
 
 def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> 
     many = [violation(name="First")] * 5000 + [violation("log", "Rare")]
     batch(tmp_path, "validate", [(VERDICTS, []), (VIOLATIONS, many)])
 
-    found = gathered(tmp_path)
+    found = gather(tmp_path)
 
     assert found.severities == {("rejected", "First"): 5000, ("log", "Rare"): 1}
     assert len(found.violations) == 20
@@ -218,7 +218,7 @@ def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> 
 
 def test_a_batch_that_is_not_finished_is_named(place: Path) -> None:
     with Batch.open(place, Plan("simulate", (), {}, (), {})) as opened:
-        assert f"{opened.folder.name} was begun and is not finished" in Reader(page(gathered(place))).text
+        assert f"{opened.folder.name} was begun and is not finished" in Reader(page(gather(place))).text
 
 
 def test_the_same_batches_make_the_same_page(place: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.pipeline.cluster import Cluster, standalone
 from tests.pipeline.conftest import ran
 
-from peerproof.pipeline.storage.batches import committed
+from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import METRICS, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.cluster]
@@ -29,8 +29,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def rows(place: Path, table: Table) -> list[tuple[Any, ...]]:
     """The rows of a table but for what differs from one execution to the next, sorted."""
-    columns = table.digested
-    found = [pq.read_table(file, columns=columns, partitioning=None) for file in committed(place, table)]
+    columns = table.digest_columns
+    found = [pq.read_table(file, columns=columns, partitioning=None) for file in table_files(place, table)]
     return sorted((tuple(row.values()) for part in found for row in part.to_pylist()), key=repr)
 
 

@@ -20,7 +20,7 @@ from tests.pipeline.disturbed import PATIENCE, finished
 from peerproof.pipeline.spark.packages import pack
 from peerproof.pipeline.spark.quick_start import archive_path, java_options
 from peerproof.pipeline.spark.session import Settings, configuration, session
-from peerproof.pipeline.spark.spark_errors import SparkUnusable, explained
+from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
 
 
 def test_a_local_session_stays_on_loopback_and_sends_no_package(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_java_starts_fast_unless_it_is_to_compile_to_the_full(tmp_path: Path, mo
     ],
 )
 def test_usual_mistakes_are_told_in_words(error: str, log: str, said: str) -> None:
-    told = explained(RuntimeError(error), log)
+    told = explain(RuntimeError(error), log)
 
     assert said in told
     assert "\n" not in told

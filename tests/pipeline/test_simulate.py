@@ -19,7 +19,7 @@ from peerproof.pipeline.stages.grid import DEFAULTS, BadGrid, campaign, read
 from peerproof.pipeline.stages.simulate import simulation
 from peerproof.pipeline.storage import sorting
 from peerproof.pipeline.storage.arrow_rows import events
-from peerproof.pipeline.storage.batches import committed, successes
+from peerproof.pipeline.storage.batches import successes, table_files
 from peerproof.pipeline.storage.sorting import ByNode
 from peerproof.pipeline.storage.tables import RUNS, TRACES
 from peerproof.reference.protocols.registry import RUNTIMES
@@ -40,7 +40,7 @@ def simulated(place: Path, runs: int = 4, seed: str = "0", grid: str = GRID) -> 
 
 def rows_of(place: Path) -> list[Event]:
     """All events of a place, as its files have them."""
-    batches = (batch for file in committed(place, TRACES) for batch in pq.ParquetFile(file).iter_batches())
+    batches = (batch for file in table_files(place, TRACES) for batch in pq.ParquetFile(file).iter_batches())
     return [event for batch in batches for event in events(batch)]
 
 
@@ -122,7 +122,7 @@ def test_rows_are_sorted_and_runs_tell_of_them(tmp_path: Path) -> None:
     rows = rows_of(tmp_path)
     keys = [(row.run_id, row.node, row.seq) for row in rows]
     assert keys == sorted(set(keys))
-    runs = [row for file in committed(tmp_path, RUNS) for row in pq.read_table(file).to_pylist()]
+    runs = [row for file in table_files(tmp_path, RUNS) for row in pq.read_table(file).to_pylist()]
     assert [run["run_id"] for run in runs] == [f"seed-0-00000{number}" for number in range(4)]
     assert [json.loads(run["config_json"])["loss"] for run in runs] == [0.0, 0.2, 0.0, 0.2]
     assert sum(run["n_events"] for run in runs) == len(rows)
@@ -154,7 +154,7 @@ def test_a_run_that_exceeds_memory_gives_the_same_rows(tmp_path: Path, monkeypat
 
 def row_groups(place: Path) -> list[int]:
     """How many rows each row group has."""
-    metadata = [pq.read_metadata(file) for file in committed(place, TRACES)]
+    metadata = [pq.read_metadata(file) for file in table_files(place, TRACES)]
     return [data.row_group(number).num_rows for data in metadata for number in range(data.num_row_groups)]
 
 
@@ -179,7 +179,7 @@ def test_the_hash_seed_changes_no_byte(tmp_path: Path) -> None:
         options: list[str | Path] = ["--runs", "4", "--grid", tmp_path / "grid.yaml", "--out", out, "--master", "none"]
         done = ran(["simulate", "scuttlebutt", *options], {"PYTHONHASHSEED": seed})
         assert done.returncode == 0, done.stderr
-        written.append({path.name: path.read_bytes() for path in committed(out, TRACES) + committed(out, RUNS)})
+        written.append({path.name: path.read_bytes() for path in table_files(out, TRACES) + table_files(out, RUNS)})
 
     assert written[0] == written[1]
 

@@ -140,11 +140,11 @@ ROWS = [("r", "p", "m", number, None, 0.5, "s") for number in range(4)]
 
 
 def test_a_digest_does_not_depend_on_order_or_on_parts() -> None:
-    whole = digest(METRICS.batch(ROWS), METRICS.digested)
+    whole = digest(METRICS.batch(ROWS), METRICS.digest_columns)
 
-    assert digest(METRICS.batch(ROWS[::-1]), METRICS.digested) == whole
-    assert sum_of(digest(METRICS.batch(part), METRICS.digested) for part in (ROWS[3:], [], ROWS[:3])) == whole
-    assert sum_of([]) == digest(METRICS.batch([]), METRICS.digested) == NOTHING
+    assert digest(METRICS.batch(ROWS[::-1]), METRICS.digest_columns) == whole
+    assert sum_of(digest(METRICS.batch(part), METRICS.digest_columns) for part in (ROWS[3:], [], ROWS[:3])) == whole
+    assert sum_of([]) == digest(METRICS.batch([]), METRICS.digest_columns) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_a_digest_does_not_depend_on_order_or_on_parts() -> None:
     ],
 )
 def test_other_rows_have_another_digest(other: list[tuple[Any, ...]]) -> None:
-    assert digest(METRICS.batch(other), METRICS.digested) != digest(METRICS.batch(ROWS), METRICS.digested)
+    assert digest(METRICS.batch(other), METRICS.digest_columns) != digest(METRICS.batch(ROWS), METRICS.digest_columns)
 
 
 def test_what_is_measured_is_no_part_of_a_digest() -> None:
     table = replace(METRICS, columns=tuple(replace(column, measured=column.name == "value") for column in METRICS.columns))
     slower = [(*row[:5], 9.9, row[6]) for row in ROWS]
 
-    assert digest(table.batch(slower), table.digested) == digest(table.batch(ROWS), table.digested)
+    assert digest(table.batch(slower), table.digest_columns) == digest(table.batch(ROWS), table.digest_columns)

@@ -15,7 +15,7 @@ from peerproof.pipeline.spark.execution import execute as run_stage
 from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages.grid import read
 from peerproof.pipeline.stages.simulate import simulation
-from peerproof.pipeline.storage.batches import Refused, committed, successes
+from peerproof.pipeline.storage.batches import Refused, successes, table_files
 from peerproof.pipeline.storage.tables import VIOLATIONS
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec import scuttlebutt
@@ -203,7 +203,7 @@ def test_what_was_set_aside_is_told_with_its_number(tmp_path: Path) -> None:
     assert main(["pipeline", "ingest", str(file), "--out", str(place), "--master", "none"]) == 0
     assert main(["pipeline", "validate", "--in", str(place), "--out", str(place), "--master", "none"]) == 1
 
-    rows = [row for table in committed(place, VIOLATIONS) for row in pq.read_table(table).to_pylist()]
+    rows = [row for table in table_files(place, VIOLATIONS) for row in pq.read_table(table).to_pylist()]
     assert {(row["severity"], row["property"], row["src_file"]) for row in rows} == {("log", "not_json", str(file))}
     assert len(rows) == 11
     assert rows[-1]["message"] == "2 more of this file"

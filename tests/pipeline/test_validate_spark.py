@@ -21,7 +21,7 @@ from peerproof.pipeline.spark.session import Settings
 from peerproof.pipeline.stages import validate
 from peerproof.pipeline.stages.validate import Validation, execute
 from peerproof.pipeline.storage.arrow_rows import read_batches
-from peerproof.pipeline.storage.batches import SUCCESS, Success, committed, successes
+from peerproof.pipeline.storage.batches import SUCCESS, Success, successes, table_files
 from peerproof.pipeline.storage.failpoints import VARIABLE
 from peerproof.pipeline.storage.tables import TRACES, VERDICTS, VIOLATIONS
 
@@ -118,7 +118,7 @@ def judged(file: Path) -> tuple[int, int]:
     """How many events were accepted, and how many bytes more than at the beginning were in memory at once."""
     tracemalloc.start()
     try:
-        (verdict,) = [verdict for _, _, verdict in validate.judged(read_batches(file, size=64), Options("out"))]
+        (verdict,) = [verdict for _, _, verdict in validate.check_nodes(read_batches(file, size=64), Options("out"))]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -128,7 +128,7 @@ def judged(file: Path) -> tuple[int, int]:
 
 def test_a_node_with_many_times_the_events_takes_no_more_memory(tmp_path: Path) -> None:
     """Of Python's objects, but for what a replay remembers of texts, which is bounded."""
-    small, large = (committed(place_of(tmp_path / str(copies), [grown(copies)]), TRACES)[0] for copies in (10, 250))
+    small, large = (table_files(place_of(tmp_path / str(copies), [grown(copies)]), TRACES)[0] for copies in (10, 250))
     judged(small)
 
     few, peak_of_few = judged(small)

@@ -20,7 +20,7 @@ def test_a_worker_is_a_generator_over_batches_that_needs_no_java(tmp_path: Path)
         finished = worker(batch.folder, figures)(iter([unit_rows(units(2)), unit_rows([]), unit_rows(units(3)[2:])]))
 
         assert next(finished).column("unit").to_pylist() == [units(1)[0].name]
-        assert len(batch.finished()) == 1
+        assert len(batch.find_finished()) == 1
         rest = [row for rows in finished for row in rows.to_pylist()]
         assert [row["unit"] for row in rest] == [unit.name for unit in units(3)[1:]]
         assert all(row["peak_mib"] > 10 and row["wall_s"] >= 0 for row in rest)

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self, cast
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.protocols.wendy.overlay import digest, is_member
 from peerproof.reference.runtime.connected import Connected
-from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener
 from peerproof.reference.runtime.tcp import TcpNode
-from peerproof.reference.runtime.udp import bound, named
+from peerproof.reference.runtime.udp import bind_socket, format_address
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.peter import Row, Update, id_of_topic
 from peerproof.spec.wendy import Config, Delivered, HeartbeatDue, Id, Join, JoinFailed, Node, Route, State, id_of_text
@@ -35,8 +35,8 @@ class Member:
     protocol: ClassVar = RUNTIMES["wendy"]
 
     def __init__(self, ring: Ring, number: int, **config: Any) -> None:
-        opened = bound(NodeId("127.0.0.1:0"), socket.SOCK_STREAM)
-        self.addr = named(opened.getsockname())
+        opened = bind_socket(NodeId("127.0.0.1:0"), socket.SOCK_STREAM)
+        self.addr = format_address(opened.getsockname())
         self.id = id_of_text(digest(f"member {number}"))
         self.delivered: list[Any] = []
         self.updates: list[bytes] = []  #: of Peter
@@ -45,7 +45,7 @@ class Member:
             self.protocol.specification(),
             self.addr,
             opened,
-            seeded(str(number)),
+            random_pick(str(number)),
             connected=cast("Connected", self.protocol.connected),
             timeout=PATIENT,
             listener=Listener(told=self._told),

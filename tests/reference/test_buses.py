@@ -98,15 +98,15 @@ def test_where_a_node_is_reached_stands_in_a_tag_until_it_is_taken_back(start: A
         await first.announce(N2, ":4001")
         await located(second, N1, "127.0.0.1:4000")
         await located(second, N2, "127.0.0.1:4001")
-        assert await stranger.located(N1) == []
+        assert await stranger.locate(N1) == []
         await second.announce(N1, "127.0.0.1:5000")
-        assert len(await second.located(N1)) == 2
+        assert len(await second.locate(N1)) == 2
         await first.close()
         await located(second, N1, "127.0.0.1:5000")
-        assert await second.located(NodeId("nobody")) == []
+        assert await second.locate(NodeId("nobody")) == []
         await second.close()
         with pytest.raises(BusError, match="is gone"):
-            await second.located(N1)
+            await second.locate(N1)
         await stranger.close()
 
     asyncio.run(live())
@@ -115,10 +115,10 @@ def test_where_a_node_is_reached_stands_in_a_tag_until_it_is_taken_back(start: A
 async def located(bus: Bus, node: NodeId, *addresses: str) -> None:
     """Until it is so; gossip takes its time."""
     for _ in range(1200):
-        if await bus.located(node) == [*addresses]:
+        if await bus.locate(node) == [*addresses]:
             return
         await asyncio.sleep(0.1)
-    raise AssertionError((node, addresses, await bus.located(node)))
+    raise AssertionError((node, addresses, await bus.locate(node)))
 
 
 @pytest.mark.slow
@@ -135,13 +135,13 @@ def test_when_the_agent_is_back_what_lasts_is_sent_and_what_was_announced_is_the
         await asyncio.to_thread(lambda: None)
         await eventually(lambda: bus._agent is None, "noticed")
         with pytest.raises(BusError, match="is gone"):
-            await bus.located(N1)
+            await bus.locate(N1)
         bus.put(parcel(1))
         bus.put(parcel(2, lasts=False))
         bus.put(parcel(3))
         start("one", bind=first.bind, rpc=first.rpc)
         await eventually(lambda: ear.numbers == [0, 1, 3], "heard again")
-        assert await bus.located(N1) == ["127.0.0.1:4000"]
+        assert await bus.locate(N1) == ["127.0.0.1:4000"]
         await bus.close()
 
     asyncio.run(live())
@@ -168,8 +168,8 @@ def test_in_a_folder_everybody_hears_everybody_in_order_also_itself(folder: Path
             assert [number for number in ear.numbers if number % 2] == list(range(1, 300, 2))
             assert [number for number in ear.numbers if not number % 2] == list(range(0, 300, 2))
         await buses[0].announce(N1, "127.0.0.1:4000")
-        assert await buses[1].located(N1) == ["127.0.0.1:4000"]
-        assert await LoopbackBus(folder, "other", N2).located(N1) == []
+        assert await buses[1].locate(N1) == ["127.0.0.1:4000"]
+        assert await LoopbackBus(folder, "other", N2).locate(N1) == []
         for bus in buses:
             await bus.close()
         assert list(folder.iterdir()) == []

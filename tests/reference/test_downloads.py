@@ -12,7 +12,7 @@ import pytest
 
 from peerproof.reference.protocols.distkv import downloads
 from peerproof.reference.protocols.distkv.disk import Disk
-from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, downloaded, is_there
+from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, download, is_there
 from peerproof.reference.protocols.distkv.inventory import bytes_of, change_of, loaded_of, stored_after
 from peerproof.reference.protocols.distkv.journal import Journal, JournalError
 from peerproof.spec.core import Asked, Expired, Instant, NodeId
@@ -20,7 +20,7 @@ from peerproof.spec.distkv import Config, FoundingDue, Loaded, SetValue, State, 
 from peerproof.spec.distkv.paths import path_of
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed
+from peerproof.spec.forms.messagepack import pack
 
 from .agents import free_port
 
@@ -88,7 +88,7 @@ def test_each_byte_that_is_missing_or_too_much_is_noticed() -> None:
 )
 def test_what_says_nothing_sensible_is_no_download(members: Any) -> None:
     with pytest.raises(MalformedMessage):
-        loaded_of(N1, packed(members))
+        loaded_of(N1, pack(members))
 
 
 def test_an_entry_that_stands_twice_is_no_download() -> None:
@@ -160,13 +160,13 @@ async def serving(give: Callable[[], Loaded | None], work: Callable[[NodeId], Co
 
 def test_a_node_gives_what_it_has_to_who_asks_for_it_by_its_name_in_its_network() -> None:
     async def work(address: NodeId) -> None:
-        assert await downloaded(address, "distkv", N1) == full()
-        assert all(loaded == full() for loaded in await asyncio.gather(*[downloaded(address, "distkv", N1) for _ in range(40)]))
+        assert await download(address, "distkv", N1) == full()
+        assert all(loaded == full() for loaded in await asyncio.gather(*[download(address, "distkv", N1) for _ in range(40)]))
         assert await is_there(address, "distkv", N1)
         for root, node in (("other", N1), ("distkv", N2)):
             assert not await is_there(address, root, node)
             with pytest.raises(DownloadError, match="refuses: this is another node"):
-                await downloaded(address, root, node)
+                await download(address, root, node)
 
     asyncio.run(serving(full, work))
 
@@ -175,7 +175,7 @@ def test_who_has_not_what_others_want_refuses() -> None:
     async def work(address: NodeId) -> None:
         assert await is_there(address, "distkv", N1)
         with pytest.raises(DownloadError, match="refuses: it has not what others want"):
-            await downloaded(address, "distkv", N1)
+            await download(address, "distkv", N1)
 
     asyncio.run(serving(lambda: None, work))
 
@@ -190,7 +190,7 @@ def test_a_download_of_megabytes_arrives_whole() -> None:
     large = Loaded(N1, entries, loaded.superseded, loaded.ticks, loaded.tock)
 
     async def work(address: NodeId) -> None:
-        assert await downloaded(address, "distkv", N1) == large
+        assert await download(address, "distkv", N1) == large
 
     asyncio.run(serving(lambda: large, work))
 
@@ -216,7 +216,7 @@ def test_what_is_no_request_gets_nothing_and_others_are_served(request_: bytes) 
         writer.write_eof()
         assert await reader.read() == b""
         writer.close()
-        assert await downloaded(address, "distkv", N1) == full()
+        assert await download(address, "distkv", N1) == full()
 
     asyncio.run(serving(full, work))
 
@@ -232,14 +232,14 @@ async def answered(data: bytes, *, then_close: bool = True) -> None:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     try:
-        await downloaded(NodeId(f"{host}:{port}"), "distkv", N1)
+        await download(NodeId(f"{host}:{port}"), "distkv", N1)
     finally:
         server.close()
 
 
 def framed(*members: tuple[str, Any]) -> bytes:
     """An answer."""
-    data = packed(list(members))
+    data = pack(list(members))
     return len(data).to_bytes(4, "big") + data
 
 
@@ -283,6 +283,6 @@ def test_who_cannot_be_reached_is_not_there(address: str) -> None:
     async def live() -> None:
         assert not await is_there(place, "distkv", N1)
         with pytest.raises(DownloadError, match="nothing could be downloaded from n1"):
-            await downloaded(place, "distkv", N1)
+            await download(place, "distkv", N1)
 
     asyncio.run(live())

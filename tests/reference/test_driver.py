@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.driver import Driver, random_pick
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import CancelTimer, Duration, Instant, NodeId, Notify, Send, SetTimer, Step
@@ -52,7 +52,7 @@ class _Scripted:
 
 
 def driver(paper: _Paper, specification: Any = scuttlebutt, **options: Any) -> Driver:
-    return Driver(specification, A, paper, seeded("0"), **options)
+    return Driver(specification, A, paper, random_pick("0"), **options)
 
 
 def test_effects_are_performed_in_their_order() -> None:
@@ -70,7 +70,7 @@ def test_a_timer_that_is_set_again_runs_out_once_and_later() -> None:
     node.start(None)
     paper.clock = Instant(4)
 
-    node.received(B, "anything")
+    node.receive(B, "anything")
 
     assert node.next_timer() == 14
     node.expire_next()
@@ -119,7 +119,7 @@ def test_a_refused_command_changes_nothing_and_is_in_the_trace() -> None:
     before = node.state
 
     with pytest.raises(NotEnabled):
-        node.asked(scuttlebutt.UpdateLocal("k", "v" * 256))
+        node.ask(scuttlebutt.UpdateLocal("k", "v" * 256))
 
     assert node.state is before
     assert [parse(line).refused for line in lines] == [None, "too_large"]
@@ -129,7 +129,7 @@ def test_a_refused_command_changes_nothing_and_is_in_the_trace() -> None:
 @pytest.mark.parametrize("options", ["abcde", [f"{number:02}" for number in range(80)]], ids=["few", "many"])
 @pytest.mark.parametrize("some", [1, 2, 3, 5, 9])
 def test_a_seeded_pick_takes_different_options_as_many_as_there_are(some: int, options: Sequence[str]) -> None:
-    pick = seeded("s")
+    pick = random_pick("s")
 
     answers = [pick("why", options, some) for _ in range(50)]
 
@@ -139,7 +139,7 @@ def test_a_seeded_pick_takes_different_options_as_many_as_there_are(some: int, o
 
 @pytest.mark.parametrize(("options", "some"), [(4, 1), (4, 2), (40, 2)])
 def test_a_seeded_pick_takes_each_option_about_as_often_in_each_place(options: int, some: int) -> None:
-    pick = seeded("s")
+    pick = random_pick("s")
 
     answers = [pick("why", range(options), some) for _ in range(1000 * options)]
 
@@ -149,11 +149,11 @@ def test_a_seeded_pick_takes_each_option_about_as_often_in_each_place(options: i
 
 
 def test_a_seeded_pick_follows_from_the_seed_and_not_from_the_order_of_the_options() -> None:
-    one, same, other = seeded("1"), seeded("1"), seeded("2")
+    one, same, other = random_pick("1"), random_pick("1"), random_pick("2")
     options = [f"n{number}" for number in range(20)]
 
     assert one("why", options, 20) == same("why", options[::-1], 20) != other("why", options, 20)
 
 
 def test_a_seeded_pick_among_nothing_is_nothing() -> None:
-    assert seeded("1")("why", []) == ()
+    assert random_pick("1")("why", []) == ()

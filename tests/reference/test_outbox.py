@@ -38,7 +38,7 @@ def outcomes(member: Member) -> Iterator[list[tuple[Any, bool]]]:
         known.append((message.value, took is not None))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(member.node.driver), "sent", sent)
+        patch.setattr(type(member.node.driver), "finish_send", sent)
         yield known
 
 
@@ -50,14 +50,14 @@ def test_of_an_address_one_is_taken_at_a_time_and_in_order() -> None:
     first, second = box.take(), box.take()
     assert (first, second, box.take()) == (parcel(A, 1), parcel(B, 3), None)
     assert (len(box), box.size) == (2, 6)
-    box.ended(B)
+    box.finish(B)
     assert box.take() is None
-    box.ended(A)
+    box.finish(A)
     box.put(parcel(B, 5))
     assert [box.take(), box.take(), box.take()] == [parcel(A, 2), parcel(B, 5), None]
-    box.ended(A)
+    box.finish(A)
     box.clear()
-    box.ended(B)
+    box.finish(B)
     assert (len(box), box.size, box.take()) == (0, 0, None)
 
 
@@ -69,7 +69,7 @@ def test_those_that_have_waited_too_long_are_taken_out() -> None:
     assert box.take() == parcel(A, 1, 1.0)
     assert list(box.behind(A, 3.0)) == [parcel(A, 2, 2.0)]
     assert (len(box), box.size) == (2, 7)
-    box.ended(A)
+    box.finish(A)
     assert box.take() == parcel(A, 3, 3.0)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from peerproof.reference.node import typed_commands
-from peerproof.reference.protocols.peter.overlay import TYPED, assigned, printed, remark, topic_text
-from peerproof.reference.protocols.peter.overlay import typed as typed_at_peter
+from peerproof.reference.protocols.peter.overlay import TYPED, assignment, remark, render_notice, topic_text
+from peerproof.reference.protocols.peter.overlay import parse_command as typed_at_peter
 from peerproof.reference.protocols.wendy import overlay as wendy
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.peter import COMMAND, NotifyMessage, Publish, PublishMessage, Subscribe, Unsubscribe, Update, id_of_topic
@@ -59,15 +59,15 @@ def test_events_are_printed_with_what_is_known_of_their_topic() -> None:
     topic = id_of_topic("é" * 9)
     value = b"hello \xff"
 
-    assert printed(Update(topic, value)) == {
+    assert render_notice(Update(topic, value)) == {
         "update": {"topic": "c3a9" * 8, "begins": "é" * 8, "payload": "hello \ufffd", "value": value.hex()}
     }
     assert topic_text(id_of_topic("x" * 15 + "é")) == "x" * 15 + "\ufffd"
-    assert printed(Joined()) == wendy.printed(Joined()) == {"joined": True}
+    assert render_notice(Joined()) == wendy.render_notice(Joined()) == {"joined": True}
 
 
 def test_a_value_that_is_set_is_published() -> None:
-    assert COMMAND.value(assigned(None, "a topic with a few words", "v")) == Publish("a topic with a few words", b"v")
+    assert COMMAND.value(assignment(None, "a topic with a few words", "v")) == Publish("a topic with a few words", b"v")
 
 
 def test_a_copy_that_so_many_have_had_is_remarked_on() -> None:

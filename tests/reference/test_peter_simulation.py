@@ -90,7 +90,7 @@ def ring(count: int = 3, faults: Faults | None = None) -> tuple[Simulation, Figu
     """Nodes that have joined, without heartbeats."""
     simulation = Simulation(peter, "s", faults, connections=Connections(Duration(1_000), lambda _: False))
     found = Figures(simulation)
-    simulation.notified = found.told
+    simulation.notified = found.notify
     for node in (A, B, C)[:count]:
         simulation.start(node, Config(id_of_text(digest(node)), network_timeout=Duration(1_000), heartbeat=Duration(0)))
         if node != A:
@@ -140,15 +140,15 @@ def test_deliveries_are_counted_by_what_is_known_of_nodes() -> None:
     for _ in range(3):
         kept.update(B, "t", b"1")
 
-    assert kept.found(until=50, settled=0) == Found(due=3, lost=1, lost_new=0, duplicates=2)
-    assert kept.found(until=50, settled=11) == Found(due=3, lost=1, lost_new=1, duplicates=2)
+    assert kept.tally(until=50, settled=0) == Found(due=3, lost=1, lost_new=0, duplicates=2)
+    assert kept.tally(until=50, settled=11) == Found(due=3, lost=1, lost_new=1, duplicates=2)
     lives[C] = 2
-    assert kept.found(until=50, settled=0).lost == 0
-    assert (kept.subscriptions, kept.published, kept.updates) == (2, 2, 4)
+    assert kept.tally(until=50, settled=0).lost == 0
+    assert (kept.subscriptions, kept.event_count, kept.updates) == (2, 2, 4)
     kept.subscribe(C, "t", 60)
     kept.leave(B)
     assert kept.subscriptions == 2
-    assert kept.found(until=50, settled=0) == Found(due=1, lost=0, lost_new=0, duplicates=2)
+    assert kept.tally(until=50, settled=0) == Found(due=1, lost=0, lost_new=0, duplicates=2)
 
 
 def test_who_has_left_is_subscribed_to_nothing() -> None:

@@ -33,7 +33,7 @@ def test_events_of_any_bytes_reach_the_own_agent_and_others_in_both_directions(s
     async def live() -> None:
         heard: list[list[tuple[str, bytes]]] = [[], []]
         agents = [
-            await Agent.connected(process.rpc, arrived=lambda *event, at=at: heard[at].append(event))
+            await Agent.connect(process.rpc, arrived=lambda *event, at=at: heard[at].append(event))
             for at, process in enumerate((one, other))
         ]
         for agent in agents:
@@ -55,7 +55,7 @@ def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agent
 
     async def live() -> None:
         heard: list[bytes] = []
-        agent = await Agent.connected(process.rpc, arrived=lambda _, payload: heard.append(payload))
+        agent = await Agent.connect(process.rpc, arrived=lambda _, payload: heard.append(payload))
         await agent.follow("user:distkv.update")
         for size in (480, 600, 100_000):
             with pytest.raises(EventTooLarge, match=r"limit of 512 bytes .*user_event_size_limit"):
@@ -65,7 +65,7 @@ def test_an_event_over_the_limit_is_refused_before_anybody_hears_it(start: Agent
         await eventually(lambda: bool(heard), "heard")
         assert heard == [b"x" * 459]
         await agent.close()
-        agent = await Agent.connected(large.rpc)
+        agent = await Agent.connect(large.rpc)
         await agent.event("distkv.update", b"x" * 9000)
         await agent.close()
 
@@ -78,7 +78,7 @@ def test_members_and_their_tags_are_known_to_all(start: Agents) -> None:
     other.join(one)
 
     async def live() -> None:
-        first, second = await Agent.connected(one.rpc), await Agent.connected(other.rpc)
+        first, second = await Agent.connect(one.rpc), await Agent.connect(other.rpc)
         await first.tag({"peerproof:n1": "127.0.0.1:1", "peerproof:n2": "127.0.0.1:2"})
         await first.untag("peerproof:n2", "never there")
         tags = {"role": "test", "peerproof:n1": "127.0.0.1:1"}
@@ -105,10 +105,10 @@ def test_an_agent_with_a_key_wants_that_key(start: Agents) -> None:
 
     async def live() -> None:
         with pytest.raises(SerfError, match="wants a key"):
-            await Agent.connected(process.rpc)
+            await Agent.connect(process.rpc)
         with pytest.raises(SerfError, match="wants another key"):
-            await Agent.connected(process.rpc, auth_key="guess")
-        agent = await Agent.connected(process.rpc, auth_key="secret")
+            await Agent.connect(process.rpc, auth_key="guess")
+        agent = await Agent.connect(process.rpc, auth_key="secret")
         assert await agent.name() == "locked"
         await agent.close()
 
@@ -121,7 +121,7 @@ def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agen
 
     async def live() -> None:
         ends: list[AgentGone] = []
-        agent = await Agent.connected(process.rpc, ended=ends.append)
+        agent = await Agent.connect(process.rpc, ended=ends.append)
         await agent.follow("user")
         process.kill()
         await eventually(lambda: bool(ends), "noticed")
@@ -130,7 +130,7 @@ def test_it_is_told_when_an_agent_dies_and_what_was_asked_then_fails(start: Agen
         await agent.close()
         assert len(ends) == 1
         with pytest.raises(AgentGone, match=f"no Serf agent at {process.rpc}: .*start one with: serf agent -rpc-addr="):
-            await Agent.connected(process.rpc)
+            await Agent.connect(process.rpc)
 
     asyncio.run(live())
 
@@ -140,7 +140,7 @@ def test_an_agent_that_is_told_to_leaves_and_ends(start: Agents) -> None:
     process = start("leaver")
 
     async def live() -> None:
-        agent = await Agent.connected(process.rpc)
+        agent = await Agent.connect(process.rpc)
         await agent.leave()
         await agent.close()
 
@@ -193,7 +193,7 @@ def reply(header: dict[bytes, Any], error: str = "", *more: Any) -> bytes:
 def test_whatever_else_listens_there_is_named(answer: Answers, complaint: str) -> None:
     async def work(address: NodeId) -> None:
         with pytest.raises(SerfError, match=complaint):
-            await Agent.connected(address)
+            await Agent.connect(address)
 
     asyncio.run(against(answer, work))
 
@@ -219,7 +219,7 @@ def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both
 
     async def work(address: NodeId) -> None:
         heard: list[tuple[str, bytes]] = []
-        agent = await Agent.connected(address, arrived=lambda *event: heard.append(event))
+        agent = await Agent.connect(address, arrived=lambda *event: heard.append(event))
         await agent.follow("user")
         await eventually(lambda: len(heard) == 2, "heard")
         assert heard == [("n", b"\xff\x00"), ("n", b"")]
@@ -241,6 +241,6 @@ def test_an_agent_that_knows_only_strings_brings_any_bytes_and_addresses_of_both
 def test_nobody_listens() -> None:
     async def live() -> None:
         with pytest.raises(AgentGone, match=r"no Serf agent at .*Connection refused"):
-            await Agent.connected(NodeId(f"127.0.0.1:{free_port()}"))
+            await Agent.connect(NodeId(f"127.0.0.1:{free_port()}"))
 
     asyncio.run(live())

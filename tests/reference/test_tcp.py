@@ -60,7 +60,7 @@ async def outcome(member: Member, to: str, message: Any) -> int | None:
         known.append(took)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(member.node.driver), "sent", sent)
+        patch.setattr(type(member.node.driver), "finish_send", sent)
         member.node.send(NodeId(to), message)
         member.node._pump()
         await eventually(lambda: bool(known), "known")

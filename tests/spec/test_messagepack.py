@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, older_string, packed, read, unpacked
+from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, older_string, pack, read, unpack
 
 
 def other_read(data: bytes) -> Any:
@@ -66,7 +66,7 @@ SCALARS = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(allow_nan=Fals
 
 
 def maps(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.lists(st.tuples(items, items), max_size=4, unique_by=lambda entry: packed(entry[0]))
+    return st.lists(st.tuples(items, items), max_size=4, unique_by=lambda entry: pack(entry[0]))
 
 
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=20).map(tuple) | maps(inner), max_leaves=20)
@@ -74,11 +74,11 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=20).map(tu
 
 @given(VALUES)
 def test_values_are_written_and_read_as_the_library_does(value: Any) -> None:
-    data = packed(value)
+    data = pack(value)
 
     assert data == other_written(value)
-    assert same(unpacked(data), other_read(data))
-    assert packed(unpacked(data)) == data
+    assert same(unpack(data), other_read(data))
+    assert pack(unpack(data)) == data
 
 
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(range(0xC0, 0xE0)), max_size=6).map(bytes))
@@ -87,23 +87,23 @@ def test_any_bytes_are_a_value_or_refused_as_by_the_library(data: bytes) -> None
         expected = other_read(data)
     except (ValueError, msgpack.UnpackException):
         with pytest.raises(MalformedMessage):
-            unpacked(data)
+            unpack(data)
     else:
         if isinstance(expected, msgpack.Timestamp):
-            expected = unpacked(data)
-        assert same(unpacked(data), expected)
+            expected = unpack(data)
+        assert same(unpack(data), expected)
 
 
 @given(VALUES)
 def test_a_value_that_is_cut_is_truncated_and_one_byte_more_is_trailing(value: Any) -> None:
-    data = packed(value)
+    data = pack(value)
 
     for length in (0, len(data) // 2, len(data) - 1):
         with pytest.raises(MalformedMessage) as caught:
-            unpacked(data[:length])
+            unpack(data[:length])
         assert (caught.value.reason, caught.value.offset) == ("truncated", length)
     with pytest.raises(MalformedMessage) as caught:
-        unpacked(data + b"\0")
+        unpack(data + b"\0")
     assert (caught.value.reason, caught.value.offset) == ("trailing", len(data))
 
 
@@ -126,7 +126,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
 def test_forms_that_are_longer_than_needed_are_read(name: str) -> None:
     data, value = ACCEPTED[name]
 
-    assert same(unpacked(bytes.fromhex(data)), value)
+    assert same(unpack(bytes.fromhex(data)), value)
 
 
 # what it is: (bytes, reason)
@@ -148,7 +148,7 @@ def test_what_is_no_value_is_refused(name: str) -> None:
     data, reason = REFUSED[name]
 
     with pytest.raises(MalformedMessage) as caught:
-        unpacked(bytes.fromhex(data))
+        unpack(bytes.fromhex(data))
 
     assert caught.value.reason == reason
 
@@ -177,25 +177,25 @@ def test_what_cannot_be_read_is_not_written(name: str) -> None:
     value, reason = NOT_WRITTEN[name]
 
     with pytest.raises(NotEnabled) as caught:
-        packed(value)
+        pack(value)
 
     assert caught.value.reason == reason
 
 
 def test_what_nests_as_deep_as_may_be_is_written_and_read() -> None:
-    assert unpacked(packed(nested(DEPTH_MAX))) == nested(DEPTH_MAX)
+    assert unpack(pack(nested(DEPTH_MAX))) == nested(DEPTH_MAX)
 
 
 def test_values_that_python_takes_for_equal_are_written_differently() -> None:
     equal = [1, 1.0, True]
 
-    assert len(set(map(packed, equal))) == 3
-    assert packed([(1, 0), (1.0, 0), (True, 0)]) == packed([(True, 0), (1.0, 0), (1, 0)])
-    assert packed(0.0) != packed(-0.0)
+    assert len(set(map(pack, equal))) == 3
+    assert pack([(1, 0), (1.0, 0), (True, 0)]) == pack([(True, 0), (1.0, 0), (1, 0)])
+    assert pack(0.0) != pack(-0.0)
 
 
 def test_there_is_one_nan() -> None:
-    assert packed(unpacked(bytes.fromhex("cbfff8000000000001"))).hex() == "cb7ff8000000000000"
+    assert pack(unpack(bytes.fromhex("cbfff8000000000001"))).hex() == "cb7ff8000000000000"
 
 
 def test_values_can_stand_behind_each_other() -> None:

@@ -10,7 +10,7 @@ from tests.spec.peter.worlds import CHAIN
 
 from peerproof.conformance.models.counterexamples import values
 from peerproof.conformance.models.graph_comparison import Worlds
-from peerproof.conformance.models.run_diagram import happened, of_path
+from peerproof.conformance.models.run_diagram import find_event, of_path
 from peerproof.spec.model.exploration import Edge, Exploration
 from peerproof.spec.model.explorer import explore
 from peerproof.spec.model.graph_digest import WorldKeys
@@ -24,7 +24,7 @@ PAIRS = [7, 3, 7, 3]
 def test_set_is_sorted_and_has_nothing_twice() -> None:
     network = Network(PAIRS, is_ordered=False)
 
-    assert network.with_messages((1, 3), (2, 3, 0)) == network.arranged([3, 1, 2, 3, 0]) == (0, 1, 2, 3)
+    assert network.with_messages((1, 3), (2, 3, 0)) == network.arrange([3, 1, 2, 3, 0]) == (0, 1, 2, 3)
     assert list(network.queues((0, 1))) == [(0,), (1,)]
     assert all(network.is_first((0, 1, 2, 3), index) for index in range(4))
 
@@ -108,7 +108,7 @@ def test_paths_are_drawn_by_what_happened() -> None:
     last = list(found.depths)[-1]
     path = found.path(last)
 
-    assert all(happened(found.system, world, edge) for world, edge in edges(found, path))
+    assert all(find_event(found.system, world, edge) for world, edge in edges(found, path))
     assert len(of_path(found.system, path).happenings) >= len(path)
 
 

@@ -15,7 +15,7 @@ from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table, outcomes
 from peerproof.spec.scuttlebutt import Config, Delta, DeltaEntry, DigestEntry, DigestRequest, Peer, Round, State, UpdateLocal
-from peerproof.spec.scuttlebutt.relation import narrowed
+from peerproof.spec.scuttlebutt.relation import narrow
 from peerproof.spec.traces.relation import Bounds, Observed, Opinion, Question, Relation
 from peerproof.spec.traces.trace import Line, event_of, parse
 
@@ -32,7 +32,7 @@ def knowing(*others: NodeId, max_payload: int = 1400) -> State:
 
 def relation_of(*states: State, bounds: Bounds | None = None) -> Relation:
     """The relation of a node that is in one of these."""
-    relation = Relation(scuttlebutt, narrowed, bounds)
+    relation = Relation(scuttlebutt, narrow, bounds)
     relation.states = states
     return relation
 
@@ -59,7 +59,7 @@ def test_what_the_specification_did_is_explained_without_its_answers_of_chance(s
     relations: dict[str, Relation] = {}
     judged = 0
     for line in lines_of(5, seed):
-        relation = relations.setdefault(line.node, Relation(scuttlebutt, narrowed))
+        relation = relations.setdefault(line.node, Relation(scuttlebutt, narrow))
         if line.kind == "start":
             judgement = relation.start(NodeId(line.node), scuttlebutt.CONFIG.value(line.args), observed(line, effects=effects))
         else:
@@ -148,7 +148,7 @@ def test_the_orders_that_stand_for_others_lead_to_all_that_the_others_lead_to(ma
 
 
 def test_other_questions_are_not_narrowed() -> None:
-    assert narrowed(Question("round.partner", (B, C), 1, None, (), None)) is None
+    assert narrow(Question("round.partner", (B, C), 1, None, (), None)) is None
 
 
 def test_what_is_known_of_the_state_excludes_the_others() -> None:

@@ -91,11 +91,11 @@ class Tally:
                 return Step((*state, f"{text} to {to} {took}, next {seek(0)}"))
         raise ValueError(event)
 
-    def lowered(self, message: Above) -> Below:
+    def lower_message(self, message: Above) -> Below:
         """As the line has it."""
         return Below(message.text)
 
-    def lifted(self, message: Below) -> Above:
+    def lift_message(self, message: Below) -> Above:
         """As the tally has it."""
         return Above(message.text)
 

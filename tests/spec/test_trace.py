@@ -28,7 +28,17 @@ from peerproof.spec.core import (
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
-from peerproof.spec.traces.trace import Line, WrongAnswer, described, effect_plain, event_of, parse, recording, replay, scripted
+from peerproof.spec.traces.trace import (
+    Line,
+    WrongAnswer,
+    describe_event,
+    effect_plain,
+    event_of,
+    parse,
+    recording,
+    replay,
+    script_picks,
+)
 
 SPEC: Specification = scuttlebutt
 NOT_UTF_8 = NodeId("\udcff\udcfe")
@@ -49,7 +59,7 @@ def recorded(node: str, events: Iterable[Any], pick: Pick, config: Config | None
     )
     lines = [start]
     for seq, event in enumerate(events, start=1):
-        kind, peer, args = described(SPEC, event)
+        kind, peer, args = describe_event(SPEC, event)
         asked, answers = recording(pick)
         refused = None
         try:
@@ -362,21 +372,21 @@ def test_every_effect_has_a_name() -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_and_its_description_are_each_others(event: Any, lines: list[Line]) -> None:
-    kind, peer, args = described(SPEC, event)
+    kind, peer, args = describe_event(SPEC, event)
 
     assert event_of(SPEC, replace(lines[1], t_us=event.now * 1000 + 999, kind=kind, peer=peer, args=args)) == event
 
 
 def test_what_is_no_event_has_no_description() -> None:
     with pytest.raises(TypeError):
-        described(SPEC, Step(None))
+        describe_event(SPEC, Step(None))
 
 
 def test_recorded_answers_can_be_given_again(first: Pick) -> None:
     asked, answers = recording(first)
     given: Any = (asked("one", ["b", "a"]), asked("two", [3, 1, 2], 2), asked("none", []))
 
-    again, finish = scripted(answers)
+    again, finish = script_picks(answers)
 
     assert answers == [("one", ("a",)), ("two", (1, 2)), ("none", ())]
     assert (again("one", ["b", "a"]), again("two", [3, 1, 2], 2), again("none", [])) == given

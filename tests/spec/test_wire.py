@@ -25,7 +25,7 @@ from peerproof.spec.forms.form import (
     Record,
     Tagged,
     Text,
-    bounded_octets,
+    encode_string,
     octets,
     text,
 )
@@ -229,7 +229,7 @@ def test_any_bytes_have_a_text_that_gives_them_back(raw: bytes) -> None:
 def test_a_string_of_the_application_must_be_the_text_of_bytes_that_fit(string: str, most: int, expected: Any) -> None:
     found: Any
     try:
-        found = bounded_octets("key", string, most)
+        found = encode_string("key", string, most)
     except NotEnabled as error:
         found = (error.reason, str(error))
 

@@ -143,13 +143,13 @@ def test_what_is_written_down_is_what_both_say(
     modules = shutil.copytree(manifest.root(), tmp_path / "tla")
     monkeypatch.setattr(manifest, "root", lambda *_: modules)
     monkeypatch.setattr("peerproof.conformance.models.model_check.rewrite_vectors", lambda _: None)
-    answered = counterexamples.answered
+    answered = counterexamples.ask_explorer
 
     def one_less(model: manifest.Model, progress: Callable[[int, int, int], None]) -> counterexamples.Answer:
         answer = answered(model, progress)
         return replace(answer, search=replace(answer.search, edges=answer.search.edges - 1))
 
-    monkeypatch.setattr(counterexamples, "answered", one_less)
+    monkeypatch.setattr(counterexamples, "ask_explorer", one_less)
 
     assert command("swim", "--model", "SX-06-mended", "--rewrite") == 1
     assert "UNEXPECTED: expected generated = 279, the explorer says 278" in capsys.readouterr().out

@@ -29,7 +29,7 @@ from peerproof.tla.manifest import root
 from peerproof.tla.output.outcome import RunFailed
 from peerproof.tla.tools.installation import Tools
 from peerproof.tla.traces import trace_check
-from peerproof.tla.traces.trace_check import CLASSES, Comparison, Judgement, Opinion, compare, judge, view
+from peerproof.tla.traces.trace_check import CLASSES, Comparison, Judgement, Opinion, check_with_tlc, compare, view
 from peerproof.tla.traces.trace_data import TraceData
 
 SPEC: Specification = scuttlebutt
@@ -154,7 +154,7 @@ def judged(tools: Tools) -> dict[tuple[str, str], list[tuple[Divergence | None, 
                 found.setdefault(owner, (divergence, replay.nodes[owner].events))
     assert len(names) == 50
     result: dict[tuple[str, str], list[tuple[Divergence | None, Comparison]]] = {name: [] for name in names.values()}
-    for judgement in judge(tools, "scuttlebutt", data):
+    for judgement in check_with_tlc(tools, "scuttlebutt", data):
         divergence, event = found.get((judgement.run, judgement.node), (None, None))
         comparison = compare(divergence, event, judgement, view("scuttlebutt"))
         result[names[judgement.run]].append((divergence, comparison))
@@ -207,7 +207,7 @@ def judgements(tools: Tools, lines: list[str], most: int = MOST) -> list[Judgeme
     data = TraceData(SPEC, most)
     for line in lines:
         data.add(parse(line))
-    return judge(tools, "scuttlebutt", data)
+    return check_with_tlc(tools, "scuttlebutt", data)
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_a_java_machine_that_ends_early_gives_no_verdict(java: Callable[[str], T
 
 def test_a_protocol_without_a_module_has_no_verdict(java: Callable[[str], Tools]) -> None:
     with pytest.raises(RunFailed, match=r"for traces of nothing: nothing/NothingTrace\.tla"):
-        judge(java("pass"), "nothing", TraceData(SPEC, MOST))
+        check_with_tlc(java("pass"), "nothing", TraceData(SPEC, MOST))
 
 
 def line(**members: object) -> Line:

@@ -103,7 +103,7 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
         signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     try:
         source = sys.stdin.buffer if name == "-" else Path(name)
-        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show.read, on_tlc=show.judged)
+        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show.read, on_tlc=show.show_tlc)
     finally:
         signal.signal(signal.SIGTERM, former)
         show.clear()
@@ -123,7 +123,7 @@ class _Progress:
     def read(self, lines: int, size: int) -> None:
         self._line(f"{self._name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
 
-    def judged(self, progress: Progress) -> None:
+    def show_tlc(self, progress: Progress) -> None:
         self._line(f"{self._name}: TLC, {progress.distinct:,} events")
 
     def clear(self) -> None:
@@ -134,15 +134,15 @@ def _rows(report: Report) -> Iterator[str]:
     about = f", {report.protocol}" if report.protocol else ""
     yield f"{report.name}: {report.lines:,} lines, {len(report.nodes):,} nodes{about}"
     for bad in report.unreadable:
-        yield f"  UNREADABLE  {report.name}:{bad.line}: {_shown(bad.problem)}"
+        yield f"  UNREADABLE  {report.name}:{bad.line}: {_safe_text(bad.problem)}"
     if report.unreadable_lines > len(report.unreadable):
         yield f"  UNREADABLE  {report.unreadable_lines:,} lines in all"
     listed = [node for node in report.nodes.values() if len(report.nodes) <= MOST_LISTED or _is_remarkable(node)]
     for node in listed:
         verdict = "accepted" if node.is_accepted else "REJECTED"
-        yield f"  {verdict}  {_shown(node.node)} in {_shown(node.run)}: {node.events:,} events{_tlc(node, report.unseen)}"
+        yield f"  {verdict}  {_safe_text(node.node)} in {_safe_text(node.run)}: {node.events:,} events{_tlc(node, report.unseen)}"
         for found in node.found:
-            yield from (f"    {row}" for row in _found(report.name, found))
+            yield from (f"    {row}" for row in _render_finding(report.name, found))
         if node.further:
             yield f"    {node.further:,} more after later starts"
     if len(listed) < len(report.nodes):
@@ -174,17 +174,17 @@ def _tlc(node: NodeReport, unseen: str) -> str:
     return f"; TLC DISAGREES: it {says}"
 
 
-def _found(name: str, found: Found) -> Iterator[str]:
+def _render_finding(name: str, found: Found) -> Iterator[str]:
     divergence = found.divergence
-    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_shown(divergence.line.kind)}: {divergence.what}"
-    yield from _compared(divergence.what, divergence.expected, divergence.actual)
+    yield f"{name}:{found.line}: seq {divergence.line.seq}, {_safe_text(divergence.line.kind)}: {divergence.what}"
+    yield from _render_diff(divergence.what, divergence.expected, divergence.actual)
     if found.clauses:
         yield f"  clauses of this step: {', '.join(found.clauses)}"
     for mark, lines in ((" ", found.before), (">", [found.text]), (" ", found.after)):
-        yield from (f"  {mark} {_shown(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
+        yield from (f"  {mark} {_safe_text(line, _LONGEST_SHOWN if mark == '>' else _LONGEST_BESIDE)}" for line in lines)
 
 
-def _compared(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
+def _render_diff(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
     if what != "effects":
         yield f"  expected  {_json(expected)}"
         yield f"  found     {_json(actual)}"
@@ -199,10 +199,10 @@ def _compared(what: str, expected: Plain, actual: Plain) -> Iterator[str]:
 
 
 def _json(plain: Plain) -> str:
-    return _shown(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
+    return _safe_text(plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False))
 
 
-def _shown(text: str, most: int = _LONGEST_SHOWN) -> str:
+def _safe_text(text: str, most: int = _LONGEST_SHOWN) -> str:
     """A text from a stranger: what a terminal would obey is an escape."""
     cut = text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
     return cut if cut.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)

@@ -78,25 +78,25 @@ def run(args: Namespace) -> int:
     try:
         drawing = _draw(args)
     except CannotDraw as problem:
-        return _told(str(problem), USAGE)
+        return _print_message(str(problem), USAGE)
     except OSError as problem:
-        return _told(f"{problem.filename or args.sources[0]}: {problem.strerror or problem}", USAGE)
+        return _print_message(f"{problem.filename or args.sources[0]}: {problem.strerror or problem}", USAGE)
     for remark in drawing.remarks:
-        _told(remark, OK)
+        _print_message(remark, OK)
     if not drawing.graph.happenings:
-        return _told("nothing is left to draw: of this time and these nodes there is nothing", NOTHING)
+        return _print_message("nothing is left to draw: of this time and these nodes there is nothing", NOTHING)
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
     graph, title = drawing.graph, drawing.title
     drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
     if form == "mermaid" and len(drawn) > _MOST_MERMAID:
-        _told(f"Mermaid draws {_MOST_MERMAID:,} characters, and these are {len(drawn):,}: ask for less, or for svg", OK)
+        _print_message(f"Mermaid draws {_MOST_MERMAID:,} characters, and these are {len(drawn):,}: ask for less, or for svg", OK)
     if args.output is None:
         print(drawn)
         return OK
     try:
         args.output.write_text(drawn + "\n", encoding="utf-8")
     except OSError as problem:
-        return _told(f"cannot write {args.output}: {problem.strerror}", USAGE)
+        return _print_message(f"cannot write {args.output}: {problem.strerror}", USAGE)
     return OK
 
 
@@ -120,7 +120,7 @@ def _draw(args: Namespace) -> Drawing:
             case "COUNTEREXAMPLE":
                 return drawing.draw_counterexample(path, _without(args))
         if subject.model is not None:
-            return drawing.draw_model(subject.model, _without(args), _asked(subject.model) if args.tlc else None)
+            return drawing.draw_model(subject.model, _without(args), _find_counterexample(subject.model) if args.tlc else None)
         return drawing.draw_vector(options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0]))
     except VectorNotFound as error:
         raise options.refusal(f"peerproof: {error}") from None
@@ -154,7 +154,7 @@ def _without(args: Namespace) -> list[str]:
     return [name.strip() for name in args.without.split(",") if name.strip()]
 
 
-def _asked(model: Model) -> Counterexample:
+def _find_counterexample(model: Model) -> Counterexample:
     """What TLC finds now. Ends the command if it cannot be asked, or has no verdict."""
     from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.authoring.drawing import NoCounterexample, find_counterexample
@@ -191,6 +191,6 @@ def _count(text: str) -> int:
     return number
 
 
-def _told(message: str, code: int) -> int:
+def _print_message(message: str, code: int) -> int:
     print(f"peerproof draw: {message}", file=sys.stderr)
     return code

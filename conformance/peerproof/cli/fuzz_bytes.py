@@ -13,13 +13,13 @@ from textwrap import shorten
 from typing import Any, Final
 
 from peerproof.cli import fuzz_promotion, options
-from peerproof.cli.implementation import patience, tell_unusable
+from peerproof.cli.implementation import patience, report_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import load as clauses_of
 from peerproof.conformance.clauses.catalogue import protocols
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_search import ByteSearch
 from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError, Status
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
     try:
         verdict = search.run()
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     except (CannotFuzz, FuzzerError) as error:
         print(f"peerproof: {error}", file=sys.stderr)
         return UNUSABLE
@@ -96,7 +96,7 @@ def _progress(status: Status, *, guided: bool) -> str:
 
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:
     """All that helps to see what is wrong, and what to paste."""
-    print("\n".join(_told(seeds, flaw)))
+    print("\n".join(_render_flaw(seeds, flaw)))
     if search.kept and args.corpus:
         print(f"  kept:  {search.kept}, which is replayed first from now on")
     chosen = {"impl": args.impl, "profile": args.profile, "seed": args.seed, "corpus": args.corpus}
@@ -106,7 +106,7 @@ def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> No
         fuzz_promotion.promote(args, partial(vector_of, seeds, flaw))
 
 
-def _told(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
+def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
     yield f"FOUND {flaw.kind}: {KINDS[flaw.kind]}"
     yield f"  {shorten(flaw.detail, MOST_SHOWN, placeholder=' …')}"
     message = read(seeds, flaw.data)
@@ -116,10 +116,10 @@ def _told(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
     yield ""
     yield f"    bytes     {flaw.data.hex() or 'none'}  ({len(flaw.data)})"
     if message is not None:
-        yield f"    which is  {_printable(shortened(seeds.codec.plain(message)))}"
+        yield f"    which is  {_printable(message_text(seeds.codec.plain(message)))}"
     if flaw.expected is not None or flaw.actual is not None:
-        yield f"    expected  {_shown(flaw.expected)}"
-        yield f"    actual    {_shown(flaw.actual)}"
+        yield f"    expected  {_render_value(flaw.expected)}"
+        yield f"    actual    {_render_value(flaw.actual)}"
     yield ""
     if flaw.errors:
         yield from (f"    | {line}" for line in flaw.errors.splitlines()[-MOST_ERRORS:])
@@ -131,6 +131,6 @@ def _printable(text: str) -> str:
     return shorten(shown, MOST_SHOWN, placeholder=" …")
 
 
-def _shown(value: Any) -> str:
+def _render_value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

@@ -8,12 +8,12 @@ from argparse import Namespace
 from functools import partial
 
 from peerproof.cli import fuzz_promotion, options
-from peerproof.cli.implementation import patience, tell_unusable
+from peerproof.cli.implementation import patience, report_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.corpus import CorpusError
-from peerproof.conformance.fuzz.finding_text import happened, told
+from peerproof.conformance.fuzz.finding_text import render_counts, render_finding
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs
 from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.profiles import PROFILES
@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     try:
         verdict = search.run()
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     except CannotFuzz as error:
         print(f"peerproof: {error}", file=sys.stderr)
         return UNUSABLE
@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         where = f"and kept in {args.corpus}" if args.corpus else f"from seed {args.seed}"
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
-        print("\n".join(happened(search.inputs.spec, search.counts)))
+        print("\n".join(render_counts(search.inputs.spec, search.counts)))
     return EXIT_CODES[verdict]
 
 
@@ -80,7 +80,7 @@ def _report_replayed(args: Namespace, replayed: int, gone: int) -> None:
 
 def _report(args: Namespace, search: NodeSearch) -> None:
     assert search.finding is not None, "the caller has looked"
-    print(told(search.inputs.spec, search.finding))
+    print(render_finding(search.inputs.spec, search.finding))
     print(f"\n  found in run {search.counts['run']}")
     if search.kept:
         print(f"  kept:  {search.kept}, which is replayed first from now on")

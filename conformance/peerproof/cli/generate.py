@@ -69,14 +69,14 @@ def run(args: Namespace) -> int:
 def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
     from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.models.table_files import generate_tables
-    from peerproof.conformance.suite.locations import shown
+    from peerproof.conformance.suite.locations import path_text
     from peerproof.conformance.suite.output import CannotWrite
 
     tickers: list[ModelTicker] = []
 
     def begin(configuration: Configuration) -> Callable[[int, int, int], None]:
         tickers.append(ModelTicker(configuration.name, 0))
-        return tickers[-1].explored
+        return tickers[-1].show_exploration
 
     code = AS_EXPECTED
     try:
@@ -85,7 +85,7 @@ def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
         ):
             if tickers:
                 tickers[-1].clear()
-            print(f"{shown(found.path)}  {found.text}" if found.path else found.text, flush=True)
+            print(f"{path_text(found.path)}  {found.text}" if found.path else found.text, flush=True)
             code = max(code, WRONG if found.is_stale else AS_EXPECTED)
     except CannotWrite as error:
         print(f"peerproof: {error}", file=sys.stderr)

@@ -56,16 +56,16 @@ def run(args: Namespace) -> int:
     try:
         chosen = select_graphs(args.protocol, args.size, args.model or ())
     except BadManifest as problem:
-        return _refused(str(problem), USAGE)
+        return _complain(str(problem), USAGE)
     unknown = set(args.model or ()) - {model.name for model in chosen}
     if unknown or not chosen:
-        return _refused(
+        return _complain(
             f"no graph of {args.protocol} {' '.join(sorted(unknown))}; see peerproof model-check --list --size medium", USAGE
         )
     try:
         tools = find()
     except ToolsUnusable as problem:
-        _refused(f"{problem}\nthe TLC half is NOT RUN; the Python half is compared with what is written down", UNUSABLE)
+        _complain(f"{problem}\nthe TLC half is NOT RUN; the Python half is compared with what is written down", UNUSABLE)
         tools = None
     signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     try:
@@ -90,11 +90,11 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
             checkpoint=args.resume / model.name if args.resume else None,
             seconds=args.seconds,
             check_digest=not args.rewrite,
-            on_explored=ticker.explored,
+            on_explored=ticker.show_exploration,
             on_tlc=ticker,
         )
     except BadCheckpoint as problem:
-        return _refused(str(problem), USAGE)
+        return _complain(str(problem), USAGE)
     finally:
         ticker.clear()
     print("\n".join([f"{model.name}  {found.text}", *found.difference]), flush=True)
@@ -114,6 +114,6 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _refused(problem: str, code: int) -> int:
+def _complain(problem: str, code: int) -> int:
     print(f"peerproof: {problem}", file=sys.stderr)
     return code

@@ -52,16 +52,16 @@ def run(args: Namespace) -> int:
 
 def _listen(address: str, make: Callable[[], Harness]) -> int:
     from peerproof.reference.harness.request_channel import Server
-    from peerproof.reference.runtime.udp import AddressError, named, parsed
+    from peerproof.reference.runtime.udp import AddressError, format_address, parse_address
 
     try:
-        server = Server(parsed(address), make)
+        server = Server(parse_address(address), make)
     except AddressError as error:
         return _unusable(str(error))
     except OSError as error:
         return _unusable(f"cannot listen at {address}: {error.strerror}")
     with server:
-        print(f"listening at {named(server.server_address)}", flush=True)
+        print(f"listening at {format_address(server.server_address)}", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -49,7 +49,7 @@ def patience(args: Namespace) -> Timeouts:
     return Timeouts(args.hello_timeout, args.op_timeout, args.bye_timeout)
 
 
-def tell_unusable(error: AdapterUnavailable) -> int:
+def report_unavailable(error: AdapterUnavailable) -> int:
     """Says why there is nobody to judge. Returns the exit code."""
     print(f"peerproof: {error}", file=sys.stderr)
     if error.errors:

@@ -45,25 +45,25 @@ def run(args: Namespace) -> int:
     try:
         write_files(texts, force=args.force)
     except AlreadyThere as error:
-        listed = "\n".join(f"  {_shown(path)}" for path in error.paths)
+        listed = "\n".join(f"  {_render_path(path)}" for path in error.paths)
         to_do = "move them" if args.force else "name another folder, or write over them with --force"
         raise options.refusal(f"peerproof: nothing is written, for these are there:\n{listed}\n{to_do}") from None
     except CannotWrite as error:
         raise options.refusal(f"peerproof: nothing is written: {error}") from None
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
     for path in texts:
-        print(f"  {_shown(path)}")
+        print(f"  {_render_path(path)}")
     print("next:")
     for command in _next(args):
         print(f"  {command}")
     return 0
 
 
-def _shown(path: Path) -> str:
+def _render_path(path: Path) -> str:
     """As it was typed; the top of the repository from the working directory, if it is below that."""
-    from peerproof.conformance.suite.locations import shown
+    from peerproof.conformance.suite.locations import path_text
 
-    return shown(path) if path.is_absolute() else str(path)
+    return path_text(path) if path.is_absolute() else str(path)
 
 
 def _name(args: Namespace) -> str:

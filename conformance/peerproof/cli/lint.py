@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
         print("\n".join(f"{rule:14} {about}" for rule, about in lint.RULES))
         return 0
     if args.reviewed:
-        return _reviewed(args.reviewed)
+        return _mark_reviewed(args.reviewed)
     try:
         found = check_suite(args.vectors or locations.vectors_root(args.protocol), static=args.static, implementation=args.impl)
     except VectorError as error:
@@ -54,12 +54,12 @@ def run(args: Namespace) -> int:
     for line in (*found.errors, *found.findings):
         print(line)
     findings = len(found.errors) + len(found.findings)
-    counts = (_counted(found.vectors, "vector"), _counted(found.files, "file"), _counted(findings, "finding"))
+    counts = (_pluralize(found.vectors, "vector"), _pluralize(found.files, "file"), _pluralize(findings, "finding"))
     print("{} in {}, {}".format(*counts), file=sys.stderr)
     return options.USAGE if found.errors else int(not found.is_clean)
 
 
-def _reviewed(names: list[str]) -> int:
+def _mark_reviewed(names: list[str]) -> int:
     try:
         changed = review_clauses(names)
     except VectorError as error:
@@ -70,5 +70,5 @@ def _reviewed(names: list[str]) -> int:
     return 0
 
 
-def _counted(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -33,7 +33,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints the selected vectors. 4 if there are none."""
     suite = options.suite(args)
-    vectors = options.selected(select_vectors, args, suite)
+    vectors = options.select(select_vectors, args, suite)
     if args.format == "json":
         print(json.dumps([vector_row(suite, vector) for vector in vectors], indent=2, ensure_ascii=False))
     elif args.format == "ids":

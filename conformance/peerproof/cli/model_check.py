@@ -62,15 +62,15 @@ def run(args: Namespace) -> int:
     try:
         known = sorted({model.protocol for model in models()})
         if args.protocol not in (None, *known):
-            return _refused(f"no models of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
+            return _complain(f"no models of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
         chosen = select_models(args.protocol, SIZES[-1] if args.list else args.size, args.model or ())
     except BadManifest as problem:
-        return _refused(str(problem), USAGE)
+        return _complain(str(problem), USAGE)
     unknown = set(args.model or ()) - {model.name for model in chosen}
     if unknown:
-        return _refused(f"no model {', '.join(sorted(unknown))}; see peerproof model-check --list", USAGE)
+        return _complain(f"no model {', '.join(sorted(unknown))}; see peerproof model-check --list", USAGE)
     if not chosen:
-        return _refused("no model is that small", NOTHING_SELECTED)
+        return _complain("no model is that small", NOTHING_SELECTED)
     if args.list:
         width = max(len(model.name) for model in chosen)
         print("\n".join(f"{model.name:{width}}  {model.size:6}  {model.question}" for model in chosen))
@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
         try:
             tools = find()
         except ToolsUnusable as problem:
-            return _refused(f"{problem}\nnothing was checked", UNUSABLE)
+            return _complain(f"{problem}\nnothing was checked", UNUSABLE)
         print(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/", file=sys.stderr)
     signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     return _check(args, tools, chosen)
@@ -97,7 +97,7 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
         show = ModelTicker(model.name, width)
         try:
             found = model_check.check_model(
-                model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=show, on_explored=show.explored
+                model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=show, on_explored=show.show_exploration
             )
         except RunFailed as problem:
             show.clear()
@@ -128,6 +128,6 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _refused(problem: str, code: int) -> int:
+def _complain(problem: str, code: int) -> int:
     print(f"peerproof: {problem}", file=sys.stderr)
     return code

@@ -73,10 +73,10 @@ def run(args: Namespace) -> int:
     if args.list:
         print(*(f"{mutant.id}  {mutant.change}" for mutants in chosen.values() for mutant in mutants), sep="\n")
         return AS_EXPECTED
-    return _tried(args, chosen)
+    return _run_mutants(args, chosen)
 
 
-def _tried(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
+def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
     from peerproof.conformance.mutation.scoring import Scoring, is_enough, open_record
     from peerproof.conformance.mutation.verdict_log import WrongRecord
 

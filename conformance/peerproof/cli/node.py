@@ -177,20 +177,20 @@ def _setup(args: Namespace) -> Setup:
     from peerproof.reference.node.configuration import plain_of, texts_of
     from peerproof.reference.node.console import Setup
     from peerproof.reference.protocols.registry import RUNTIMES
-    from peerproof.reference.runtime.udp import resolved
+    from peerproof.reference.runtime.udp import resolve_address
 
     protocol = RUNTIMES[args.protocol]
-    plain, seeds = plain_of(args, protocol), [_reachable(resolved(seed)) for seed in args.seed]
+    plain, seeds = plain_of(args, protocol), [_reachable(resolve_address(seed)) for seed in args.seed]
     connected = protocol.connected
     if connected:
         plain |= texts_of(args, connected.TEXTS)
-    bind, advertise = resolved(args.bind), _reachable(resolved(args.advertise)) if args.advertise else None
-    protocol.configured(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
+    bind, advertise = resolve_address(args.bind), _reachable(resolve_address(args.advertise)) if args.advertise else None
+    protocol.build_config(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
     return Setup(
         protocol=protocol,
         bind=bind,
         advertise=advertise,
-        config=lambda self_id: protocol.configured(plain, self_id, seeds),
+        config=lambda self_id: protocol.build_config(plain, self_id, seeds),
         assignments=tuple(args.assignments),
         random_seed=args.random_seed or token_hex(8),
         as_json=args.json,
@@ -200,9 +200,9 @@ def _setup(args: Namespace) -> Setup:
 
 
 def _reachable(address: NodeId) -> NodeId:
-    from peerproof.reference.runtime.udp import AddressError, parsed
+    from peerproof.reference.runtime.udp import AddressError, parse_address
 
-    if parsed(address)[1] == 0:
+    if parse_address(address)[1] == 0:
         raise AddressError(f"{address!r}: nobody can be reached at port 0")
     return address
 

@@ -42,7 +42,7 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
         raise refusal(str(error)) from None
 
 
-def selected(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
+def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
     """What `choose` finds for `-k` and `--protocol`; a word that no vector fits ends the command."""
     try:
         return choose(vectors, args.select, args.protocol)

@@ -20,14 +20,14 @@ EXIT_CODES = {"ACCEPTED": 0, "REJECTED": 1, "EMPTY": NOTHING_SELECTED}
 _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
 
 
-def judge_capture(args: Namespace) -> int:
+def run_check(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
     from peerproof.conformance.captures import capture_check
     from peerproof.conformance.captures.pcap import NoCapture
 
     protocol, config = _protocol(args), _config(args)
     try:
-        passive, verdict = capture_check.judge_capture(Path(args.pcap), protocol, args.port or (), config)
+        passive, verdict = capture_check.check_capture(Path(args.pcap), protocol, args.port or (), config)
     except capture_check.BadConfiguration as error:
         raise refusal(f"peerproof: --config: {error}") from None
     except NoCapture as error:

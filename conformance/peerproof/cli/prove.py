@@ -50,16 +50,18 @@ def run(args: Namespace) -> int:
 
     known = proven_protocols()
     if args.protocol not in (None, *known):
-        return _refused(f"no proofs of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
+        return _complain(f"no proofs of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
     try:
         chosen = select_proofs(args.protocol, args.select)
     except ProverMissing as problem:
-        return _refused(str(problem), USAGE)
+        return _complain(str(problem), USAGE)
     if not chosen:
-        return _refused(f"no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING_SELECTED)
+        return _complain(f"no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING_SELECTED)
     if args.list:
         print(
-            _as_json([plain_proof(*one) for one in chosen]) if args.format == "json" else "\n".join(_listed(p) for _, p in chosen)
+            _as_json([plain_proof(*one) for one in chosen])
+            if args.format == "json"
+            else "\n".join(_render_proof(p) for _, p in chosen)
         )
         return PROVED
     width = max(len(proof.name) for _, proof in chosen)
@@ -83,12 +85,12 @@ def _positive(text: str) -> float:
     return seconds
 
 
-def _refused(message: str, code: int) -> int:
+def _complain(message: str, code: int) -> int:
     print(f"peerproof: {message}", file=sys.stderr)
     return code
 
 
-def _listed(proof: Proof) -> str:
+def _render_proof(proof: Proof) -> str:
     return f"{proof.item}  {proof.name}\n    {proof.about}\n    {proof.by}\n    twin: {proof.twin.about}"
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.implementation import add_implementation, make_reach, tell_unusable
+from peerproof.cli.implementation import add_implementation, make_reach, report_unavailable
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.runner.case_selection import CaseNotFound, find_cases
 from peerproof.conformance.runner.replay import replay_cases
@@ -44,10 +44,10 @@ def run(args: Namespace) -> int:
     try:
         results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed)
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
-            _tell(case, result, args)
+            _print_outcome(case, result, args)
     if all(result.status == "skipped" for result in results):
         return NOTHING
     return int(any(STATUSES[result.status] for result in results))
@@ -62,13 +62,13 @@ def _emit(direction: str, line: str) -> None:
         print(line, flush=True)
 
 
-def _tell(case: Case, result: Result, args: Namespace) -> None:
-    from peerproof.conformance.report.failure_text import diagram, explained
+def _print_outcome(case: Case, result: Result, args: Namespace) -> None:
+    from peerproof.conformance.report.failure_text import diagram, explain
 
     print()
     if STATUSES[result.status] or result.failure:
         arguments = {"impl": args.impl, "seed": args.seed if args.seed != "0" else None, "vectors": args.vectors}
-        print(explained(result, case.vector.title, arguments), end="")
+        print(explain(result, case.vector.title, arguments), end="")
         return
     reason = f": {result.reason}" if result.reason else ""
     print(f"{result.status.upper()} {result.id}{reason}")

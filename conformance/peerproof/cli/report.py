@@ -83,7 +83,7 @@ def run(args: Namespace) -> int:
 def _html(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.page_inputs import BadExtra, load_edges, load_scores, render_page
 
-    reports = [report for path in args.records for report in _loaded(path)]
+    reports = [report for path in args.records for report in _load_reports(path)]
     suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
     try:
         scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
@@ -95,32 +95,32 @@ def _html(args: Namespace) -> tuple[str, int]:
 def _matrix(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.clause_matrix import FORMATS, matrices
 
-    reports = [report for path in args.records for report in _loaded(path)]
+    reports = [report for path in args.records for report in _load_reports(path)]
     return FORMATS[args.format](matrices(reports), every=args.every), FINE
 
 
 def _merge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.merge import Conflict, Source, merged
+    from peerproof.conformance.report.merge import Conflict, Source, merge
 
-    sources = [Source(str(path), report) for path in args.records for report in _loaded(path)]
+    sources = [Source(str(path), report) for path in args.records for report in _load_reports(path)]
     try:
-        return "".join(map(as_json_lines, merged(sources))), FINE
+        return "".join(map(as_json_lines, merge(sources))), FINE
     except Conflict as error:
         raise options.refusal(f"peerproof: {error}") from None
 
 
 def _diff(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.diff import FORMATS, compared
+    from peerproof.conformance.report.diff import FORMATS, compare
 
     (old, new), suite = (_only(path) for path in (args.old, args.new)), options.suite(args)
-    diff = compared(old, new, suite.aliases)
+    diff = compare(old, new, suite.aliases)
     return FORMATS[args.format](diff), WORSE if diff.worse else FINE
 
 
 def _badge(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.badge import FORMATS, badge
 
-    reports = [report for path in args.records for report in _loaded(path)]
+    reports = [report for path in args.records for report in _load_reports(path)]
     return FORMATS[args.format](badge(reports, args.label)), FINE
 
 
@@ -146,7 +146,7 @@ _KINDS: Final[Mapping[str, Callable[[Namespace], tuple[str, int]]]] = {
 }
 
 
-def _loaded(path: Path) -> list[Report]:
+def _load_reports(path: Path) -> list[Report]:
     try:
         return load(path)
     except NoReport as error:

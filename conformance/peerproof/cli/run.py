@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from peerproof.cli import options
-from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, tell_unusable
+from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, report_unavailable
 from peerproof.cli.ticker import Ticker
-from peerproof.cli.transports import SLACK, add_transports, running, tried
+from peerproof.cli.transports import SLACK, add_transports, apply_transports, running
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.report.record import case_line
@@ -80,12 +80,12 @@ def run(args: Namespace) -> int:
         if why_not := output.unwritable(path):
             raise options.refusal(f"peerproof: cannot write the report: {why_not}")
     if args.pcap:
-        from peerproof.cli.pcap import judge_capture
+        from peerproof.cli.pcap import run_check
 
-        return judge_capture(args)
+        return run_check(args)
     suite = options.suite(args)
-    selected = tried(args, options.selected(select_cases, args, suite))
-    listed = _known(args)
+    selected = apply_transports(args, options.select(select_cases, args, suite))
+    listed = _load_expected(args)
     if not selected:
         print("peerproof: no case is selected", file=sys.stderr)
         return NOTHING
@@ -95,10 +95,10 @@ def run(args: Namespace) -> int:
         adapter = reach()
         hello = adapter.start()
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
     report.problems = stale_entries(listed, suite, date.today(), args.slack)
-    return _Run(args, Session(report, selected, listed)).judge(reach, adapter, hello)
+    return _Run(args, Session(report, selected, listed)).run_cases(reach, adapter, hello)
 
 
 class _Run:
@@ -113,7 +113,7 @@ class _Run:
         self.progress = Progress(len(session.cases))
         session.on_result = self.take
 
-    def judge(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
+    def run_cases(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
         """Runs the cases and writes what came out, however it ends."""
         args, report = self.args, self.report
         settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.fail_fast)
@@ -224,7 +224,7 @@ class Progress:
         self._line.clear()
 
 
-def _known(args: Namespace) -> expected_failures.ExpectedFailures:
+def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
     if args.known_failing is None:
         return expected_failures.ExpectedFailures("", ())
     try:

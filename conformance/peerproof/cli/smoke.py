@@ -12,7 +12,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.implementation import add_implementation, make_reach, tell_unusable
+from peerproof.cli.implementation import add_implementation, make_reach, report_unavailable
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 
 WORDS = {True: "ok", False: "FAIL", None: "-"}
@@ -33,13 +33,13 @@ def run(args: Namespace) -> int:
     try:
         adapter = make_reach(args, suite.version)()
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     try:
         for name, fine, detail in check_adapter(adapter, suite):
             print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
             failed += fine is False
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     finally:
         adapter.stop()
     return int(failed > 0)

@@ -44,9 +44,9 @@ def setup(args: Namespace) -> StoreSetup:
 
     from peerproof.reference.node.distkv_console import StoreSetup
     from peerproof.reference.protocols.registry import RUNTIMES
-    from peerproof.reference.runtime.udp import parsed, resolved
+    from peerproof.reference.runtime.udp import parse_address, resolve_address
     from peerproof.reference.serf.folder_bus import default_folder
-    from peerproof.spec.distkv.state import named
+    from peerproof.spec.distkv.state import parse_node_id
     from peerproof.spec.distkv.values import value_of_plain
 
     root = args.root_event
@@ -58,14 +58,14 @@ def setup(args: Namespace) -> StoreSetup:
         raise ValueError(f"--first: expected a value as JSON ({error}); a text stands between quotation marks") from None
     return StoreSetup(
         protocol=RUNTIMES[args.protocol],
-        name=named(args.name),
-        agent=resolved(args.serf) if args.serf else None,
+        name=parse_node_id(args.name),
+        agent=resolve_address(args.serf) if args.serf else None,
         auth_key=args.rpc_auth or os.environ.get(KEY),
         folder=Path(args.loopback) if args.loopback else default_folder(),
         root=root,
         config=_config(args, first),
         state=args.state,
-        place=parsed(resolved(args.download)) if args.download else (None, 0),
+        place=parse_address(resolve_address(args.download)) if args.download else (None, 0),
         random_seed=args.random_seed or token_hex(8),
         run=args.run,
     )
@@ -79,7 +79,7 @@ def _config(args: Namespace, first: Any) -> Callable[[Stored | None], Any]:
 
     protocol = RUNTIMES[args.protocol]
     limit = EVENT - OWN - len(f"{args.root_event}.update".encode())
-    config = replace(protocol.configured({"max_payload": limit, **plain_of(args, protocol)}, args.name, []), root=first)
+    config = replace(protocol.build_config({"max_payload": limit, **plain_of(args, protocol)}, args.name, []), root=first)
     return lambda stored: replace(config, stored=stored)
 
 

@@ -47,7 +47,7 @@ class ModelTicker:
             f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
         )
 
-    def explored(self, states: int, waiting: int, depth: int) -> None:
+    def show_exploration(self, states: int, waiting: int, depth: int) -> None:
         """What the explorer has done so far."""
         self._line(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")
 

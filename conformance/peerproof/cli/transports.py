@@ -40,15 +40,15 @@ def add_transports(parser: ArgumentParser) -> None:
     add("--config", metavar="JSON", help='with --pcap: how the nodes are configured, as {"max_payload": 512}')
 
 
-def tried(args: Namespace, cases: Sequence[Case]) -> list[Case]:
+def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
     """What `--transport` makes of the cases of virtual time."""
     from peerproof.conformance.runner.case_selection import select_socket_cases
 
     if args.connect:
-        from peerproof.conformance.runner.running_node import connected
+        from peerproof.conformance.runner.running_node import adapt_case
         from peerproof.conformance.runner.trial import Over
 
-        return [connected(case, Over("udp", args.slack, _endpoint(args))) for case in cases]
+        return [adapt_case(case, Over("udp", args.slack, _endpoint(args))) for case in cases]
     found = list(cases) if "virtual" in args.transport else []
     for transport in args.transport:
         if transport != "virtual":
@@ -71,11 +71,11 @@ def _check_sockets(transport: str) -> None:
 
     from peerproof.cli.options import refusal
     from peerproof.conformance.runner.address_map import host
-    from peerproof.conformance.runner.udp_peers import NoSocket, bound
+    from peerproof.conformance.runner.udp_peers import NoSocket, bind_socket
 
     try:
         for rank in (0, 1):
-            bound(host(rank), socket.SOCK_STREAM if transport == "tcp" else socket.SOCK_DGRAM).close()
+            bind_socket(host(rank), socket.SOCK_STREAM if transport == "tcp" else socket.SOCK_DGRAM).close()
     except NoSocket as error:
         raise refusal(f"peerproof: {error}", 3) from None
 

@@ -50,6 +50,6 @@ class Property:
     when: Literal["always", "sometimes", "eventually"] = "always"
 
 
-def violated(properties: Iterable[Property], of: str, subject: object) -> list[Property]:
+def find_violations(properties: Iterable[Property], of: str, subject: object) -> list[Property]:
     """The `always` properties of this kind that do not hold of the subject."""
     return [p for p in properties if p.when == "always" and p.of == of and not p.holds(subject)]

@@ -54,7 +54,7 @@ class Protocol:
     questions: Reference[Any] | None = None  #: module with what models ask; by default they ask the specification's `PROPERTIES`
     variants: Reference[Any] | None = None  #: module with changed specifications that models use
     monitors: Reference[Any] | None = None  #: module with `monitor`: what messages alone show to be wrong
-    relation: Reference[Any] | None = None  #: module with `narrowed` and `unfolded`: steps checked without recorded choices
+    relation: Reference[Any] | None = None  #: module with `narrow` and `unfold`: steps checked without recorded choices
     framing: Reference[Framing] | None = None  #: module with messages on connections, of a protocol over TCP
     senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
     runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides

@@ -83,11 +83,11 @@ class Layer(Protocol):
         """What it does about `Told`, `Asked` or `Sent`; its effects are `Request` and `Notify`."""
         ...
 
-    def lowered(self, message: Any) -> Any:
+    def lower_message(self, message: Any) -> Any:
         """A message as the protocol below has it."""
         ...
 
-    def lifted(self, message: Any) -> Any:
+    def lift_message(self, message: Any) -> Any:
         """A message of the protocol below as this one names it."""
         ...
 
@@ -150,9 +150,9 @@ class Stack:
             case Asked():
                 return [_Up(event)]
             case Received(now, sender, message):
-                return [_Down(Received(now, sender, self._upper.lowered(message)))]
+                return [_Down(Received(now, sender, self._upper.lower_message(message)))]
             case Sent(now, to, message, took):
-                return [_Down(Sent(now, to, self._upper.lowered(message), took)), _Up(event)]
+                return [_Down(Sent(now, to, self._upper.lower_message(message), took)), _Up(event)]
             case _:
                 return [_Down(event)]
 
@@ -161,7 +161,7 @@ class Stack:
             case Notify(notice):
                 return _Up(Told(now, notice))
             case Send(to, message):
-                return Send(to, self._upper.lifted(message))
+                return Send(to, self._upper.lift_message(message))
             case _:
                 return effect
 

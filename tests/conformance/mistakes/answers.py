@@ -16,7 +16,7 @@ from peerproof.spec.scuttlebutt.transitions import Next
 
 _DELTA = reconcile.delta
 _LACKING = reconcile.lacking_here
-_LEARNED = transitions.learned
+_LEARNED = transitions.add_peers
 _ON_REQUEST = transitions.on_digest_request
 
 
@@ -111,9 +111,9 @@ class AsksForItself(Wrong):
     )
     instead: ClassVar = {
         "transitions.lacking_here": lambda state, entries: tuple(
-            DigestEntry(entry.addr, reconcile.known_version(state, entry.addr))
+            DigestEntry(entry.addr, reconcile.version_of(state, entry.addr))
             for entry in entries
-            if entry.version > reconcile.known_version(state, entry.addr)
+            if entry.version > reconcile.version_of(state, entry.addr)
         )
     }
 
@@ -134,7 +134,7 @@ class StoresTheDigestsVersion(Wrong):
         "peers-beyond-the-limit-are-stored",
         "two-nodes-agree",
     )
-    instead: ClassVar = {"transitions.learned": _with_versions_of_digest}
+    instead: ClassVar = {"transitions.add_peers": _with_versions_of_digest}
 
 
 def _jumped(state: State, now: Instant, entries: Entries) -> Any:
@@ -149,14 +149,14 @@ class JumpsToTheDigestsVersion(Wrong):
     """Takes a higher version of itself in a digest for its own."""
 
     caught_by: ClassVar = ("digest-ahead-on-the-receiver", "restarted-node-does-not-ask-for-its-past")
-    instead: ClassVar = {"transitions.learned": _jumped}
+    instead: ClassVar = {"transitions.add_peers": _jumped}
 
 
 class LearnsNobody(Wrong):
     """Stores nobody of whom no pair is known."""
 
     caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "three-nodes-agree")
-    instead: ClassVar = {"transitions.learned": lambda state, *_: (state, ())}
+    instead: ClassVar = {"transitions.add_peers": lambda state, *_: (state, ())}
 
 
 class LearnsOnlyWhoHasPairs(Wrong):
@@ -164,7 +164,7 @@ class LearnsOnlyWhoHasPairs(Wrong):
 
     caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "peer-known-without-pairs-is-a-partner")
     instead: ClassVar = {
-        "transitions.learned": lambda state, now, entries: _LEARNED(state, now, [entry for entry in entries if entry.version])
+        "transitions.add_peers": lambda state, now, entries: _LEARNED(state, now, [entry for entry in entries if entry.version])
     }
 
 
@@ -197,7 +197,7 @@ class JoinsTwice(Wrong):
 
     caught_by: ClassVar = ("join-is-told-once",)
     instead: ClassVar = {
-        "transitions.learned": lambda state, now, entries: (
+        "transitions.add_peers": lambda state, now, entries: (
             _LEARNED(state, now, entries)[0],
             tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
         )

@@ -15,8 +15,8 @@ from peerproof.spec.scuttlebutt.messages import Delta, DigestEntry, DigestReques
 from peerproof.spec.scuttlebutt.state import State, Status
 from peerproof.spec.scuttlebutt.transitions import Next
 
-_HEARD = arrival.heard
-_LEARNED = transitions.learned
+_HEARD = arrival.record_arrival
+_LEARNED = transitions.add_peers
 _WITH_HEARTBEAT = transitions.with_heartbeat
 
 
@@ -125,7 +125,7 @@ class NoBootstrap(Wrong):
     """Has no interval to judge a peer by that was never heard, and so never does."""
 
     caught_by: ClassVar = ("critical-by-default-above", "down-by-default-above")
-    instead: ClassVar = {"transitions.opened": lambda now, _: ArrivalWindow(now, ())}
+    instead: ClassVar = {"transitions.open_window": lambda now, _: ArrivalWindow(now, ())}
 
 
 class BootstrapIsReplaced(Wrong):
@@ -133,7 +133,7 @@ class BootstrapIsReplaced(Wrong):
 
     caught_by: ClassVar = ("bootstrap-interval-counts-in-the-mean-below",)
     instead: ClassVar = {
-        "transitions.heard": lambda window, now, detector: (
+        "transitions.record_arrival": lambda window, now, detector: (
             _HEARD(replace(window, intervals=()), now, detector)
             if window.intervals == (detector.bootstrap,)
             else _HEARD(window, now, detector)
@@ -146,7 +146,7 @@ class NoWindow(Wrong):
 
     caught_by: ClassVar = ("window-forgets-the-oldest-interval-above", "delta-starts-the-silence-anew-above")
     instead: ClassVar = {
-        "transitions.heard": lambda window, now, _: ArrivalWindow(now, (*window.intervals, Duration(now - window.last)))
+        "transitions.record_arrival": lambda window, now, _: ArrivalWindow(now, (*window.intervals, Duration(now - window.last)))
     }
 
 
@@ -155,7 +155,7 @@ class ForgetsTheNewest(Wrong):
 
     caught_by: ClassVar = ("window-forgets-the-oldest-interval-above",)
     instead: ClassVar = {
-        "transitions.heard": lambda window, now, detector: ArrivalWindow(
+        "transitions.record_arrival": lambda window, now, detector: ArrivalWindow(
             now, (*window.intervals, Duration(now - window.last))[: detector.window]
         )
     }
@@ -165,7 +165,7 @@ class SilenceSinceTheStart(Wrong):
     """Counts the silence of a peer that was never heard from its own start."""
 
     caught_by: ClassVar = ("silence-counts-from-when-a-peer-is-stored-below",)
-    instead: ClassVar = {"transitions.opened": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))}
+    instead: ClassVar = {"transitions.open_window": lambda _, detector: ArrivalWindow(Instant(0), (detector.bootstrap,))}
 
 
 class LatestInterval(Wrong):
@@ -326,7 +326,7 @@ class RoundTripFromTheFirst(Wrong):
 
     caught_by: ClassVar = ("round-trip-from-the-last-digest",)
     instead: ClassVar = {
-        "transitions.digests_sent": lambda state, now, targets: replace(
+        "transitions.record_digests": lambda state, now, targets: replace(
             state,
             liveness=state.liveness.put(
                 {
@@ -344,7 +344,7 @@ class RoundTripOfAnybody(Wrong):
 
     caught_by: ClassVar = ("round-trips-of-two-peers",)
     instead: ClassVar = {
-        "transitions.digests_sent": lambda state, now, targets: replace(
+        "transitions.record_digests": lambda state, now, targets: replace(
             state,
             liveness=state.liveness.put(
                 {addr: replace(known, digest_sent=now) for addr, known in state.liveness.items()} if [*targets] else {}
@@ -375,7 +375,7 @@ class RoundTripOfDeltas(Wrong):
         """Remembers deltas too."""
         step = super().step(state, event, pick)
         sent = [effect.to for effect in step.effects if isinstance(effect, Send)]
-        return step._replace(state=transitions.digests_sent(step.state, event.now, sent))
+        return step._replace(state=transitions.record_digests(step.state, event.now, sent))
 
 
 class RoundTripOfNothingIsNone(Wrong):

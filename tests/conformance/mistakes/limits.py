@@ -12,7 +12,7 @@ from peerproof.spec.scuttlebutt import arrival
 from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, THOUSANDTHS, ArrivalWindow, Detector
 from peerproof.spec.scuttlebutt.transitions import Next
 
-_OPENED = arrival.opened
+_OPENED = arrival.open_window
 
 
 class NineDigits(Wrong):
@@ -47,7 +47,7 @@ class BootstrapOfASecond(Wrong):
 
     caught_by: ClassVar = ("bootstrap-of-a-millisecond",)
     instead: ClassVar = {
-        "transitions.opened": lambda now, detector: _OPENED(
+        "transitions.open_window": lambda now, detector: _OPENED(
             now, replace(detector, bootstrap=Duration(max(1000, detector.bootstrap)))
         )
     }
@@ -62,7 +62,7 @@ class IntervalOfAMillisecond(Wrong):
     """Takes no interval below a millisecond."""
 
     caught_by: ClassVar = ("interval-of-nothing-counts-in-the-mean",)
-    instead: ClassVar = {"transitions.heard": _heard_later}
+    instead: ClassVar = {"transitions.record_arrival": _heard_later}
 
 
 class WindowOf101(Wrong):
@@ -70,7 +70,7 @@ class WindowOf101(Wrong):
 
     caught_by: ClassVar = ("window-of-100-by-default", "window-forgets-the-oldest-interval-above")
     instead: ClassVar = {
-        "transitions.heard": lambda window, now, detector: arrival.heard(
+        "transitions.record_arrival": lambda window, now, detector: arrival.record_arrival(
             window, now, replace(detector, window=detector.window + 1)
         )
     }

@@ -69,7 +69,7 @@ class InTheOrderOfTheDigest(Wrong):
     caught_by: ClassVar = ("order-is-by-difference-not-by-version", "difference-has-no-sign")
     instead: ClassVar = {
         "reconcile.most_outdated_first": lambda state, entries: [
-            entry for entry in entries if reconcile.known_version(state, entry.addr) > entry.version
+            entry for entry in entries if reconcile.version_of(state, entry.addr) > entry.version
         ]
     }
 
@@ -80,7 +80,7 @@ class HighestVersionFirst(Wrong):
     caught_by: ClassVar = ("order-is-by-difference-not-by-version",)
     instead: ClassVar = {
         "reconcile.most_outdated_first": lambda state, entries: sorted(
-            _MOST_OUTDATED_FIRST(state, entries), key=lambda entry: -reconcile.known_version(state, entry.addr)
+            _MOST_OUTDATED_FIRST(state, entries), key=lambda entry: -reconcile.version_of(state, entry.addr)
         )
     }
 
@@ -105,7 +105,7 @@ class AddressesAsCodeUnits(Wrong):
         "reconcile.most_outdated_first": lambda state, entries: sorted(
             _MOST_OUTDATED_FIRST(state, entries),
             key=lambda entry: (
-                entry.version - reconcile.known_version(state, entry.addr),
+                entry.version - reconcile.version_of(state, entry.addr),
                 entry.addr.encode("utf-16-be", "surrogatepass"),
             ),
         )

@@ -271,7 +271,7 @@ class SeedsArePeers(Wrong):
     def initial(self, self_id: NodeId, config: Any) -> Next:
         """Stores them."""
         step = super().initial(self_id, config)
-        known, _ = transitions.learned(step.state, Instant(0), [DigestEntry(seed, 0) for seed in config.seeds])
+        known, _ = transitions.add_peers(step.state, Instant(0), [DigestEntry(seed, 0) for seed in config.seeds])
         return step._replace(state=known)
 
 

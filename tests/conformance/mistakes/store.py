@@ -21,16 +21,16 @@ from peerproof.spec.scuttlebutt.transitions import Next
 Merged = tuple[Peer, tuple[DeltaEntry, ...]]
 Pairs = Iterable[DeltaEntry]
 
-_MERGED = reconcile.merged
+_MERGED = reconcile.merge
 _ON_DELTA = transitions.on_delta
-_LEARNED = transitions.learned
+_LEARNED = transitions.add_peers
 
 
 def _merging(
     replaces: Callable[[DeltaEntry, Peer], bool],
     version: Callable[[DeltaEntry, int], int] = lambda pair, version: max(pair.version, version),
 ) -> Callable[[Peer, Pairs], Merged]:
-    """`merged` with another rule for what is news, or for the version of the peer."""
+    """`merge` with another rule for what is news, or for the version of the peer."""
 
     def merged(peer: Peer, pairs: Pairs) -> Merged:
         news = []
@@ -56,7 +56,7 @@ class EqualVersionReplaces(Wrong):
     """Takes a pair over whose version is not smaller, instead of greater."""
 
     caught_by: ClassVar = ("equal-version-is-ignored", "stale-delta-is-not-told", "pair-at-version-0-is-ignored")
-    instead: ClassVar = {"transitions.merged": _merging(lambda pair, peer: pair.version >= _known(pair, peer))}
+    instead: ClassVar = {"transitions.merge": _merging(lambda pair, peer: pair.version >= _known(pair, peer))}
 
 
 class LastOneWins(Wrong):
@@ -67,7 +67,7 @@ class LastOneWins(Wrong):
         "late-delta-does-not-turn-back",
         "key-twice-in-a-delta-descending",
     )
-    instead: ClassVar = {"transitions.merged": _merging(lambda pair, _: pair.version > 0)}
+    instead: ClassVar = {"transitions.merge": _merging(lambda pair, _: pair.version > 0)}
 
 
 class ComparesWithThePeersVersion(Wrong):
@@ -80,28 +80,28 @@ class ComparesWithThePeersVersion(Wrong):
         "unseen-key-below-the-version-is-passed-on",
         "pairs-of-another-peer-go-by-version",
     )
-    instead: ClassVar = {"transitions.merged": _merging(lambda pair, peer: pair.version > peer.version)}
+    instead: ClassVar = {"transitions.merge": _merging(lambda pair, peer: pair.version > peer.version)}
 
 
 class VersionOfTheLastPair(Wrong):
     """Gives a peer the version of the pair that came last instead of the greatest."""
 
     caught_by: ClassVar = ("late-delta-with-an-unseen-key", "pairs-out-of-order-are-all-applied", "delta-applied-pair-by-pair")
-    instead: ClassVar = {"transitions.merged": _merging(_is_news, lambda pair, _: pair.version)}
+    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda pair, _: pair.version)}
 
 
 class VersionStays(Wrong):
     """Stores pairs and forgets the peer's version."""
 
     caught_by: ClassVar = ("newer-pair-replaces", "delta-is-not-answered", "update-spreads")
-    instead: ClassVar = {"transitions.merged": _merging(_is_news, lambda _, version: version)}
+    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda _, version: version)}
 
 
 class VersionCountsPairs(Wrong):
     """Takes the number of changes for the version of a peer."""
 
     caught_by: ClassVar = ("newer-pair-replaces", "applied-pairs-are-passed-on")
-    instead: ClassVar = {"transitions.merged": _merging(_is_news, lambda _, version: version + 1)}
+    instead: ClassVar = {"transitions.merge": _merging(_is_news, lambda _, version: version + 1)}
 
 
 class FirstOfAKey(Wrong):
@@ -109,7 +109,7 @@ class FirstOfAKey(Wrong):
 
     caught_by: ClassVar = ("key-twice-in-a-delta-ascending",)
     instead: ClassVar = {
-        "transitions.merged": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in reversed([*pairs])}.values())
+        "transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in reversed([*pairs])}.values())
     }
 
 
@@ -117,7 +117,7 @@ class LastOfAKey(Wrong):
     """Of several pairs with a key in one delta, looks at the last only."""
 
     caught_by: ClassVar = ("key-twice-in-a-delta-descending",)
-    instead: ClassVar = {"transitions.merged": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in pairs}.values())}
+    instead: ClassVar = {"transitions.merge": lambda peer, pairs: _MERGED(peer, {pair.key: pair for pair in pairs}.values())}
 
 
 class EmptyValueDeletes(Wrong):
@@ -130,7 +130,7 @@ class EmptyValueDeletes(Wrong):
         peer, news = _MERGED(peer, pairs)
         return replace(peer, pairs=Table({key: pair for key, pair in peer.pairs.items() if pair.value})), news
 
-    instead: ClassVar = {"transitions.merged": _merged.__func__}  # type: ignore[attr-defined]  # of a static method
+    instead: ClassVar = {"transitions.merge": _merged.__func__}  # type: ignore[attr-defined]  # of a static method
 
 
 class KeysAreNormalised(Wrong):
@@ -138,7 +138,7 @@ class KeysAreNormalised(Wrong):
 
     caught_by: ClassVar = ("keys-differ-in-every-byte",)
     instead: ClassVar = {
-        "transitions.merged": lambda peer, pairs: _MERGED(
+        "transitions.merge": lambda peer, pairs: _MERGED(
             peer, [pair._replace(key=unicodedata.normalize("NFC", pair.key)) for pair in pairs]
         )
     }
@@ -299,7 +299,7 @@ class CountsLetters(Wrong):
     """Counts letters where 255 bytes are allowed."""
 
     caught_by: ClassVar = ("update-length-counts-bytes",)
-    instead: ClassVar = {"transitions.bounded_octets": _at_most_letters}
+    instead: ClassVar = {"transitions.encode_string": _at_most_letters}
 
 
 class AtMost254(Wrong):

@@ -97,7 +97,7 @@ class AnswersWithTheUnknown(Wrong):
         """As if it was superseded."""
         message = getattr(event, "message", None)
         if isinstance(message, Info) and state.participates and message.chain.head.node != state.self_id:
-            state = replace(state, entries=state.entries.told(message.missing))
+            state = replace(state, entries=state.entries.mark_superseded(message.missing))
         return super().step(state, event, pick)
 
 

@@ -321,7 +321,7 @@ class ShowsItsTick(Wrong):
         "before-it-participates",
         "restart-without-data",
     )
-    instead: ClassVar = {"state.State.shown_tick": property(lambda state: state.own_tick)}
+    instead: ClassVar = {"state.State.message_tick": property(lambda state: state.own_tick)}
 
 
 class HidesItsTick(Wrong):
@@ -329,7 +329,7 @@ class HidesItsTick(Wrong):
 
     caught_by: ClassVar = ("old-data-is-sent-again", "restart-with-data", "settling-nodes-recover-too")
     instead: ClassVar = {
-        "state.State.shown_tick": property(lambda state: state.own_tick if state.phase is snapshot.Phase.READY else 0)  # type: ignore[attr-defined]  # it is there
+        "state.State.message_tick": property(lambda state: state.own_tick if state.phase is snapshot.Phase.READY else 0)  # type: ignore[attr-defined]  # it is there
     }
 
 

@@ -13,7 +13,7 @@ from peerproof.spec.distkv.codec import payload
 from peerproof.spec.distkv.messages import Fault, FaultKind, Info, Update
 from peerproof.spec.distkv.state import State
 
-FILLED = outgoing._filled
+FILLED = outgoing._fit_pieces
 HAS_ROOM = transitions.has_room
 SEND_INFO = outgoing.send_info
 
@@ -56,7 +56,7 @@ class HalvesWhatDoesNotFit(Wrong):
 
     caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
 
-    instead: ClassVar = {"outgoing._filled": _half}
+    instead: ClassVar = {"outgoing._fit_pieces": _half}
 
 
 class RepeatsPrevAndReason(Wrong):
@@ -92,7 +92,7 @@ class LeavesTheReasonOutFirst(Wrong):
 
     caught_by: ClassVar = ("prev-left-out",)
     instead: ClassVar = {
-        "outgoing._filled": lambda state, what, pieces, beside: FILLED(
+        "outgoing._fit_pieces": lambda state, what, pieces, beside: FILLED(
             state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
         )
     }

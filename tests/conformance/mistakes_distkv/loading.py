@@ -193,7 +193,7 @@ class ReadyAtOnce(Wrong):
         "settling-misses-of-others",
         "download-of-a-settling-node",
     )
-    instead: ClassVar = {"startup._loaded": lambda state: Step(state) if state.participates else startup.ready(state)}
+    instead: ClassVar = {"startup._finish_load": lambda state: Step(state) if state.participates else startup.ready(state)}
 
 
 def _until_nothing_is_missing(state: State) -> Next:
@@ -206,7 +206,7 @@ class SettlesInAnyCase(Wrong):
     """Waits until nothing is missing, although it has lost nothing."""
 
     caught_by: ClassVar = ("without-a-tick-of-its-own",)
-    instead: ClassVar = {"startup._loaded": _until_nothing_is_missing}
+    instead: ClassVar = {"startup._finish_load": _until_nothing_is_missing}
 
 
 class SettlesForItsOwn(Wrong):
@@ -214,7 +214,7 @@ class SettlesForItsOwn(Wrong):
 
     caught_by: ClassVar = ("settling-misses-of-others", "settling-stays-settling")
     instead: ClassVar = {
-        "transitions.look_whether_settled": lambda state: (
+        "transitions.check_settled": lambda state: (
             startup.ready(state) if state.phase is Phase.SETTLING and state.self_id not in state.missing else Step(state)
         )
     }
@@ -224,7 +224,7 @@ class NeverSettles(Wrong):
     """Does not look again whether something is missing."""
 
     caught_by: ClassVar = ("had-lost-its-data", "settled-by-an-update")
-    instead: ClassVar = {"transitions.look_whether_settled": Step}
+    instead: ClassVar = {"transitions.check_settled": Step}
 
 
 class IsReadyNoMore(Wrong):

@@ -16,8 +16,8 @@ from peerproof.spec.distkv.messages import Contradiction, EntryChanged, Update
 from peerproof.spec.distkv.ticks import difference, union
 from peerproof.spec.distkv.values import NULL
 
-UPDATED = Entries.updated
-TOLD = Entries.told
+UPDATED = Entries.apply_update
+TOLD = Entries.mark_superseded
 
 
 def where_concurrent(wins: Callable[[Update, Any], bool]) -> dict[str, Any]:
@@ -257,7 +257,7 @@ class KnowsWhatItKeeps(Wrong):
     """Does not remember the ticks of what it does not keep."""
 
     caught_by: ClassVar = ("stale", "conflict-lost", "duplicate-with-another-chain", "cut-to-the-own-maximum")
-    instead: ClassVar = {"entries.Entries.updated": _known_if_kept}
+    instead: ClassVar = {"entries.Entries.apply_update": _known_if_kept}
 
 
 def _forgets_what_was(self: Entries, update: Update, most: int) -> Any:
@@ -270,14 +270,14 @@ class ForgetsWhatItReplaces(Wrong):
     """Does not remember the ticks of what was on a chain before."""
 
     caught_by: ClassVar = ("the-next-of-the-same-node", "conflict-won", "sets-it-again", "pushes-the-oldest-out")
-    instead: ClassVar = {"entries.Entries.updated": _forgets_what_was}
+    instead: ClassVar = {"entries.Entries.apply_update": _forgets_what_was}
 
 
 class BelievesNothingIsSuperseded(Wrong):
     """Does not take from a known what it has not seen itself."""
 
     caught_by: ClassVar = ("known-of-what-is-missing", "had-lost-its-data", "a-split-with-many-changes")
-    instead: ClassVar = {"entries.Entries.told": lambda self, _: self}
+    instead: ClassVar = {"entries.Entries.mark_superseded": lambda self, _: self}
 
 
 class DropsDeletions(Wrong):

@@ -14,7 +14,7 @@ from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.messages import Info, Ping, Update
 from peerproof.spec.distkv.ranges import Ranges
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed, read
+from peerproof.spec.forms.messagepack import pack, read
 
 FIELDS = codec._fields
 READ_RANGES = ranges.read
@@ -91,7 +91,7 @@ class RefusesLongForms(Reading):
         """Packs it again."""
         message = super().decode(data)
         at = read(data, 0)[1]
-        if packed(read(data, at)[0]) != data[at:]:
+        if pack(read(data, at)[0]) != data[at:]:
             raise MalformedMessage("bad_value", 0, "a longer form")
         return message
 

@@ -165,7 +165,7 @@ class LeavesEndsOut(Wrong):
     """Does not count the last moment of a window."""
 
     caught_by: ClassVar = ("new-node-follows-after-12000-milliseconds", "asks-after-8000-milliseconds")
-    instead: ClassVar = {"schedule.picked": lambda pick, why, window: pick(why, range(window.first, window.last))[0]}
+    instead: ClassVar = {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]}
 
 
 class TakesOverLate(Wrong):
@@ -230,7 +230,7 @@ class WaitsForAHead(Wrong):
 
 
 def _silent_for_ever(state: State, pick: Pick) -> Next:
-    if state.last is not None and not state.shown_tick and not MAY_PING(state.last.chain):
+    if state.last is not None and not state.message_tick and not MAY_PING(state.last.chain):
         return cancel_timer(state, PingDue())
     return DECIDE(state, pick)
 

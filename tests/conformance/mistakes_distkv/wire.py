@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tests.conformance.mistakes_distkv import Reading
 
 from peerproof.spec.distkv.messages import Ping, Update
-from peerproof.spec.forms.messagepack import array_header, map_header, packed, read, string_bytes
+from peerproof.spec.forms.messagepack import array_header, map_header, pack, read, string_bytes
 
 
 def writing(**functions: Callable[..., bytes]) -> Mapping[str, Any]:
@@ -28,7 +28,7 @@ class WritesRangesOfOne(Reading):
 
 
 def _listed(items: list[Any]) -> bytes:
-    return array_header(len(items)) + b"".join(packed(item) for item in items)
+    return array_header(len(items)) + b"".join(pack(item) for item in items)
 
 
 class WritesTicksSingly(Reading):
@@ -56,7 +56,7 @@ class WritesNodesInAnyOrder(Reading):
     instead: ClassVar = writing(
         _ticks_bytes=lambda ticks: (
             map_header(len(ticks))
-            + b"".join(packed(node) + packed(ticks[node]) for node in sorted(ticks, key=lambda name: name.encode("utf-16-be")))
+            + b"".join(pack(node) + pack(ticks[node]) for node in sorted(ticks, key=lambda name: name.encode("utf-16-be")))
         )
     )
 
@@ -72,7 +72,7 @@ class WritesSignedNumbers(Reading):
     """Writes numbers in signed forms."""
 
     caught_by: ClassVar = ("tick-of-beyond-7-bits", "tick-of-16-bits", "tick-of-63-bits")
-    instead: ClassVar = writing(number_bytes=lambda number: packed(number) if number < 128 else struct.pack(">Bq", 0xD3, number))
+    instead: ClassVar = writing(number_bytes=lambda number: pack(number) if number < 128 else struct.pack(">Bq", 0xD3, number))
 
 
 class WritesNullTicks(Reading):
@@ -89,7 +89,7 @@ class WritesNullTicks(Reading):
         shown: Any = [("node", last.node), ("tick", last.tick), *([] if message.chain.cut else [("prev", prev)])]
         for element in reversed(others):
             shown = [("node", element.node), ("tick", element.tick), ("prev", shown)]
-        return string_bytes("distkv.ping") + packed([*shown, ("tock", message.tock)])
+        return string_bytes("distkv.ping") + pack([*shown, ("tock", message.tock)])
 
 
 class WritesTheOrderOfTheAlphabet(Reading):
@@ -101,7 +101,7 @@ class WritesTheOrderOfTheAlphabet(Reading):
         """In that order."""
         data = super().encode(message)
         at = read(data, 0)[1]
-        return data[:at] + packed(sorted(read(data, at)[0], key=lambda pair: str(pair[0])))
+        return data[:at] + pack(sorted(read(data, at)[0], key=lambda pair: str(pair[0])))
 
 
 class WritesFloatsShortly(Reading):
@@ -126,7 +126,7 @@ class WritesStringsForBytes(Reading):
         """Without a form of their own."""
         data = super().encode(message)
         for value in (b"", b"\x00\xff", b"\xff", b"a"):
-            data = data.replace(packed(value), bytes((0xA0 | len(value),)) + value)
+            data = data.replace(pack(value), bytes((0xA0 | len(value),)) + value)
         return data
 
 

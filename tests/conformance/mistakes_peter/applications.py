@@ -73,7 +73,7 @@ class RefusesSixteen(Wrong):
 
 
 def _held_back(state: State, notice: Any, seek: Seek) -> Next:
-    if isinstance(notice, wendy.Forwarding) and messages.lifted(notice.message) is notice.message:
+    if isinstance(notice, wendy.Forwarding) and messages.lift_message(notice.message) is notice.message:
         return Step(state, (Notify(notice),))
     return TOLD(state, notice, seek)
 
@@ -85,7 +85,7 @@ class HoldsForeignMessagesBack(Wrong):
         *("message-of-an-application-passes-by", "message-of-an-application-passes-by-unasked"),
         *("own-purpose-16", "message-of-an-application-goes-another-way"),
     )
-    instead: ClassVar = {"tree.told": _held_back}
+    instead: ClassVar = {"tree.on_notice": _held_back}
 
 
 class AsksAboutForeignMessages(Wrong):
@@ -114,9 +114,9 @@ class KeepsForeignMessages(Wrong):
 
     caught_by: ClassVar = ("message-of-an-application-is-delivered", "message-of-the-application-that-does-not-arrive")
     instead: ClassVar = {
-        "tree.told": lambda state, notice, seek: (
+        "tree.on_notice": lambda state, notice, seek: (
             Step(state)
-            if isinstance(notice, wendy.Delivered) and messages.lifted(notice.message) is notice.message
+            if isinstance(notice, wendy.Delivered) and messages.lift_message(notice.message) is notice.message
             else TOLD(state, notice, seek)
         )
     }
@@ -124,7 +124,9 @@ class KeepsForeignMessages(Wrong):
 
 def _shown(state: State, notice: Any, seek: Seek) -> Next:
     step = TOLD(state, notice, seek)
-    is_own = isinstance(notice, (wendy.Forwarding, wendy.Delivered)) and messages.lifted(notice.message) is not notice.message
+    is_own = (
+        isinstance(notice, (wendy.Forwarding, wendy.Delivered)) and messages.lift_message(notice.message) is not notice.message
+    )
     return Step(step.state, (Notify(notice), *step.effects)) if is_own else step
 
 
@@ -135,7 +137,7 @@ class ShowsItsMessages(Wrong):
         *("tree-messages-are-not-for-the-application", "tree-messages-that-pass-are-not-for-the-application"),
         *("publish-to-the-next-hop", "meeting-point-sends-nothing"),
     )
-    instead: ClassVar = {"tree.told": _shown}
+    instead: ClassVar = {"tree.on_notice": _shown}
 
 
 class TellsNobody(Wrong):

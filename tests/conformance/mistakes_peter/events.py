@@ -35,13 +35,13 @@ class CopiesBack(Wrong):
     """Sends a copy to the child that the event came from, too."""
 
     caught_by: ClassVar = ("copy-not-back", "copy-not-back-to-the-only-child")
-    instead: ClassVar = {"tree.fanned_out": _back_too}
+    instead: ClassVar = {"tree.fan_out": _back_too}
 
 
 def _not_to_the_publisher(state: State, message: Any, seek: Seek) -> Next:
     if isinstance(message, messages.PublishMessage):
         header = message.header
-        return tree.fanned_out(state, header.key, message.value, header.hop, source=header.sender.id)
+        return tree.fan_out(state, header.key, message.value, header.hop, source=header.sender.id)
     return ON_MESSAGE(state, message, seek)
 
 
@@ -75,7 +75,7 @@ class CountsAnew(Wrong):
     """Counts the hops of each copy from 0."""
 
     caught_by: ClassVar = ("publish-at-the-meeting-point", "copy-goes-down", "copy-received-254-times", "copies-in-bytes")
-    instead: ClassVar = {"tree.fanned_out": _counted_anew}
+    instead: ClassVar = {"tree.fan_out": _counted_anew}
 
 
 def _dropped_when_old(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -86,7 +86,7 @@ class DropsOldEvents(Wrong):
     """Does not even deliver what 255 nodes have received."""
 
     caught_by: ClassVar = ("copy-received-255-times", "copy-received-beyond-counting")
-    instead: ClassVar = {"tree.fanned_out": _dropped_when_old}
+    instead: ClassVar = {"tree.fan_out": _dropped_when_old}
 
 
 def _delivered_anyway(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -98,7 +98,7 @@ class DeliversEverything(Wrong):
     """Delivers each event that comes by, subscribed or not."""
 
     caught_by: ClassVar = ("copy-goes-through", "publish-without-subscribers", "copy-after-unsubscribing", "nobody-subscribes")
-    instead: ClassVar = {"tree.fanned_out": _delivered_anyway}
+    instead: ClassVar = {"tree.fan_out": _delivered_anyway}
 
 
 def _children_first(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -114,7 +114,7 @@ class DeliversAtTheLeaves(Wrong):
     """Delivers only where it sends no copies."""
 
     caught_by: ClassVar = ("copy-goes-down", "publish-at-a-subscribed-meeting-point", "everybody-subscribes")
-    instead: ClassVar = {"tree.fanned_out": _children_first}
+    instead: ClassVar = {"tree.fan_out": _children_first}
 
 
 def _root_only(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -126,7 +126,7 @@ class NeverCopiesCopies(Wrong):
     """Leaves all copies to the meeting point."""
 
     caught_by: ClassVar = ("copy-goes-down", "copy-goes-through", "copies-in-bytes", "a-deeper-tree")
-    instead: ClassVar = {"tree.fanned_out": _root_only}
+    instead: ClassVar = {"tree.fan_out": _root_only}
 
 
 def _published(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
@@ -138,12 +138,12 @@ class CopiesArePublished(Wrong):
     """Sends copies as a PUBLISH."""
 
     caught_by: ClassVar = ("publish-at-the-meeting-point", "copy-goes-down", "copies-in-bytes")
-    instead: ClassVar = {"tree.fanned_out": _published}
+    instead: ClassVar = {"tree.fan_out": _published}
 
 
 def _on_the_way_back(state: State, notice: Any, seek: Seek) -> Next:
     if isinstance(notice, wendy.Forwarding):
-        message = messages.lifted(notice.message)
+        message = messages.lift_message(notice.message)
         if isinstance(message, messages.NotifyMessage):
             step = TOLD(state, notice, seek)
             return Step(step.state, (*step.effects, Request(wendy.Forward(notice.message))))
@@ -154,11 +154,13 @@ class RoutesCopies(Wrong):
     """Also sends a copy that it gets to where routing leads."""
 
     caught_by: ClassVar = ("copy-goes-down", "copy-for-an-unknown-topic", "copy-not-back-to-the-only-child")
-    instead: ClassVar = {"tree.told": _on_the_way_back}
+    instead: ClassVar = {"tree.on_notice": _on_the_way_back}
 
 
 def _ends_here(state: State, notice: Any, seek: Seek) -> Next:
-    if isinstance(notice, wendy.Forwarding) and isinstance(message := messages.lifted(notice.message), messages.PublishMessage):
+    if isinstance(notice, wendy.Forwarding) and isinstance(
+        message := messages.lift_message(notice.message), messages.PublishMessage
+    ):
         return ON_MESSAGE(state, message, seek)
     return TOLD(state, notice, seek)
 
@@ -167,7 +169,7 @@ class EndsEventsAtOnce(Wrong):
     """Takes itself for the meeting point of each event that comes by."""
 
     caught_by: ClassVar = ("publish-passes-by", "publish-to-the-next-hop", "publish-passes-by-without-a-tree", "publish-in-bytes")
-    instead: ClassVar = {"tree.told": _ends_here}
+    instead: ClassVar = {"tree.on_notice": _ends_here}
 
 
 def _from_the_parent(state: State, message: Any, seek: Seek) -> Next:
@@ -194,7 +196,7 @@ class CopiesFromAnybody(Wrong):
     """Copies on what does not come from its parent."""
 
     caught_by: ClassVar = ("copy-from-somebody-else", "copy-at-the-meeting-point")
-    instead: ClassVar = {"tree.fanned_out": _from_anybody}
+    instead: ClassVar = {"tree.fan_out": _from_anybody}
 
 
 class PublishesItsOwn(Wrong):
@@ -273,7 +275,7 @@ class MixesTopics(Wrong):
 
     caught_by: ClassVar = ("topics-have-trees-of-their-own", "events-of-another-topic")
     instead: ClassVar = {
-        "tree.fanned_out": lambda state, topic, value, hop, source=None: (
+        "tree.fan_out": lambda state, topic, value, hop, source=None: (
             _delivered_anyway(state, topic, value, hop, source)
             if any(row.is_local for row in state.topics.values())
             else FANNED_OUT(state, topic, value, hop, source)

@@ -27,13 +27,13 @@ class LooksAfterAJoinInVain(Wrong):
     """Looks for next hops when a join has come to its end, whatever came of it."""
 
     caught_by: ClassVar = ("own-join-in-vain-after-hearsay",)
-    instead: ClassVar = {"tree.told": _after_any_join}
+    instead: ClassVar = {"tree.on_notice": _after_any_join}
 
 
 def _whatever_it_was(state: State, sent: Sent[Any], seek: Seek) -> Next:
     if sent.took is not None:
         return Step(state)
-    return tree.departed(state, lambda node: address_of(state.config, node) == sent.to, seek)
+    return tree.on_departure(state, lambda node: address_of(state.config, node) == sent.to, seek)
 
 
 class AnyFailureIsADeparture(Wrong):
@@ -49,7 +49,9 @@ def _asked_for_in_any_case(state: State, is_gone: Callable[[wendy.Node], bool], 
         gone = [child for child, node in row.children.items() if is_gone(node)]
         is_orphaned = row.parent is not None and is_gone(row.parent)
         left = Row(row.is_local, row.children.without(gone), None if is_orphaned else row.parent)
-        state, more = tree.asked_for(state, topic, left, seek) if is_orphaned else tree.turned(state, topic, left, seek)
+        state, more = (
+            tree.subscribe_to_parent(state, topic, left, seek) if is_orphaned else tree.update_row(state, topic, left, seek)
+        )
         effects += more
     return Step(state, effects)
 
@@ -58,4 +60,4 @@ class AsksForNobody(Wrong):
     """Looks for another parent whenever one has gone, also where nobody is left who wants the events."""
 
     caught_by: ClassVar = ("parent-that-is-the-only-child-leaves",)
-    instead: ClassVar = {"tree.departed": _asked_for_in_any_case}
+    instead: ClassVar = {"tree.on_departure": _asked_for_in_any_case}

@@ -157,7 +157,7 @@ class StaysTheMeetingPoint(Wrong):
 def _all_again(state: State, seek: Seek) -> Next:
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
-        state, more = tree.asked_for(state, topic, row, seek)
+        state, more = tree.subscribe_to_parent(state, topic, row, seek)
         effects += more
     return Step(state, effects)
 
@@ -167,7 +167,7 @@ class LooksOnceOnly(Wrong):
 
     caught_by: ClassVar = ("meeting-point-hears-of-a-nearer-node", "meeting-point-of-three-topics-hears")
     instead: ClassVar = {
-        "tree.told": lambda state, notice, seek: (
+        "tree.on_notice": lambda state, notice, seek: (
             Step(state) if isinstance(notice, messages.Rerouted) else TOLD(state, notice, seek)
         )
     }
@@ -178,7 +178,7 @@ class AsksAllAgainAfterJoining(Wrong):
 
     caught_by: ClassVar = ("own-join-before-it-is-over",)
     instead: ClassVar = {
-        "tree.told": lambda state, notice, seek: (
+        "tree.on_notice": lambda state, notice, seek: (
             tree.after(notice, _all_again(state, seek)) if isinstance(notice, wendy.Joined) else TOLD(state, notice, seek)
         )
     }
@@ -193,7 +193,7 @@ class RepairsTheLastFirst(Wrong):
     """Repairs the topic with the largest id first."""
 
     caught_by: ClassVar = ("child-of-three-topics-leaves",)
-    instead: ClassVar = {"tree.departed": _one_by_one}
+    instead: ClassVar = {"tree.on_departure": _one_by_one}
 
 
 def _with(state: State, is_gone: Any, seek: Seek, *, children: bool, parents: bool) -> Next:
@@ -216,14 +216,18 @@ class KeepsDepartedChildren(Wrong):
     """Keeps who has departed as a child."""
 
     caught_by: ClassVar = ("one-of-two-children-leaves", "last-child-leaves", "copy-that-does-not-arrive", "a-child-crashes")
-    instead: ClassVar = {"tree.departed": lambda state, is_gone, seek: _with(state, is_gone, seek, children=False, parents=True)}
+    instead: ClassVar = {
+        "tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=False, parents=True)
+    }
 
 
 class KeepsDepartedParents(Wrong):
     """Keeps who has departed as its parent."""
 
     caught_by: ClassVar = ("parent-leaves", "parent-leaves-and-nobody-is-nearer", "subscribe-that-does-not-arrive")
-    instead: ClassVar = {"tree.departed": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)}
+    instead: ClassVar = {
+        "tree.on_departure": lambda state, is_gone, seek: _with(state, is_gone, seek, children=True, parents=False)
+    }
 
 
 def _of_all_topics(state: State, is_gone: Any, seek: Seek) -> Next:
@@ -240,7 +244,7 @@ class AsksForAllTopics(Wrong):
     """Subscribes to all its topics again when it has lost one parent."""
 
     caught_by: ClassVar = ("parent-of-one-of-two-topics-leaves",)
-    instead: ClassVar = {"tree.departed": _of_all_topics}
+    instead: ClassVar = {"tree.on_departure": _of_all_topics}
 
 
 def _whoever(state: State, is_gone: Any, seek: Seek) -> Next:
@@ -255,7 +259,7 @@ class SubscribesAtEachDeparture(Wrong):
     """Sends its SUBSCRIBEs again whoever departs."""
 
     caught_by: ClassVar = ("somebody-else-leaves", "next-hop-leaves-that-is-no-parent", "one-of-two-children-leaves")
-    instead: ClassVar = {"tree.departed": _whoever}
+    instead: ClassVar = {"tree.on_departure": _whoever}
 
 
 def _to_the_departed(state: State, is_gone: Any, seek: Seek) -> Next:
@@ -271,7 +275,7 @@ class TellsTheDeparted(Wrong):
     """Sends an UNSUBSCRIBE to a parent that has departed."""
 
     caught_by: ClassVar = ("child-and-parent-leaves",)
-    instead: ClassVar = {"tree.departed": _to_the_departed}
+    instead: ClassVar = {"tree.on_departure": _to_the_departed}
 
 
 class KnowsWhatWendyKnows(Wrong):
@@ -290,7 +294,7 @@ class KnowsWhatWendyKnows(Wrong):
 
 def _rerouted(state: State, notice: Any, seek: Seek) -> Next:
     if isinstance(notice, wendy.Forwarding):
-        message = messages.lifted(notice.message)
+        message = messages.lift_message(notice.message)
         if isinstance(message, messages.NotifyMessage) and message.header.sender.id == state.config.id:
             return Step(state, (Request(wendy.Forward(notice.message)),))
     return TOLD(state, notice, seek)
@@ -300,7 +304,7 @@ class RoutesLostCopies(Wrong):
     """Routes a copy that did not arrive."""
 
     caught_by: ClassVar = ("copy-goes-nowhere-else",)
-    instead: ClassVar = {"tree.told": _rerouted}
+    instead: ClassVar = {"tree.on_notice": _rerouted}
 
 
 class DepartedForEver(Wrong):

@@ -54,7 +54,7 @@ class CountsEachForItself(Wrong):
         *("last-child-of-a-subscriber-goes", "subscriber-with-a-child-unsubscribes", "subscriber-gets-a-child"),
         *("forwarder-subscribes", "subscriber-then-child-both-go", "again-and-again"),
     )
-    instead: ClassVar = {"tree.turned": _children_only}
+    instead: ClassVar = {"tree.update_row": _children_only}
 
 
 class AsksEachTime(Wrong):
@@ -82,7 +82,7 @@ class LeavesQuietly(Wrong):
     """Never sends an UNSUBSCRIBE."""
 
     caught_by: ClassVar = ("subscriber-unsubscribes", "last-child-goes", "unsubscribe-messages-in-bytes")
-    instead: ClassVar = {"tree.turned": lambda state, topic, row, seek: told_otherwise(state, topic, row, seek, lambda _: ())}
+    instead: ClassVar = {"tree.update_row": lambda state, topic, row, seek: told_otherwise(state, topic, row, seek, lambda _: ())}
 
 
 class UnsubscribesByRouting(Wrong):
@@ -90,7 +90,7 @@ class UnsubscribesByRouting(Wrong):
 
     caught_by: ClassVar = ("unsubscribe-to-the-parent-though-the-next-hop-is-another", "subscribe-anew-to-the-new-next-hop")
     instead: ClassVar = {
-        "tree.turned": lambda state, topic, row, seek: told_otherwise(
+        "tree.update_row": lambda state, topic, row, seek: told_otherwise(
             state, topic, row, seek, lambda _: tree.tree_message(seek(topic), topic, UNSUBSCRIBE)
         )
     }
@@ -104,7 +104,7 @@ class AsksForNobody(Wrong):
     """Keeps its children to itself, as if it were the meeting point of everything."""
 
     caught_by: ClassVar = ("forwarder-asks-for-its-child", "subscriber-asks-its-next-hop", "subscribe-messages-in-bytes")
-    instead: ClassVar = {"tree.asked_for": _as_the_meeting_point}
+    instead: ClassVar = {"tree.subscribe_to_parent": _as_the_meeting_point}
 
 
 class KeepsForgottenTopics(Wrong):
@@ -288,7 +288,7 @@ class KnowsOneParent(Wrong):
 
     caught_by: ClassVar = ("two-topics-with-two-parents",)
     instead: ClassVar = {
-        "tree.asked_for": lambda state, topic, row, seek: ASKED_FOR(
+        "tree.subscribe_to_parent": lambda state, topic, row, seek: ASKED_FOR(
             state, topic, row, lambda key: seek(next(iter(state.topics), key))
         )
     }

@@ -53,7 +53,7 @@ class WritesTheTopic(Wrong):
     def encode(self, message: Any) -> bytes:
         """With a value."""
         if isinstance(message, SUBSCRIPTIONS):
-            lowered = messages.lowered(message)
+            lowered = messages.lower_message(message)
             assert isinstance(lowered, wendy.Application)
             return wendy.MESSAGE.encode(replace(lowered, value=message.header.key.to_bytes(16)))
         return super().encode(message)

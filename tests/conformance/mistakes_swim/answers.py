@@ -179,7 +179,7 @@ class AcksOfThePastAreAnswered(Wrong):
 
 def refuting(refuted: Callable[[State, Uuid, Any], State]) -> dict[str, Any]:
     """What is replaced for another reaction to what others say of the node itself."""
-    return {"transitions.refuted": refuted}
+    return {"transitions.refute": refuted}
 
 
 class AcceptsItsDeath(Wrong):
@@ -242,7 +242,7 @@ class RefutesByOneMore(Wrong):
     """Goes on with one restart more than its own, whatever it is told."""
 
     caught_by: ClassVar = ("told-dead-just-below-the-largest-restart-counter", "told-dead-twice")
-    instead: ClassVar = {"transitions.refuted": _refutes_by_one_more}
+    instead: ClassVar = {"transitions.refute": _refutes_by_one_more}
 
 
 class StaysAsJoined(Wrong):
@@ -266,7 +266,7 @@ class AsksAllAgain(Wrong):
     """Introduces itself to everybody again, whoever told it."""
 
     caught_by: ClassVar = ("told-dead-by-one-of-two",)
-    instead: ClassVar = {"transitions.refuted": _asks_all_again}
+    instead: ClassVar = {"transitions.refute": _asks_all_again}
 
 
 def _asks_the_teller_only(state: State, teller: Uuid, said: Any) -> State:
@@ -281,7 +281,7 @@ class AsksTheTellerOnly(Wrong):
     """Introduces itself to who told it, live or not."""
 
     caught_by: ClassVar = ("told-dead-by-one-who-left",)
-    instead: ClassVar = {"transitions.refuted": _asks_the_teller_only}
+    instead: ClassVar = {"transitions.refute": _asks_the_teller_only}
 
 
 def _counters_wrap_around(state: State, teller: Uuid, said: Any) -> State:
@@ -294,4 +294,4 @@ class CountersWrapAround(Wrong):
     """Begins with 0 again after the largest restart counter."""
 
     caught_by: ClassVar = ("told-dead-at-the-largest-restart-counter",)
-    instead: ClassVar = {"transitions.refuted": _counters_wrap_around}
+    instead: ClassVar = {"transitions.refute": _counters_wrap_around}

@@ -15,14 +15,14 @@ from peerproof.spec.swim.messages import Ack, Dead, Incarnation, Joining, Normal
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
 
-APPLIED = transitions.applied
+APPLIED = transitions.apply_message
 OF_SENDER = transitions.of_sender  # type: ignore[attr-defined]  # the name that is replaced there
 WITH_MEMBER = transitions.with_member
 
 
 def merging(accepts: Callable[[Row, Claim], bool]) -> dict[str, Any]:
     """What is replaced for a merge that takes less."""
-    return {"gossip.merged": lambda row, claim: MERGED(row, claim) if accepts(row, claim) else row}
+    return {"gossip.merge": lambda row, claim: MERGED(row, claim) if accepts(row, claim) else row}
 
 
 def keyed(key: Callable[[Status, Incarnation], Any]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class HeaderAndJoining(Wrong):
     """Merges the header of a message with a joining too."""
 
     caught_by: ClassVar = ("joining-older-than-its-header", "joining-at-the-known-restart-counter")
-    instead: ClassVar = {"transitions.applied": _header_too}
+    instead: ClassVar = {"transitions.apply_message": _header_too}
 
 
 def _backwards(state: State, message: Ping | Ack) -> State:
@@ -187,7 +187,7 @@ class VectorsBackwards(Wrong):
     """Applies the last vector first."""
 
     caught_by: ClassVar = ("told-dead-twice", "sizes")
-    instead: ClassVar = {"transitions.applied": _backwards}
+    instead: ClassVar = {"transitions.apply_message": _backwards}
 
 
 def _header_comes_last(state: State, message: Ping | Ack) -> State:
@@ -202,7 +202,7 @@ class HeaderComesLast(Wrong):
     """Applies the vectors first and the header then."""
 
     caught_by: ClassVar = ("joining-older-than-its-header", "event-about-its-own-sender")
-    instead: ClassVar = {"transitions.applied": _header_comes_last}
+    instead: ClassVar = {"transitions.apply_message": _header_comes_last}
 
 
 class AcksBringNoNews(Wrong):
@@ -210,7 +210,7 @@ class AcksBringNoNews(Wrong):
 
     caught_by: ClassVar = ("told-dead-in-an-ack", "joiner-learns-from-the-first-answer")
     instead: ClassVar = {
-        "transitions.applied": lambda state, message: APPLIED(
+        "transitions.apply_message": lambda state, message: APPLIED(
             state, replace(message, vectors=()) if isinstance(message, Ack) else message
         )
     }
@@ -220,7 +220,7 @@ class KeepsAddresses(Wrong):
     """Does not take over the address of a node that it knows."""
 
     caught_by: ClassVar = ("anti-entropy-that-is-newer", "joining-after-a-restart")
-    instead: ClassVar = {"gossip.merged": lambda row, claim: MERGED(row, claim._replace(place=None))}
+    instead: ClassVar = {"gossip.merge": lambda row, claim: MERGED(row, claim._replace(place=None))}
 
 
 class TakesAnyAddress(Wrong):
@@ -228,7 +228,7 @@ class TakesAnyAddress(Wrong):
 
     caught_by: ClassVar = ("joining-of-the-past-changes-no-address",)
     instead: ClassVar = {
-        "gossip.merged": lambda row, claim: (
+        "gossip.merge": lambda row, claim: (
             replace(MERGED(row, claim), host=claim.place[0], port=claim.place[1]) if claim.place else MERGED(row, claim)
         )
     }
@@ -274,7 +274,7 @@ class StrangersGetRows(Wrong):
     """Makes a row of whoever sends a message."""
 
     caught_by: ClassVar = ("reject-empty-datagram", "reject-huge-array")
-    instead: ClassVar = {"transitions.applied": _stranger_applied}
+    instead: ClassVar = {"transitions.apply_message": _stranger_applied}
 
 
 def _stranger_believed(state: State, message: Ping | Ack) -> State:
@@ -290,7 +290,7 @@ class StrangersAreBelieved(Wrong):
     """Applies what an unknown sender says of others."""
 
     caught_by: ClassVar = ("node-info", "told-dead-by-an-unknown-node")
-    instead: ClassVar = {"transitions.applied": _stranger_believed}
+    instead: ClassVar = {"transitions.apply_message": _stranger_believed}
 
 
 class OtherTargetsCount(Wrong):

@@ -9,7 +9,7 @@ from tests.conformance.wrong_swim import Wrong
 
 from peerproof.spec.core import NodeId, Step
 from peerproof.spec.swim import commands
-from peerproof.spec.swim.gossip import claimed, queued
+from peerproof.spec.swim.gossip import apply_claim, enqueue
 from peerproof.spec.swim.messages import Incarnation, Leave, LeaveNode, ProbeNode, RemoveNode, SetPayload
 from peerproof.spec.swim.state import State, Status, active_size
 from peerproof.spec.swim.table import Claim
@@ -79,8 +79,8 @@ class LeavingIsSilent(Wrong):
 
     caught_by: ClassVar = ("what-is-queued-does-not-count", "leave-node-of-a-dead-one")
     instead: ClassVar = {
-        "commands.claimed": lambda state, claim: replace(claimed(state, claim), queue=state.queue),
-        "commands.queued": lambda state, _: state,
+        "commands.apply_claim": lambda state, claim: replace(apply_claim(state, claim), queue=state.queue),
+        "commands.enqueue": lambda state, _: state,
     }
 
 
@@ -97,7 +97,7 @@ class CannotLeave(Wrong):
 
 def _whoever_it_is(state: State, command: LeaveNode) -> Next:
     if command.uuid not in state.rows and command.uuid != state.uuid:
-        return Step(queued(state, Leave(command.uuid, Incarnation(0, 0))))
+        return Step(enqueue(state, Leave(command.uuid, Incarnation(0, 0))))
     return Step(commands.with_left(state, command.uuid))
 
 
@@ -110,7 +110,7 @@ class LeavesTheUnknown(Wrong):
 
 def _kept(state: State, command: RemoveNode) -> Next:
     after, effects = ON_REMOVE_NODE(state, command)
-    gone = claimed(state, Claim(command.uuid, Status.LEAVE, state.rows[command.uuid].incarnation)).rows[command.uuid]
+    gone = apply_claim(state, Claim(command.uuid, Status.LEAVE, state.rows[command.uuid].incarnation)).rows[command.uuid]
     return Step(replace(after, rows=after.rows.put({command.uuid: gone})), effects)
 
 

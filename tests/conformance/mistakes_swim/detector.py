@@ -14,7 +14,7 @@ from peerproof.spec.swim.messages import IndirectPing, Ping, Uuid
 from peerproof.spec.swim.state import Row, State, Status, address
 from peerproof.spec.swim.transitions import Sends
 
-PINGED_FOR = transitions.pinged_for
+PINGED_FOR = transitions.relay_ping
 
 
 def _pinging_itself(state: State, pick: Pick) -> tuple[State, Sends]:
@@ -70,7 +70,7 @@ class IsolationForgets(Wrong):
     """Forgets all misses when it finds itself isolated."""
 
     caught_by: ClassVar = ("misses-before-isolation-still-count",)
-    instead: ClassVar = {"rounds.closed": _forgiving}
+    instead: ClassVar = {"rounds.close_round": _forgiving}
 
 
 def _never_asked(state: State, node: Uuid, row: Row) -> State:
@@ -81,7 +81,7 @@ class SilenceIsAMiss(Wrong):
     """Counts an indirect ping as missed for which it has found nobody."""
 
     caught_by: ClassVar = ("indirect-ack-with-the-known-incarnation", "lone-neighbour-stays-suspicious")
-    instead: ClassVar = {"detector.settled": _never_asked}
+    instead: ClassVar = {"detector.settle_row": _never_asked}
 
 
 def _never_dead(state: State, node: Uuid, row: Row) -> State:
@@ -93,7 +93,7 @@ class NobodyDies(Wrong):
     """Goes on suspecting for ever."""
 
     caught_by: ClassVar = ("dead-after-two-indirect-misses", "indirect-ack-with-the-known-incarnation")
-    instead: ClassVar = {"detector.settled": _never_dead}
+    instead: ClassVar = {"detector.settle_row": _never_dead}
 
 
 def _also_who_answered(state: State, node: Uuid, row: Row) -> State:
@@ -104,7 +104,7 @@ class AnswersDoNotCount(Wrong):
     """Holds a round against whoever was pinged in it, answered or not."""
 
     caught_by: ClassVar = ("ack-forgets-the-older-pings", "same-ack-matches-once")
-    instead: ClassVar = {"detector.settled": _also_who_answered}
+    instead: ClassVar = {"detector.settle_row": _also_who_answered}
 
 
 def _uncounted(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
@@ -117,4 +117,4 @@ class RelaysWithoutANumber(Wrong):
     """Pings on behalf of another also where it has no number left for its own datagrams."""
 
     caught_by: ClassVar = ("both-counters-at-their-end-no-relay",)
-    instead: ClassVar = {"transitions.pinged_for": _uncounted}
+    instead: ClassVar = {"transitions.relay_ping": _uncounted}

@@ -75,7 +75,7 @@ class OneAntiEntropy(Wrong):
 
     caught_by: ClassVar = ("anti-entropy-in-two-vectors",)
     instead: ClassVar = {
-        "transitions.applied": lambda state, message: (
+        "transitions.apply_message": lambda state, message: (
             APPLIED(state, replace(message, vectors=tuple({type(v): v for v in reversed(message.vectors)}.values())[::-1]))
             if sum(isinstance(v, AntiEntropy) for v in message.vectors) > 1
             else APPLIED(state, message)
@@ -96,7 +96,7 @@ class PayloadInItsPlace(Wrong):
     """Applies a payload where it stands."""
 
     caught_by: ClassVar = ("payload-is-applied-last",)
-    instead: ClassVar = {"transitions.applied": _payload_in_its_place}
+    instead: ClassVar = {"transitions.apply_message": _payload_in_its_place}
 
 
 class FirstPayloadCounts(Wrong):
@@ -104,7 +104,7 @@ class FirstPayloadCounts(Wrong):
 
     caught_by: ClassVar = ("payload-twice-in-a-message",)
     instead: ClassVar = {
-        "transitions.applied": lambda state, message: APPLIED(
+        "transitions.apply_message": lambda state, message: APPLIED(
             state,
             replace(
                 message,
@@ -133,14 +133,14 @@ class PayloadsAreMerged(Wrong):
     """Adds the entries of a payload to those that it has."""
 
     caught_by: ClassVar = ("payload-is-replaced-whole", "nested-64-deep")
-    instead: ClassVar = {"transitions.applied": _payloads_are_merged}
+    instead: ClassVar = {"transitions.apply_message": _payloads_are_merged}
 
 
 class PayloadStaysForEver(Wrong):
     """Keeps a payload over a restart that it hears of from others."""
 
     caught_by: ClassVar = ("payload-is-stale-after-a-restart", "joining-brings-a-dead-node-back")
-    instead: ClassVar = {"gossip.merged": lambda row, claim: replace(MERGED(row, claim), payload=row.payload)}
+    instead: ClassVar = {"gossip.merge": lambda row, claim: replace(MERGED(row, claim), payload=row.payload)}
 
 
 class NoPayloads(Wrong):
@@ -148,7 +148,7 @@ class NoPayloads(Wrong):
 
     caught_by: ClassVar = ("node-info", "payload-is-applied-last")
     instead: ClassVar = {
-        "transitions.applied": lambda state, message: APPLIED(
+        "transitions.apply_message": lambda state, message: APPLIED(
             state, replace(message, vectors=tuple(v for v in message.vectors if not isinstance(v, Payload)))
         )
     }
@@ -172,7 +172,10 @@ class TellsEachChange(Wrong):
 
     caught_by: ClassVar = ("joining-at-the-known-restart-counter", "death-in-another-life")
     seen: ClassVar[list[tuple[State, State]]] = []
-    instead: ClassVar = {"transitions.told": _tells_each_change_told, "transitions.with_vector": _tells_each_change_on_vector}
+    instead: ClassVar = {
+        "transitions.notify_subscribers": _tells_each_change_told,
+        "transitions.with_vector": _tells_each_change_on_vector,
+    }
 
 
-TOLD = transitions.told
+TOLD = transitions.notify_subscribers

@@ -10,17 +10,17 @@ from tests.conformance.wrong_swim import Wrong
 
 from peerproof.spec.core import NodeId, Pick, Step
 from peerproof.spec.swim import commands, gossip, transitions
-from peerproof.spec.swim.gossip import queued, with_row
+from peerproof.spec.swim.gossip import enqueue, with_row
 from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Normal, Ping, Uuid
 from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
 from peerproof.spec.swim.table import event
 from peerproof.spec.swim.transitions import Sends
 
 ANSWER = gossip.answer
-INTRODUCED_BY = transitions.introduced_by
+INTRODUCED_BY = transitions.advance_introduction
 INTRODUCTION = gossip.introduction
 ON_ADD_NODE = commands.on_add_node
-REFUTED = transitions.refuted
+REFUTED = transitions.refute
 REQUEST = gossip.request
 
 
@@ -34,7 +34,7 @@ class OneExchange(Wrong):
     """Takes itself for joined after the first answer."""
 
     caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
-    instead: ClassVar = {"transitions.introduced_by": _first_is_enough}
+    instead: ClassVar = {"transitions.advance_introduction": _first_is_enough}
 
 
 def _any_ack(state: State, ack: Ack) -> State:
@@ -47,7 +47,7 @@ class AnyAckMovesOn(Wrong):
     """Takes any ack for the answer that it waits for."""
 
     caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
-    instead: ClassVar = {"transitions.introduced_by": _any_ack}
+    instead: ClassVar = {"transitions.advance_introduction": _any_ack}
 
 
 def _either_answer(state: State, ack: Ack) -> State:
@@ -59,14 +59,14 @@ class EitherAnswerMovesOn(Wrong):
     """Does not tell the two answers from each other."""
 
     caught_by: ClassVar = ("joiner-is-not-done-after-a-bare-ack", "joiner-repeats-the-second-request")
-    instead: ClassVar = {"transitions.introduced_by": _either_answer}
+    instead: ClassVar = {"transitions.advance_introduction": _either_answer}
 
 
 class NeverDone(Wrong):
     """Introduces itself for ever."""
 
     caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
-    instead: ClassVar = {"transitions.introduced_by": lambda state, _: state}
+    instead: ClassVar = {"transitions.advance_introduction": lambda state, _: state}
 
 
 def _all_at_once(state: State, ack: Ack) -> State:
@@ -80,12 +80,12 @@ class OneIntroductionForAll(Wrong):
 
     caught_by: ClassVar = ("add-node-of-itself",)
     instead: ClassVar = {
-        "transitions.introduced_by": _all_at_once,
+        "transitions.advance_introduction": _all_at_once,
         "transitions.on_add_node": lambda state, command: Step(
             with_row(
                 replace(state, rows=state.rows.put({n: replace(r, exchange=Exchange.FIRST) for n, r in state.rows.items()})),
                 command.uuid,
-                commands.introduced(state, command),
+                commands.build_row(state, command),
             )
         ),
     }
@@ -178,7 +178,7 @@ class AddingIsNews(Wrong):
 
     caught_by: ClassVar = ("add-node-queues-nothing", "add-node-of-a-known-one-changes-its-address")
     instead: ClassVar = adding(
-        lambda _, after, command: queued(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
+        lambda _, after, command: enqueue(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
     )
 
 
@@ -207,7 +207,7 @@ class AddsItself(Wrong):
 
     caught_by: ClassVar = ("add-node-of-itself",)
     instead: ClassVar = {
-        "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.introduced(state, command)))
+        "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.build_row(state, command)))
     }
 
 

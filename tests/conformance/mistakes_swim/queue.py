@@ -16,7 +16,7 @@ from peerproof.spec.swim.table import Claim, event
 
 DATAGRAM = gossip.datagram
 MEMBERS = gossip._members
-QUEUED = gossip.queued
+QUEUED = gossip.enqueue
 ROOM = gossip.Room  # type: ignore[attr-defined]  # the name that is replaced there
 WITH_MEMBER = transitions.with_member
 
@@ -152,7 +152,7 @@ class NewerKeepsItsPlace(Wrong):
     """Puts a newer event about a node where the older one was."""
 
     caught_by: ClassVar = ("events-end-at-the-first-that-does-not-fit", "newer-event-goes-to-the-end")
-    instead: ClassVar = {"gossip.queued": _in_place}
+    instead: ClassVar = {"gossip.enqueue": _in_place}
 
 
 def _newer_keeps_its_recipients(state: State, said: ClusterEventVector) -> State:
@@ -165,7 +165,7 @@ class NewerKeepsItsRecipients(Wrong):
     """Takes those who got the older event about a node for having got the newer."""
 
     caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
-    instead: ClassVar = {"gossip.queued": _newer_keeps_its_recipients}
+    instead: ClassVar = {"gossip.enqueue": _newer_keeps_its_recipients}
 
 
 def _newest_first(state: State, said: ClusterEventVector) -> State:
@@ -177,7 +177,7 @@ class NewestFirst(Wrong):
     """Sends the event first that came last."""
 
     caught_by: ClassVar = ("datagram-of-exactly-the-limit", "datagram-one-beyond-the-limit")
-    instead: ClassVar = {"gossip.queued": _newest_first}
+    instead: ClassVar = {"gossip.enqueue": _newest_first}
 
 
 class OlderStays(Wrong):
@@ -185,7 +185,9 @@ class OlderStays(Wrong):
 
     caught_by: ClassVar = ("what-is-queued-does-not-count", "anti-entropy-brings-the-dead-back")
     instead: ClassVar = {
-        "gossip.queued": lambda state, said: state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
+        "gossip.enqueue": lambda state, said: (
+            state if any(e.event.node == said.node for e in state.queue) else QUEUED(state, said)
+        )
     }
 
 
@@ -234,7 +236,7 @@ class JoiningIsNoNews(Wrong):
     """Does not tell others of who is joining."""
 
     caught_by: ClassVar = ("joining-about-another-gets-an-ordinary-answer", "anti-entropy-that-does-not-fit-at-all")
-    instead: ClassVar = {"transitions.queued": lambda state, _: state}
+    instead: ClassVar = {"transitions.enqueue": lambda state, _: state}
 
 
 class IncarnationsAlways(Wrong):

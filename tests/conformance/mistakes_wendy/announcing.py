@@ -16,16 +16,16 @@ from peerproof.spec.wendy.state import Stage, State
 
 Next = Step[Any, Any]
 
-ANNOUNCED = joining.announced
-ANNOUNCED_AGAIN = joining.announced_again
+ANNOUNCED = joining.announce
+ANNOUNCED_AGAIN = joining.announce_again
 ON_NODE_ANNOUNCEMENT = joining.on_node_announcement
-TOLD = proximity.told
+TOLD = proximity.learn_tables
 WITH_VERSIONS = joining.with_versions
 
 
 def told_by(told: Any) -> dict[str, Any]:
     """What is replaced to learn something else from a message."""
-    return {"joining.told": told}
+    return {"joining.learn_tables": told}
 
 
 class NeverWarns(Wrong):
@@ -204,7 +204,7 @@ class AnnouncesToLeaves(Wrong):
         addresses = {f"{node.local_ip}:{node.port}" for node in state.known.values() if node.id in leaves}
         return Step(after, tuple(effect for effect in effects if isinstance(effect, Send) and effect.to in addresses))
 
-    instead: ClassVar = {"joining.announced": _announced}
+    instead: ClassVar = {"joining.announce": _announced}
 
 
 class AnnouncesPerTable(Wrong):
@@ -217,7 +217,7 @@ class AnnouncesPerTable(Wrong):
         after, effects = ANNOUNCED(state)
         return Step(after, (*effects, *effects))
 
-    instead: ClassVar = {"joining.announced": _announced}
+    instead: ClassVar = {"joining.announce": _announced}
 
 
 class AnnouncesNoTables(Wrong):
@@ -259,7 +259,7 @@ class WarnedInVain(Wrong):
     """Applies a warning, and does not announce itself again."""
 
     caught_by: ClassVar = ("a-warning-is-applied-and-announced", "a-warning-without-news", "several-warnings-one-announcement")
-    instead: ClassVar = {"joining.announced_again": Step}
+    instead: ClassVar = {"joining.announce_again": Step}
 
 
 class AnnouncesAtOnce(Wrong):
@@ -298,7 +298,7 @@ class AnnouncesToWhoWarned(Wrong):
             effects=tuple(effect for effect in step.effects if isinstance(effect, Send) and effect.to in list(warned)[:1])
         )
 
-    instead: ClassVar = {"joining.announced_again": _again}
+    instead: ClassVar = {"joining.announce_again": _again}
 
 
 class AnnouncesTooEarly(Wrong):

@@ -12,13 +12,13 @@ from peerproof.spec.wendy import transitions
 from peerproof.spec.wendy.messages import Application, Delivered, Forward, Forwarding, Header, Mask, NodeJoin, Route
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import State
-from peerproof.spec.wendy.tables import inserted
+from peerproof.spec.wendy.tables import insert_node
 
 Next = Step[Any, Any]
 
 IS_ADMITTED = transitions.is_admitted
 ON_MESSAGE = transitions.on_message
-ROUTED = transitions.routed
+ROUTED = transitions.route_message
 
 
 def told(step: Next, kind: type[Any]) -> list[Any]:
@@ -141,7 +141,7 @@ class NeverAsks(Wrong):
 
     caught_by: ClassVar = ("asked-first", "asked-about-the-own", "asked-again-on-the-way-round")
     instead: ClassVar = {
-        "transitions.routed": lambda state, message, **_: ROUTED(
+        "transitions.route_message": lambda state, message, **_: ROUTED(
             replace(state, config=replace(state.config, is_consulted=False)), message
         )._replace(state=state)
     }
@@ -151,7 +151,7 @@ class AsksForEver(Wrong):
     """Asks again when the application has said yes."""
 
     caught_by: ClassVar = ("asked-and-let-go", "asked-and-changed", "asked-again-on-the-way-round")
-    instead: ClassVar = {"transitions.routed": lambda state, message, **_: ROUTED(state, message)}
+    instead: ClassVar = {"transitions.route_message": lambda state, message, **_: ROUTED(state, message)}
 
 
 class AsksAboutDeliveries(Wrong):
@@ -211,7 +211,7 @@ class MeetsEverySender(Wrong):
         step = super().step(state, event, pick)
         if not isinstance(event, Received) or step.state is not state:
             return step
-        return step._replace(state=inserted(state, event.message.header.sender, Mask(leaf_set=True)))
+        return step._replace(state=insert_node(state, event.message.header.sender, Mask(leaf_set=True)))
 
 
 class AnyLengthMayGo(Wrong):

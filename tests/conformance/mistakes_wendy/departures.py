@@ -25,13 +25,13 @@ from peerproof.spec.wendy.messages import (
 )
 from peerproof.spec.wendy.proximity import header, send
 from peerproof.spec.wendy.state import Stage, State
-from peerproof.spec.wendy.tables import inserted
+from peerproof.spec.wendy.tables import insert_node
 
 Next = Step[Any, Any]
 
-ADVANCED = repair.advanced
-ANSWERED = repair.answered
-DEPARTED = repair.departed
+ADVANCED = repair.advance_repair
+ANSWERED = repair.record_answer
+DEPARTED = repair.on_departure
 ON_SENT = transitions.on_sent
 
 
@@ -146,7 +146,7 @@ class AnybodyDeparts(Wrong):
         step = DEPARTED(state, gone)
         return step._replace(state=replace(step.state, departed=step.state.departed | {gone}))
 
-    instead: ClassVar = {"repair.departed": _departed}
+    instead: ClassVar = {"repair.on_departure": _departed}
 
 
 class AsksWithoutTheCell(Wrong):
@@ -175,7 +175,7 @@ class AsksOneOfTheRow(Wrong):
     """Asks one node of a row."""
 
     caught_by: ClassVar = ("cell-all-of-the-row-are-asked", "cell-rows-without-nodes-are-passed-over", "cell-who-does-not-answer")
-    instead: ClassVar = {"repair.advanced": _only_one}
+    instead: ClassVar = {"repair.advance_repair": _only_one}
 
 
 class AsksForTheirOwnRow(Wrong):
@@ -189,7 +189,7 @@ class AsksForTheirOwnRow(Wrong):
         row = step.state.repairs[cell].row if cell in step.state.repairs else cell[0]
         return with_messages(step, NodeRepair, lambda m: replace(m, mask=m.mask._replace(rows=(row,))))
 
-    instead: ClassVar = {"repair.advanced": _advanced}
+    instead: ClassVar = {"repair.advance_repair": _advanced}
 
 
 class AsksAllRows(Wrong):
@@ -209,7 +209,7 @@ class AsksAllRows(Wrong):
             )
         return step._replace(effects=(*step.effects, *more))
 
-    instead: ClassVar = {"repair.departed": _departed}
+    instead: ClassVar = {"repair.on_departure": _departed}
 
 
 class NeverAsksAgain(Wrong):
@@ -241,7 +241,9 @@ class AnyTableAnswers(Wrong):
 
     caught_by: ClassVar = ("cell-other-tables-are-no-answer",)
     instead: ClassVar = {
-        "transitions.answered": lambda state, data: ANSWERED(state, replace(data, tables=data.tables._replace(routing_table=())))
+        "transitions.record_answer": lambda state, data: ANSWERED(
+            state, replace(data, tables=data.tables._replace(routing_table=()))
+        )
     }
 
 
@@ -250,7 +252,7 @@ class OnlyTheCellAnswers(Wrong):
 
     caught_by: ClassVar = ("cell-nobody-has-one", "cell-nobody-anywhere", "cell-any-answer-counts")
     instead: ClassVar = {
-        "transitions.answered": lambda state, data: (
+        "transitions.record_answer": lambda state, data: (
             ANSWERED(state, data) if any((e.row, e.column) in state.repairs for e in data.tables.routing_table or ()) else state
         )
     }
@@ -266,7 +268,7 @@ class TheFirstAnswerIsEnough(Wrong):
         repairs = {cell: at._replace(waiting=frozenset()) for cell, at in state.repairs.items()}
         return replace(state, repairs=state.repairs.put(repairs))
 
-    instead: ClassVar = {"transitions.answered": _answered}
+    instead: ClassVar = {"transitions.record_answer": _answered}
 
 
 class NeighboursFillCells(Wrong):
@@ -279,10 +281,10 @@ class NeighboursFillCells(Wrong):
         step = DEPARTED(state, gone)
         after = step.state
         for node in after.neighborhood_set:
-            after = inserted(after, node, Mask(routing_table=True))
+            after = insert_node(after, node, Mask(routing_table=True))
         return step._replace(state=after)
 
-    instead: ClassVar = {"repair.departed": _departed}
+    instead: ClassVar = {"repair.on_departure": _departed}
 
 
 class AsksTheFurthestOfAll(Wrong):
@@ -297,7 +299,7 @@ class AsksTheFurthestOfAll(Wrong):
         sides = [side[-1] for side in state.leaf_set if side and lost and gone]
         return tuple(effect for node in sides for effect in send(state, node, question))
 
-    instead: ClassVar = {"repair.leaf_set_asked": _furthest}
+    instead: ClassVar = {"repair.query_leaf_set": _furthest}
 
 
 class OwnKeyForLeaves(Wrong):
@@ -315,7 +317,7 @@ class AsksNoNeighbours(Wrong):
     """Does not repair the neighborhood set."""
 
     caught_by: ClassVar = ("neighbour-is-lost", "each-table-by-itself", "the-last-leaf-of-a-side-is-lost")
-    instead: ClassVar = {"repair.neighborhood_asked": lambda *_: ()}
+    instead: ClassVar = {"repair.query_neighborhood": lambda *_: ()}
 
 
 class LeavesSilently(Wrong):

@@ -15,7 +15,7 @@ from peerproof.spec.wendy import joining, routing
 from peerproof.spec.wendy.messages import Announce, Join, JoinFailed, Mask, NodeAnnouncement, NodeJoin, StateData, Tables
 from peerproof.spec.wendy.proximity import header
 from peerproof.spec.wendy.state import Stage, State
-from peerproof.spec.wendy.tables import inserted, shown
+from peerproof.spec.wendy.tables import insert_node, select_tables
 
 Next = Step[Any, Any]
 
@@ -56,7 +56,7 @@ class AllTables(_Answer):
 
     def answer(self, state: State, join: NodeJoin, data: StateData) -> StateData:  # noqa: ARG002
         """All of them."""
-        return replace(data, tables=shown(state))
+        return replace(data, tables=select_tables(state))
 
 
 class NoNeighborhoodSet(_Answer):
@@ -151,7 +151,7 @@ class JoinersAreInserted(Wrong):
         """After the answer."""
         step = super().step(state, event, pick)
         joiner = event.message.header.sender if received(event, NodeJoin) else None
-        return step._replace(state=inserted(step.state, joiner, Mask(leaf_set=True))) if joiner else step
+        return step._replace(state=insert_node(step.state, joiner, Mask(leaf_set=True))) if joiner else step
 
 
 class AnswersToThePeer(Wrong):
@@ -163,7 +163,7 @@ class AnswersToThePeer(Wrong):
         """Sends it there."""
         step = super().step(state, event, pick)
         if getattr(event, "sender", None) and not step.effects and type(event.message).__name__ in ("NodeJoin", "StateRequest"):
-            data = StateData(event.message.header, shown(state))
+            data = StateData(event.message.header, select_tables(state))
             return step._replace(effects=(Send(event.sender, data),))
         return step
 
@@ -183,7 +183,7 @@ class JoinsEndHere(Wrong):
     """Sends joins to nobody else."""
 
     caught_by: ClassVar = ("contact-that-sends-on", "node-on-the-way", "largest-hops-of-a-join", "a-join-is-routed-by-its-key")
-    instead: ClassVar = {"joining.sent_on": lambda *_: None}
+    instead: ClassVar = {"joining.forward_join": lambda *_: None}
 
 
 class TablesOnceMore(Wrong):
@@ -196,7 +196,7 @@ class TablesOnceMore(Wrong):
         step = super().step(state, event, pick)
         if not (isinstance(event, Sent) and isinstance(event.message, NodeJoin)):
             return step
-        table = shown(step.state).routing_table
+        table = select_tables(step.state).routing_table
         return with_messages(step, StateData, lambda data: replace(data, tables=data.tables._replace(routing_table=table)))
 
 

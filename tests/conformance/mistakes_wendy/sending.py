@@ -17,7 +17,7 @@ from peerproof.spec.wendy.state import State
 Next = Step[Any, Any]
 
 ON_SEND_TO = transitions.on_send_to
-ROUTED = transitions.routed
+ROUTED = transitions.route_message
 
 
 class SendsByRouting(Wrong):

@@ -14,7 +14,7 @@ from peerproof.spec.wendy.messages import Cell, Node
 from peerproof.spec.wendy.state import State
 
 CELL = Ring.cell
-ENCOUNTERED = proximity.encountered
+ENCOUNTERED = proximity.consider_node
 IN_NEIGHBORHOOD_SET = tables.in_neighborhood_set
 IN_ROUTING_TABLE = tables.in_routing_table
 IS_PASSED_OVER = proximity.is_passed_over
@@ -171,7 +171,7 @@ class AsksOnceMore(Wrong):
     """Measures whoever it meets, known or not."""
 
     caught_by: ClassVar = ("no-request-for-a-known-score", "scores-outlive-the-cache", "a-cached-score-is-used")
-    instead: ClassVar = {"proximity.encountered": _measured_anyway}
+    instead: ClassVar = {"proximity.consider_node": _measured_anyway}
 
 
 class ForgetsScoresWithTheCache(Wrong):
@@ -231,8 +231,8 @@ class AnyAddressIsBelieved(Wrong):
 
     caught_by: ClassVar = ("an-address-by-hearsay",)
     instead: ClassVar = {
-        "proximity.encountered": lambda state, node, *, is_leaf: ENCOUNTERED(
-            tables.readdressed(state, node), node, is_leaf=is_leaf
+        "proximity.consider_node": lambda state, node, *, is_leaf: ENCOUNTERED(
+            tables.update_address(state, node), node, is_leaf=is_leaf
         )
     }
 
@@ -241,4 +241,4 @@ class NoNewAddress(Wrong):
     """Keeps the first address that it hears of a node."""
 
     caught_by: ClassVar = ("a-new-address",)
-    instead: ClassVar = {"proximity.readdressed": lambda state, _: state}
+    instead: ClassVar = {"proximity.update_address": lambda state, _: state}

@@ -17,7 +17,7 @@ from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
 from peerproof.spec.distkv.serf_events import event_name, request, type_of_event
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import pack, unpack
 
 from .samples import chain, element, ping, sets, ticks, update
 
@@ -141,7 +141,7 @@ def test_ticks_have_63_bits_in_their_shortest_form() -> None:
     assert number_bytes(TICK_MAX).hex() == "cf7fffffffffffffff"
     for refused in ("cf8000000000000000", "ff", "cb3ff0000000000000", "c3", "a131"):
         with pytest.raises(MalformedMessage):
-            read_number(unpacked(bytes.fromhex(refused)))
+            read_number(unpack(bytes.fromhex(refused)))
     for number in (-1, TICK_MAX + 1):
         with pytest.raises(NotEnabled):
             number_bytes(number)
@@ -184,7 +184,7 @@ INFO: dict[str, Any] = {"node": "a", "tick": 1, "tock": 2}
 ACCEPTED: dict[str, tuple[str, bytes, Message]] = {
     "keys in another order": ("update", raw(**dict(reversed(FLAT.items()))), update("a1", 1, tock=2)),
     "keys that nobody knows": ("update", raw(**FLAT, replace=True, more={"a": [1]}), update("a1", 1, tock=2)),
-    "keys that are no strings": ("ping", packed([*INFO.items(), ("prev", None), (7, 8), (None, 9), ((1,), 2)]), ping("a1", 2)),
+    "keys that are no strings": ("ping", pack([*INFO.items(), ("prev", None), (7, 8), (None, 9), ((1,), 2)]), ping("a1", 2)),
     "a null for a tick": ("ping", raw(node="a", tick=None, prev=None, tock=2), ping("a?", 2)),
     "a tick within the chain that is null": ("ping", raw(**INFO, prev={"node": "b", "tick": None}), ping("a1 b? …", 2)),
     "a node twice in a ping": ("ping", raw(**INFO, prev={"node": "a", "tick": 1}), ping("a1 a1 …", 2)),

@@ -15,7 +15,7 @@ from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
 from peerproof.spec.distkv.serf_events import TYPES
 from peerproof.spec.distkv.values import value_of_plain
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import pack, unpack
 
 from .test_codec import SAMPLES
 
@@ -61,7 +61,7 @@ def test_any_message_is_read_as_it_was_written_and_the_library_reads_the_same(me
     assert MESSAGE.decode(MESSAGE.encode(message)) == message
     assert MESSAGE.value(MESSAGE.plain(message)) == message
     assert msgpack.packb(msgpack.unpackb(data, strict_map_key=False)) == data
-    assert packed(unpacked(data)) == packed(unpacked(msgpack.packb(msgpack.unpackb(data, strict_map_key=False))))
+    assert pack(unpack(data)) == pack(unpack(msgpack.packb(msgpack.unpackb(data, strict_map_key=False))))
 
 
 @given(st.binary(max_size=60))

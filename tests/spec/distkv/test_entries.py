@@ -64,9 +64,9 @@ def test_an_update_is_accepted_if_it_follows_or_wins(name: str) -> None:
 def test_a_node_knows_each_change_that_it_saw_on_a_chain(name: str) -> None:
     """[D-16, D-58, DA-04, DC-53…DC-60]"""
     stored, arriving, outcome, superseded = UPDATES[name]
-    before = Entries() if stored is None else Entries().updated(update(*stored), MOST)[0]
+    before = Entries() if stored is None else Entries().apply_update(update(*stored), MOST)[0]
 
-    after, found = before.updated(update(*arriving), MOST)
+    after, found = before.apply_update(update(*arriving), MOST)
 
     assert found is outcome
     assert after.known == with_elements(before.known, chain(arriving[0]).elements)
@@ -76,9 +76,9 @@ def test_a_node_knows_each_change_that_it_saw_on_a_chain(name: str) -> None:
 
 def test_a_change_that_a_chain_brings_back_is_present_and_not_superseded() -> None:
     """It lost, then its successor wins. [DA-04]"""
-    lost = Entries().updated(update("a1", 1, tock=5), MOST)[0].updated(update("b1", 2, tock=4), MOST)[0]
+    lost = Entries().apply_update(update("a1", 1, tock=5), MOST)[0].apply_update(update("b1", 2, tock=4), MOST)[0]
 
-    won = lost.updated(update("c1 b1", 3, tock=6), MOST)[0]
+    won = lost.apply_update(update("c1 b1", 3, tock=6), MOST)[0]
 
     assert lost.superseded() == sets(b=(1,))
     assert won.superseded() == sets(a=(1,))
@@ -88,18 +88,18 @@ def test_a_change_that_a_chain_brings_back_is_present_and_not_superseded() -> No
 def test_a_deleted_entry_stays_deleted_until_it_is_set_later() -> None:
     """[D-59, DA-10]"""
     path = path_of(["x"])
-    deleted = Entries().updated(update("a1", "v", tock=1), MOST)[0].updated(update("a2", None, tock=2), MOST)[0]
+    deleted = Entries().apply_update(update("a1", "v", tock=1), MOST)[0].apply_update(update("a2", None, tock=2), MOST)[0]
 
     assert deleted.rows[path].is_deleted
     assert deleted.value(path) is None
-    assert deleted.updated(update("a1", "v", tock=1), MOST)[0] == deleted
-    assert deleted.updated(update("a3", "w", tock=3), MOST)[0].value(path) == value_of_plain("w")
+    assert deleted.apply_update(update("a1", "v", tock=1), MOST)[0] == deleted
+    assert deleted.apply_update(update("a3", "w", tock=3), MOST)[0].value(path) == value_of_plain("w")
     assert deleted.value(ROOT) is None
 
 
 def test_being_told_what_is_superseded_makes_nothing_present() -> None:
     """[D-117, DA-04]"""
-    told = Entries().told(sets(a=((1, 4),)))
+    told = Entries().mark_superseded(sets(a=((1, 4),)))
 
     assert told.superseded() == sets(a=((1, 4),))
     assert told.present() == Table()
@@ -108,7 +108,7 @@ def test_being_told_what_is_superseded_makes_nothing_present() -> None:
 
 def test_an_answer_has_each_entry_once_with_its_whole_chain_and_tock() -> None:
     """[D-68, D-116, DA-03, DA-48]"""
-    stored = Entries().updated(update("c1 b1 a1", 1, tock=9), MOST)[0]
+    stored = Entries().apply_update(update("c1 b1 a1", 1, tock=9), MOST)[0]
 
     found = answer(stored, sets(a=(1,), b=(1,), z=(7,)))
 
@@ -119,7 +119,7 @@ def test_an_answer_has_each_entry_once_with_its_whole_chain_and_tock() -> None:
 
 def test_an_answer_says_which_changes_are_superseded_and_leaves_out_what_it_does_not_know() -> None:
     """[D-117, DC-84]"""
-    stored = Entries().updated(update("a3", 1, tock=9, path=("p",)), MOST)[0].told(sets(a=(1,)))
+    stored = Entries().apply_update(update("a3", 1, tock=9, path=("p",)), MOST)[0].mark_superseded(sets(a=(1,)))
 
     found = answer(stored, sets(a=((1, 4),)))
 
@@ -130,7 +130,7 @@ def test_an_answer_says_which_changes_are_superseded_and_leaves_out_what_it_does
 
 def test_a_chain_that_is_too_long_here_is_cut_and_what_falls_off_is_superseded() -> None:
     """[DA-85, DC-106]"""
-    stored = Entries().updated(update("c1 b1 a1"), 2)[0]
+    stored = Entries().apply_update(update("c1 b1 a1"), 2)[0]
 
     assert stored.rows[path_of(["x"])].chain == chain("c1 b1 …")
     assert stored.superseded() == sets(a=(1,))
@@ -139,9 +139,9 @@ def test_a_chain_that_is_too_long_here_is_cut_and_what_falls_off_is_superseded()
 
 def test_being_told_that_what_is_present_is_known_changes_nothing() -> None:
     """[DA-04, DC-104]"""
-    stored = Entries().updated(update("b2 a1"), MOST)[0]
+    stored = Entries().apply_update(update("b2 a1"), MOST)[0]
 
-    assert stored.told(sets(a=(1,), b=(2,))) == stored
+    assert stored.mark_superseded(sets(a=(1,), b=(2,))) == stored
 
 
 def test_an_answer_begins_with_the_entry_that_was_changed_first() -> None:
@@ -149,13 +149,13 @@ def test_an_answer_begins_with_the_entry_that_was_changed_first() -> None:
     updates = [update("c1", tock=7, path=("a",)), update("a1", tock=5, path=("z",)), update("b1", tock=5, path=("y",))]
     stored = Entries()
     for one in updates:
-        stored = stored.updated(one, MOST)[0]
+        stored = stored.apply_update(one, MOST)[0]
 
     assert answer(stored, sets(a=(1,), b=(1,), c=(1,))).updates == tuple(reversed(updates))
 
 
 def test_an_answer_is_silent_about_what_nobody_asked() -> None:
-    stored = Entries().updated(update("a3", 1, tock=9), MOST)[0].told(sets(a=((1, 3),)))
+    stored = Entries().apply_update(update("a3", 1, tock=9), MOST)[0].mark_superseded(sets(a=((1, 3),)))
 
     assert answer(stored, sets(a=(4,))) == ((), Table(), sets(a=(4,)))
     assert answer(stored, Table()) == ((), Table(), Table())
@@ -163,7 +163,7 @@ def test_an_answer_is_silent_about_what_nobody_asked() -> None:
 
 def test_a_change_goes_to_the_head_of_its_entrys_chain() -> None:
     """[D-45, D-49]"""
-    stored = Entries().updated(update("a3 b2", 1, tock=9), MOST)[0]
+    stored = Entries().apply_update(update("a3 b2", 1, tock=9), MOST)[0]
 
     assert change(stored, path_of(["x"]), NULL, element("b5"), 10, 5) == update("b5 a3", None, tock=10)
     assert change(stored, path_of(["y"]), NULL, element("b5"), 10, 5) == update("b5", None, tock=10, path=("y",))
@@ -182,12 +182,12 @@ def histories(draw: st.DrawFn) -> list[Update]:
     for number in range(draw(st.integers(2, 6))):
         node = draw(st.sampled_from(NAMES))
         for seen in draw(st.lists(st.sampled_from(made), max_size=3)) if made else []:
-            stores[node] = stores[node].updated(seen, MOST)[0]
+            stores[node] = stores[node].apply_update(seen, MOST)[0]
             tocks[node] = max(tocks[node], seen.tock)
         tocks[node] += 1
         numbers[node] += 1
         made.append(change(stores[node], PATH, value_of_plain(number), Element(node, numbers[node]), tocks[node], most))
-        stores[node] = stores[node].updated(made[-1], MOST)[0]
+        stores[node] = stores[node].apply_update(made[-1], MOST)[0]
     return made
 
 
@@ -200,7 +200,7 @@ def test_all_who_get_the_same_updates_agree_whatever_the_order_and_how_often(his
         chance.shuffle(order)
         store = Entries()
         for one in order:
-            store = store.updated(one, MOST)[0]
+            store = store.apply_update(one, MOST)[0]
         ends.append(store)
 
     assert all(end == ends[0] for end in ends)
@@ -212,6 +212,6 @@ def test_the_tock_of_an_entry_never_decreases(history: list[Update]) -> None:
     for order in itertools.islice(itertools.permutations(history), 24):
         store, last = Entries(), 0
         for one in order:
-            store = store.updated(one, MOST)[0]
+            store = store.apply_update(one, MOST)[0]
             assert store.rows[PATH].tock >= last
             last = store.rows[PATH].tock

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.spec import distkv
 from peerproof.spec.core import Step
@@ -24,7 +24,7 @@ from peerproof.spec.overrides import names_in, overriding
 def test_one_node_among_hostile_peers_keeps_every_property() -> None:
     campaign = searched("distkv", 1)
 
-    assert campaign.finding is None, told(distkv, campaign.finding)
+    assert campaign.finding is None, render_finding(distkv, campaign.finding)
     assert [what for what in ("malformed", "forged", "call", "crash", "restart") if not campaign.counts[what]] == []
 
 
@@ -35,7 +35,7 @@ def test_five_nodes_over_any_network_keep_every_property_and_everything_does_hap
 
     campaign = searched("distkv", 5, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
-    assert campaign.finding is None, told(distkv, campaign.finding)
+    assert campaign.finding is None, render_finding(distkv, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
 
 
@@ -67,7 +67,7 @@ ORIGINATE = election.originate  # type: ignore[attr-defined]  # it has imported 
 MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
     "chains without bounds": (entries, "apply", unbounded, "ChainsBounded"),
     "a tock for two messages": (election, "originate", unraised, "TockRises"),
-    "ready without data": (transitions, "look_whether_settled", always_ready, "ReadyWithData"),
+    "ready without data": (transitions, "check_settled", always_ready, "ReadyWithData"),
     "pings with the tick zero": (election, "zero_may_ping", zeros_may_ping, "ZeroIsSilent"),
 }
 

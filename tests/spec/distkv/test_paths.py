@@ -12,7 +12,7 @@ from peerproof.spec.distkv.forms import PATH, VALUE
 from peerproof.spec.distkv.paths import ROOT, Name, is_meta, names_of, path_of, read
 from peerproof.spec.distkv.values import plain_of, value_of, value_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, unpacked
+from peerproof.spec.forms.messagepack import DEPTH_MAX, Extension, unpack
 
 # [D-34, D-35, DA-27]
 SAME: dict[str, tuple[list[Name], list[Name], bool]] = {
@@ -57,7 +57,7 @@ def test_null_comes_first_or_not_at_all() -> None:
 )  # fmt: skip
 def test_what_is_no_path_is_refused(data: str) -> None:
     with pytest.raises(MalformedMessage):
-        read(unpacked(bytes.fromhex(data)))
+        read(unpack(bytes.fromhex(data)))
 
 
 @pytest.mark.parametrize("plain", ["a", [["a"]], ["a", None], [{"$float": "nan"}], ["\ud800"], [2**64]])
@@ -75,7 +75,7 @@ NAMES = st.one_of(
 def test_paths_go_through_bytes_and_plain_data(names: list[Name]) -> None:
     path = path_of(names)
 
-    assert read(unpacked(path)) == path
+    assert read(unpack(path)) == path
     assert path_of(names_of(path)) == path
     assert PATH.value(PATH.plain(path)) == path
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from peerproof.spec.distkv.codec import ranges_bytes
 from peerproof.spec.distkv.ranges import NONE, TICK_MAX, Ranges, missing, of_range, of_ticks, read, up_to
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import unpacked
+from peerproof.spec.forms.messagepack import unpack
 
 from .samples import ranges
 
@@ -62,7 +62,7 @@ def test_what_is_sent_is_read_back(ticks: set[int]) -> None:
     found = of_ticks(ticks - {0})
 
     assert read(found.wire()) == found
-    assert read(unpacked(ranges_bytes(found))) == found
+    assert read(unpack(ranges_bytes(found))) == found
 
 
 def by_definition(items: list[tuple[int, int]]) -> set[int] | None:
@@ -105,7 +105,7 @@ def test_ranges_that_touch_are_one_and_those_that_are_cut_are_two() -> None:
 
 def test_a_pair_of_one_tick_is_read_and_not_written() -> None:
     """[DC-27]"""
-    found = read(unpacked(bytes.fromhex("91920506")))
+    found = read(unpack(bytes.fromhex("91920506")))
 
     assert found.wire() == (5,)
     assert ranges_bytes(found).hex() == "9105"
@@ -134,7 +134,7 @@ def test_what_is_no_set_of_ticks_is_refused(name: str) -> None:
     data, says = REFUSED[name]
 
     with pytest.raises(MalformedMessage, match=says):
-        read(unpacked(bytes.fromhex(data)))
+        read(unpack(bytes.fromhex(data)))
 
 
 def test_all_ticks_can_be_said_in_one_range() -> None:

@@ -16,7 +16,7 @@ from peerproof.spec.distkv.codec import of_payload, payload
 from peerproof.spec.distkv.messages import Update
 from peerproof.spec.distkv.serf_events import type_of_event
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import pack, unpack
 
 FOLDER = Path(__file__).parent / "recorded"
 
@@ -46,7 +46,7 @@ def recorded(release: str) -> list[tuple[str, bytes]]:
 
 
 def keys(data: bytes) -> list[str]:
-    return [key for key, _ in unpacked(data)]
+    return [key for key, _ in unpack(data)]
 
 
 def became(kind: str, data: bytes) -> str:
@@ -58,7 +58,7 @@ def became(kind: str, data: bytes) -> str:
     again = payload(of_payload(kind, data))
     if again == data:
         return "nothing"
-    if packed(unpacked(again)) == packed(unpacked(data)):
+    if pack(unpack(again)) == pack(unpack(data)):
         return "order of nodes"
     if data.endswith(b"\xa4tick\xc0") and again == b"\x83" + data[1:-6]:
         return "a tick that is Null"

@@ -10,7 +10,7 @@ from tests.spec.distkv.samples import ping
 from peerproof.spec import distkv
 from peerproof.spec.core import Instant, NodeId, Received, SetTimer
 from peerproof.spec.distkv import Config, PingDue
-from peerproof.spec.distkv.relation import narrowed
+from peerproof.spec.distkv.relation import narrow
 from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Question, Relation
 from peerproof.spec.traces.trace import effect_plain
 
@@ -18,7 +18,7 @@ from peerproof.spec.traces.trace import effect_plain
 def heard(*answers: int, effects: bool) -> Judgement:
     """What is said of a node that has heard its first ping, after which it draws when to ping itself."""
     config, left = Config(), iter(answers)
-    relation = Relation(distkv, narrowed, Bounds(tries=20))
+    relation = Relation(distkv, narrow, Bounds(tries=20))
     assert relation.start(NodeId("n"), config, Observed()).opinion is Opinion.ACCEPTED
     event = Received(Instant(0), NodeId("a"), ping("a0"))
 
@@ -44,4 +44,4 @@ def test_moment_beyond_the_window_is_not() -> None:
 
 def test_other_questions_are_left_to_others() -> None:
     question = Question("round.partner", (1, 2), 1, None, (), None)
-    assert narrowed(question) is None
+    assert narrow(question) is None

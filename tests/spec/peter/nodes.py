@@ -18,7 +18,7 @@ from peerproof.spec.peter import (
     id_of_topic,
     tree,
 )
-from peerproof.spec.peter.messages import NOTIFY, PUBLISH, lowered
+from peerproof.spec.peter.messages import NOTIFY, PUBLISH, lower_message
 from peerproof.spec.peter.topics import State
 from peerproof.spec.stack import Request, Seek, Told
 from peerproof.spec.wendy import Config, Delivered, Forwarding, Header, Id, Route, SendTo, Versions
@@ -69,7 +69,7 @@ def failed(state: State, where: str, message: Any, seek: Seek) -> Step[State, An
 
 def arrived(state: State, message: Any, seek: Seek) -> Step[State, Any]:
     """A message is received; Wendy says that it is at its destination, or not yet."""
-    application: Any = lowered(message)
+    application: Any = lower_message(message)
     hop = seek(message.header.key)
     return told(state, Delivered(application) if hop is None else Forwarding(application, hop), seek)
 

@@ -11,7 +11,7 @@ from tests.spec.wendy.nodes import NOW, no_choice
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Received, Send, Sent, SetTimer
 from peerproof.spec.peter import Config, NotifyMessage, Publish, Update, id_of_topic
-from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 from peerproof.spec.wendy import Announce, HeartbeatDue, Id, Join, RepairTimeout, Stage, id_text
 from peerproof.spec.wendy.ids import REAL
 
@@ -56,7 +56,7 @@ class Ring:
         before = self.nodes[who]
         after, effects = peter.step(before, event, no_choice)
         taken = Taken(before, event, after, effects)
-        broken = (*violated(peter.PROPERTIES, "step", taken), *violated(peter.PROPERTIES, "node", after))
+        broken = (*find_violations(peter.PROPERTIES, "step", taken), *find_violations(peter.PROPERTIES, "node", after))
         assert [p.name for p in broken] == []
         self.nodes[who] = after
         for effect in effects:

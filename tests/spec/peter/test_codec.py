@@ -16,7 +16,7 @@ from tests.spec.wendy.test_codec_any import MESSAGES as WENDYS
 from peerproof.spec import wendy
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.peter import MESSAGE, Message, NotifyMessage, PublishMessage, SubscribeMessage, UnsubscribeMessage
-from peerproof.spec.peter.messages import lifted, lowered
+from peerproof.spec.peter.messages import lift_message, lower_message
 from peerproof.spec.wendy import Application, Header, Node, Versions
 from peerproof.spec.wendy.codec import ENVELOPE
 from peerproof.spec.wendy.messages import MOST_CREDENTIALS, MOST_VALUE
@@ -94,7 +94,7 @@ def test_what_is_too_large_is_neither_written_nor_read() -> None:
 
 def as_peters(message: Any) -> Message:
     """A message of Wendy as Peter names it."""
-    return lifted(message)
+    return lift_message(message)
 
 
 EVENTS = st.binary(max_size=40)
@@ -109,8 +109,8 @@ MESSAGES: st.SearchStrategy[Any] = (
 def test_what_is_written_is_read_again(message: Any) -> None:
     assert MESSAGE.decode(MESSAGE.encode(message)) == message
     assert MESSAGE.value(json.loads(json.dumps(MESSAGE.plain(message)))) == message
-    assert lifted(lowered(message)) == message
-    assert wendy.MESSAGE.decode(MESSAGE.encode(message)) == lowered(message)
+    assert lift_message(lower_message(message)) == message
+    assert wendy.MESSAGE.decode(MESSAGE.encode(message)) == lower_message(message)
 
 
 def outcome(data: bytes) -> Message | MalformedMessage:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
-from peerproof.conformance.fuzz.finding_text import told
+from peerproof.conformance.fuzz.finding_text import render_finding
 from peerproof.conformance.fuzz.profiles import Profile
 from peerproof.spec import peter
 from peerproof.spec.core import Notify, Step
@@ -23,7 +23,7 @@ from peerproof.spec.wendy import Id
 def test_one_node_among_hostile_peers_keeps_every_property() -> None:
     campaign = searched("peter", 1)
 
-    assert campaign.finding is None, told(peter, campaign.finding)
+    assert campaign.finding is None, render_finding(peter, campaign.finding)
     assert [what for what in ("malformed", "forged", "call", "crash", "restart") if not campaign.counts[what]] == []
 
 
@@ -33,7 +33,7 @@ def test_five_nodes_over_any_network_keep_every_property_and_everything_does_hap
 
     campaign = searched("peter", 5, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
-    assert campaign.finding is None, told(peter, campaign.finding)
+    assert campaign.finding is None, render_finding(peter, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
 
 
@@ -55,13 +55,13 @@ def everybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None
     return Step(after, (Notify(Update(topic, value)), *[e for e in effects if not isinstance(e, Notify)]))
 
 
-TURNED, SPREAD = tree.turned, tree.fanned_out
+TURNED, SPREAD = tree.update_row, tree.fan_out
 
 #: id: (name, what it is replaced by, the property that must find it)
 MISTAKES: dict[str, tuple[str, Any, str]] = {
-    "asks twice": ("turned", twice, "Alternate"),
-    "what nobody wants is kept": ("turned", for_good, "RowsRight"),
-    "everybody in a tree gets the event": ("fanned_out", everybody, "DeliveredToSubscribers"),
+    "asks twice": ("update_row", twice, "Alternate"),
+    "what nobody wants is kept": ("update_row", for_good, "RowsRight"),
+    "everybody in a tree gets the event": ("fan_out", everybody, "DeliveredToSubscribers"),
 }
 
 

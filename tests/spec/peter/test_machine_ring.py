@@ -18,7 +18,7 @@ from peerproof.spec.core import NodeId, Notify, Step
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import PROPERTIES, Publish, Subscribe, Unsubscribe, Update, id_of_topic, tree
 from peerproof.spec.peter.topics import Row, State
-from peerproof.spec.properties import violated
+from peerproof.spec.properties import find_violations
 from peerproof.spec.stack import Request
 from peerproof.spec.wendy import Id, Leave, Node, Stage
 from peerproof.spec.wendy.ids import REAL
@@ -150,7 +150,7 @@ class Trees(RuleBasedStateMachine):
             assert got == dict.fromkeys(ring.subscribers(id_of_topic(topic)), 1)
             judge(ring, id_of_topic(topic))
         if len(clear) == len(TOPICS):
-            assert [p.name for p in violated(PROPERTIES, "cluster", ring.cluster())] == []
+            assert [p.name for p in find_violations(PROPERTIES, "cluster", ring.cluster())] == []
 
 
 def agreed(ring: Ring, key: Id) -> bool:
@@ -213,14 +213,14 @@ def everybody(state: State, topic: Id, value: bytes, hop: int, source: Id | None
     return Step(state, (Notify(Update(topic, value)), *[e for e in taken.effects if not isinstance(e, Notify)]))
 
 
-right, spread, homed = tree.turned, tree.fanned_out, tree.on_node_joined
+right, spread, homed = tree.update_row, tree.fan_out, tree.on_node_joined
 
 MISTAKES: dict[str, Any] = {
     "on_rerouted": never,
-    "departed": only_children,
+    "on_departure": only_children,
     "on_node_joined": routed,
-    "turned": children_only,
-    "fanned_out": everybody,
+    "update_row": children_only,
+    "fan_out": everybody,
 }
 
 

@@ -15,7 +15,7 @@ from peerproof.spec.core import Notify, Step, Table
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import Publish, Subscribe, Unsubscribe, tree
 from peerproof.spec.peter.messages import Rerouted
-from peerproof.spec.peter.snapshot import misplaced
+from peerproof.spec.peter.snapshot import find_inconsistency
 from peerproof.spec.stack import Request
 from peerproof.spec.wendy import Forward, Joined, NodeExited, NodeJoined, Route, SendTo
 
@@ -214,7 +214,7 @@ class Topics(RuleBasedStateMachine):
         assert {keys[key] for key, row in rows.items() if row.is_local} == model.local
         assert {(keys[key], node.local_ip[1:]) for key, row in rows.items() for node in row.children.values()} == model.children
         assert {keys[key]: row.parent.local_ip[1:] if row.parent else "" for key, row in rows.items()} == model.parents
-        assert misplaced(self.state) is None
+        assert find_inconsistency(self.state) is None
 
 
 @pytest.fixture(autouse=True)
@@ -261,9 +261,9 @@ def everybody(state: Any, is_gone: Any, seek: Any) -> Any:
     return taken
 
 
-right_spread, right_turned, right_joined, right_departed = tree.fanned_out, tree.turned, tree.on_node_joined, tree.departed
+right_spread, right_turned, right_joined, right_departed = tree.fan_out, tree.update_row, tree.on_node_joined, tree.on_departure
 
-MISTAKES = {"fanned_out": hops_on, "turned": by_routing, "on_node_joined": old_first, "departed": everybody}
+MISTAKES = {"fan_out": hops_on, "update_row": by_routing, "on_node_joined": old_first, "on_departure": everybody}
 
 
 def search() -> None:

@@ -15,7 +15,7 @@ from peerproof.spec.peter import PROPERTIES, Row, Update, id_of_topic
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.model.abstract_router import addr, node_id, node_of, topic_text
 from peerproof.spec.peter.model.bounded import Model, ModelNode, Todo
-from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Header, Heartbeat, NodeJoined
 
@@ -39,7 +39,7 @@ def children(*numbers: int) -> Table[Id, Any]:
 
 
 def broken(cluster: Cluster) -> set[str]:
-    return {p.name for p in violated(PROPERTIES, "cluster", cluster)}
+    return {p.name for p in find_violations(PROPERTIES, "cluster", cluster)}
 
 
 def spoiled(number: int, **changes: Any) -> set[str]:

@@ -15,7 +15,7 @@ from peerproof.spec import peter
 from peerproof.spec.core import Asked, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.peter import Publish, Row, Subscribe, Unsubscribe, id_of_topic
-from peerproof.spec.peter.topics import is_reachable, shown
+from peerproof.spec.peter.topics import is_reachable, plain_topics
 from peerproof.spec.wendy import Config, id_text
 
 from .nodes import TEXT, T, U, b, row, tree_of
@@ -108,7 +108,7 @@ def test_who_can_be_reached() -> None:
 def test_topics_are_shown_by_their_ids() -> None:
     state = tree_of({T: row(local=True, ch="a0 90", par="c0"), U: row(ch="a0")})
 
-    found: Any = shown(state)
+    found: Any = plain_topics(state)
     assert list(found) == [id_text(T), id_text(U)]
     assert found[id_text(T)] == {"local": True, "children": [id_text(h("90")), id_text(h("a0"))], "parent": id_text(h("c0"))}
     assert found[id_text(U)] == {"local": False, "children": [id_text(h("a0"))], "parent": None}

@@ -9,7 +9,7 @@ import pytest
 
 from peerproof.spec.core import Instant, NodeId, Table
 from peerproof.spec.scuttlebutt import Config, Liveness, Peer, State, Versioned
-from peerproof.spec.scuttlebutt.arrival import opened
+from peerproof.spec.scuttlebutt.arrival import open_window
 
 #: Address -> key -> (value, version).
 Store: TypeAlias = Mapping[str, Mapping[str, tuple[str, int]]]
@@ -24,7 +24,7 @@ def node() -> Callable[..., State]:
         records = {self_id: {}, **(store or {})}
         peers = {NodeId(addr): peer(pairs) for addr, pairs in records.items()}
         detector = config.detector
-        liveness = {addr: Liveness(opened(Instant(0), detector)) for addr in peers if addr != self_id} if detector else {}
+        liveness = {addr: Liveness(open_window(Instant(0), detector)) for addr in peers if addr != self_id} if detector else {}
         return State(NodeId(self_id), config, Table(peers), Table(liveness))
 
     def peer(pairs: Mapping[str, tuple[str, int]]) -> Peer:

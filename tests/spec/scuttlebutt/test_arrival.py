@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from peerproof.spec.core import Duration, Expired, Instant, NodeId, Pick, Received
 from peerproof.spec.scuttlebutt import Config, Delta, Detector, DigestEntry, DigestRequest, Round, initial, step
-from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, ArrivalWindow, heard, opened, phi_exceeds
+from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, ArrivalWindow, open_window, phi_exceeds, record_arrival
 
 
 def window(*intervals: int, last: int = 0) -> ArrivalWindow:
@@ -95,7 +95,7 @@ def test_a_clock_set_back_makes_no_silence() -> None:
 
 
 def test_a_new_peer_is_expected_within_the_bootstrap_interval() -> None:
-    assert opened(Instant(7), Detector(bootstrap=Duration(500))) == window(500, last=7)
+    assert open_window(Instant(7), Detector(bootstrap=Duration(500))) == window(500, last=7)
 
 
 # (intervals so far, last, now, size of the window, intervals afterwards)
@@ -116,7 +116,7 @@ HEARD = [
 def test_a_sign_of_life_adds_an_interval_and_the_oldest_goes(
     before: tuple[int, ...], last: int, now: int, size: int, after: tuple[int, ...]
 ) -> None:
-    assert heard(window(*before, last=last), Instant(now), Detector(window=size)) == window(*after, last=now)
+    assert record_arrival(window(*before, last=last), Instant(now), Detector(window=size)) == window(*after, last=now)
 
 
 def kinds_of(value: Any) -> set[type]:

@@ -18,7 +18,7 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import U64_MAX
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 from peerproof.spec.scuttlebutt import (
     MESSAGE,
     PROPERTIES,
@@ -76,8 +76,8 @@ def checked(before: State, event: Event, pick: Pick, seen: set[str]) -> Taken:
     """The step that the node takes, with all properties of a node and of a step; `sometimes` ones that hold are noted."""
     after, effects = step(before, event, pick)
     taken = Taken(before, event, after, effects)
-    assert violated(PROPERTIES, "step", taken) == []
-    assert violated(PROPERTIES, "node", after) == []
+    assert find_violations(PROPERTIES, "step", taken) == []
+    assert find_violations(PROPERTIES, "node", after) == []
     seen.update(p.name for p in PROPERTIES if p.when == "sometimes" and p.of == "step" and p.holds(taken))
     return taken
 
@@ -203,7 +203,7 @@ class ThreeNodes(RuleBasedStateMachine):
     def holds_of_the_cluster(self) -> None:
         """All properties of clusters, at every instant."""
         if hasattr(self, "nodes"):
-            assert violated(PROPERTIES, "cluster", Cluster(self.nodes, self.in_flight)) == []
+            assert find_violations(PROPERTIES, "cluster", Cluster(self.nodes, self.in_flight)) == []
 
     def teardown(self) -> None:
         """From here on nothing is lost: in the end all views are equal."""
@@ -259,16 +259,16 @@ def careless(peer: Peer, pairs: Iterable[DeltaEntry]) -> Any:
     return Peer(peer.pairs.put(rows), max([peer.version, *(pair.version for pair in pairs)])), pairs
 
 
-NEWER_PAIRS, LEARNED = reconcile.newer_pairs, transitions.learned
+NEWER_PAIRS, LEARNED = reconcile.newer_pairs, transitions.add_peers
 
 
 @pytest.mark.parametrize(
     ("machine", "module", "name", "wrong", "found"),
     [
         (ThreeNodes, reconcile, "newer_pairs", newest_first, "DeltaPrefix"),
-        (ThreeNodes, transitions, "learned", believing, "VersionIsMax"),
+        (ThreeNodes, transitions, "add_peers", believing, "VersionIsMax"),
         (ThreeNodes, reconcile, "fitting", unlimited, "DeltaBounded"),
-        (OneNode, transitions, "merged", careless, "(Monotone|VersionIsMax)"),
+        (OneNode, transitions, "merge", careless, "(Monotone|VersionIsMax)"),
     ],
     ids=["newest pairs first", "peers at the version of the digest", "no limit", "older pairs taken"],
 )

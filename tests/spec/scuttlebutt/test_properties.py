@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
-from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 from peerproof.spec.scuttlebutt import (
     PROPERTIES,
     Config,
@@ -325,8 +325,8 @@ def test_violated_names_what_should_always_hold_of_such_a_subject_and_does_not()
         prop("of a step", "step", "always", holds=False),
     ]
 
-    assert [found.name for found in violated(properties, "node", None)] == ["bad"]
-    assert [found.name for found in violated(properties, "step", None)] == ["of a step"]
+    assert [found.name for found in find_violations(properties, "node", None)] == ["bad"]
+    assert [found.name for found in find_violations(properties, "step", None)] == ["of a step"]
 
 
 def test_a_table_of_versions_is_made_as_the_store_has_it(node: Node) -> None:

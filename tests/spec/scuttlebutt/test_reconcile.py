@@ -13,11 +13,11 @@ from peerproof.spec.scuttlebutt.codec import MESSAGE
 from peerproof.spec.scuttlebutt.reconcile import (
     delta,
     digest,
-    known_version,
     lacking_here,
-    merged,
+    merge,
     most_outdated_first,
     newer_pairs,
+    version_of,
 )
 
 Node = Callable[..., State]
@@ -38,7 +38,7 @@ def bytes_of(message: Message) -> int:
 def test_an_unknown_peer_has_version_0(node: Node) -> None:
     state = node("b:1", {"c:1": {"k": ("v", 3)}})
 
-    assert [known_version(state, NodeId(addr)) for addr in ("b:1", "c:1", "d:1")] == [0, 3, 0]
+    assert [version_of(state, NodeId(addr)) for addr in ("b:1", "c:1", "d:1")] == [0, 3, 0]
 
 
 # BC-16, BC-17: (order, max_payload, addresses in the digest); an entry of n1:1 takes 13 bytes, of longaddress:99 23
@@ -250,7 +250,7 @@ def test_a_pair_is_news_if_it_is_above_the_version_of_its_own_key(name: str) -> 
     pairs, (version, changes), news = MERGES[name]
     before = Peer(Table({"foo": Versioned("v", 10)}), 10)
 
-    after, found = merged(before, pairs)
+    after, found = merge(before, pairs)
 
     assert after.version == version
     assert dict(after.pairs) == {"foo": ("v", 10), **changes}

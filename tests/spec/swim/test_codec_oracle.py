@@ -23,7 +23,7 @@ from peerproof.conformance.fuzz.inputs.swim import INPUTS
 from peerproof.conformance.fuzz.strategies import values
 from peerproof.spec.core import NodeId
 from peerproof.spec.swim import MESSAGE, Message
-from peerproof.spec.swim.transit import Pairs, Reader, Writer, escaped, unescaped, unpacked
+from peerproof.spec.swim.transit import Pairs, Reader, Writer, escape, unescape, unpack
 
 from .samples import SAMPLES
 
@@ -50,7 +50,7 @@ def theirs(value: Any) -> Any:
         return value
     if value[:2] == "~:":
         return Keyword(value[2:])
-    return UUID(value[2:]) if value[:2] == "~u" else unescaped(value)
+    return UUID(value[2:]) if value[:2] == "~u" else unescape(value)
 
 
 def ours(value: Any) -> Any:
@@ -65,12 +65,12 @@ def ours(value: Any) -> Any:
         return f"~:{value.str}"
     if isinstance(value, UUID):
         return f"~u{value}"
-    return escaped(value) if isinstance(value, str) else value
+    return escape(value) if isinstance(value, str) else value
 
 
 def read(data: bytes) -> Any:
     """What we make of bytes, before it is a message."""
-    return Reader().value(unpacked(data))
+    return Reader().value(unpack(data))
 
 
 def wrote(value: Any) -> bytes:
@@ -92,8 +92,8 @@ STRINGS = st.text("ab~^`:#", max_size=8) | st.text(max_size=8)
 KEYWORDS = st.text("abc-/", min_size=1, max_size=6).map("~:{}".format)
 UUIDS = st.uuids().map("~u{}".format)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
-SCALARS = st.one_of(INTEGERS, st.floats(allow_nan=False, allow_infinity=False), st.none(), STRINGS.map(escaped), KEYWORDS, UUIDS)
-KEYS = STRINGS.map(escaped) | KEYWORDS
+SCALARS = st.one_of(INTEGERS, st.floats(allow_nan=False, allow_infinity=False), st.none(), STRINGS.map(escape), KEYWORDS, UUIDS)
+KEYS = STRINGS.map(escape) | KEYWORDS
 
 
 def pairs(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

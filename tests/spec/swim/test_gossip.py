@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.swim import MESSAGE, AntiEntropy, Payload, Ping, State, Uuid, Vector
-from peerproof.spec.swim.gossip import fanout, queued
+from peerproof.spec.swim.gossip import enqueue, fanout
 from peerproof.spec.swim.messages import COUNTER_MAX, ClusterEventVector, Incarnation
 from peerproof.spec.swim.state import Queued
 
@@ -93,7 +93,7 @@ def test_acks_carry_the_queue_too_and_no_payload() -> None:
 def test_a_newer_state_replaces_the_older_goes_to_the_end_and_has_been_sent_to_nobody() -> None:
     state = node(queue=(Queued(said("normal C"), frozenset({B})), Queued(said("normal D"), frozenset({B}))))
 
-    after = queued(state, said("dead C"))
+    after = enqueue(state, said("dead C"))
 
     assert after.queue == (Queued(said("normal D"), frozenset({B})), Queued(said("dead C"), frozenset()))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.campaigns import CHOSEN, searched
 
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, told
+from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
@@ -27,7 +27,7 @@ from peerproof.spec.swim.table import Claim
 def test_one_node_among_hostile_peers_keeps_every_property() -> None:
     campaign = searched("swim", 1, CHOSEN._replace(runs=2 * CHOSEN.runs))
 
-    assert campaign.finding is None, told(swim, campaign.finding)
+    assert campaign.finding is None, render_finding(swim, campaign.finding)
     assert [what for what in ("malformed", "forged", "call", "crash", "restart") if not campaign.counts[what]] == []
 
 
@@ -38,7 +38,7 @@ def test_four_nodes_over_any_network_keep_every_property_and_everything_does_hap
 
     campaign = searched("swim", 4, seeds=30, enough=lambda campaign: all(campaign.counts[name] for name in names))
 
-    assert campaign.finding is None, told(swim, campaign.finding)
+    assert campaign.finding is None, render_finding(swim, campaign.finding)
     assert [name for name in names if not campaign.counts[name]] == []
 
 
@@ -72,16 +72,16 @@ def undead(state: State, node: Uuid, row: Row) -> State:
     return SETTLED(state, node, replace(row, indirect_misses=1) if row.indirect_asked else row)
 
 
-CLOSED, SETTLED = detector.closed, detector.settled
+CLOSED, SETTLED = detector.close_round, detector.settle_row
 
 #: id: (where, name, what it is replaced by, the property that must find it)
 MISTAKES: dict[str, tuple[Any, str, Any, str]] = {
-    "five events of a node are five entries": (gossip, "queued", every_event, "QueueLast"),
-    "everything is believed": (gossip, "merged", any_news, "Monotone"),
-    "nobody is isolated": (rounds, "closed", blaming, "IsolationQuiet"),
+    "five events of a node are five entries": (gossip, "enqueue", every_event, "QueueLast"),
+    "everything is believed": (gossip, "merge", any_news, "Monotone"),
+    "nobody is isolated": (rounds, "close_round", blaming, "IsolationQuiet"),
     "the past is believed": (transitions, "is_past", never_past, "PastIgnored"),
-    "datagrams are not counted": (gossip, "counted", uncounted, "CounterGrows"),
-    "one indirect miss is death": (detector, "settled", undead, "DeadOnlyAfterSuspicious"),
+    "datagrams are not counted": (gossip, "count_datagram", uncounted, "CounterGrows"),
+    "one indirect miss is death": (detector, "settle_row", undead, "DeadOnlyAfterSuspicious"),
 }
 
 

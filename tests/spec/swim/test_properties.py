@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerproof.spec.core import Asked, Expired, Received, Send
-from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 from peerproof.spec.swim import PROPERTIES, Incarnation, Message, Payload, Quantum, RemoveNode, State, Uuid
 from peerproof.spec.swim.state import Queued
 
@@ -255,4 +255,4 @@ def test_it_does_not_hold_of_what_is_bad(name: str, case: str) -> None:
 def test_what_is_violated_is_told_by_name() -> None:
     bad = CASES["CounterGrows"].bad["back"]
 
-    assert [broken.name for broken in violated(PROPERTIES, "step", bad)] == ["CounterGrows"]
+    assert [broken.name for broken in find_violations(PROPERTIES, "step", bad)] == ["CounterGrows"]

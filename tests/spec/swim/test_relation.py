@@ -15,7 +15,7 @@ from peerproof.reference.simulation.plan import Campaign
 from peerproof.spec import swim
 from peerproof.spec.core import Expired, Instant, NodeId, Send, Table
 from peerproof.spec.swim import Config, Incarnation, Ping, Quantum, Row, State, Status, Uuid
-from peerproof.spec.swim.relation import narrowed, unfolded
+from peerproof.spec.swim.relation import narrow, unfold
 from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Relation
 from peerproof.spec.traces.trace import Line, event_of, parse
 
@@ -52,7 +52,7 @@ def taken(relation: Relation, line: Line, observed: Observed) -> Judgement:
 @pytest.mark.parametrize(("nodes", "way"), [(3, "messages"), (12, "messages"), (12, "effects"), (5, "state")])
 def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) -> None:
     """Also after a crash, with payloads, and with datagrams that are too small for all that they should carry."""
-    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    relation = Relation(swim, narrow, Bounds(), unfold)
     for line in lines_of(nodes, crashes=((1, 8), (2, 10)), restarts=((1, 14),), config={"ae_size": 4, "max_datagram": 512}):
         assert taken(relation, line, seen(line, way)).opinion is Opinion.ACCEPTED
         assert len(relation.states) <= 256
@@ -61,7 +61,7 @@ def test_what_a_node_did_is_explained_without_its_answers(nodes: int, way: str) 
 
 def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
     """What was one state for many orders is taken apart."""
-    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    relation = Relation(swim, narrow, Bounds(), unfold)
     for number, line in enumerate(lines_of(7)):
         assert taken(relation, line, seen(line, "state" if number % 5 == 0 else "messages")).opinion is Opinion.ACCEPTED
 
@@ -69,7 +69,7 @@ def test_a_log_that_says_the_state_now_and_then_is_explained() -> None:
 def test_whoever_is_pinged_twice_in_a_round_is_found() -> None:
     """A quantum that pings again whom the quantum before it has pinged, though the round has others left."""
     lines = lines_of(7)
-    relation = Relation(swim, narrowed, Bounds(), unfolded)
+    relation = Relation(swim, narrow, Bounds(), unfold)
     before: list[Uuid] = []
     for line in lines:
         sends = sends_of(line)
@@ -116,7 +116,7 @@ def test_exactly_the_orders_of_a_round_are_explained() -> None:
     for sequence in permutations([*state.rows] * 2, 4):
         if len(set(sequence)) < 3:
             continue
-        relation = Relation(swim, narrowed, Bounds(), unfolded)
+        relation = Relation(swim, narrow, Bounds(), unfold)
         relation.states = (state,)
         opinions = []
         for part, first in ((sequence[:3], 1), (sequence[3:], 4)):
@@ -127,7 +127,7 @@ def test_exactly_the_orders_of_a_round_are_explained() -> None:
 
 
 def test_where_no_message_was_seen_a_bound_is_hit_and_no_verdict_given() -> None:
-    relation = Relation(swim, narrowed, Bounds(states=50), unfolded)
+    relation = Relation(swim, narrow, Bounds(states=50), unfold)
     relation.states = (knowing(9),)
 
     relation.take(Expired(Instant(0), Quantum()), Observed())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerproof.spec.swim import Incarnation, Row, Status
-from peerproof.spec.swim.table import Claim, key, merged
+from peerproof.spec.swim.table import Claim, key, merge
 
 from .nodes import B, data, row
 
@@ -51,7 +51,7 @@ def claim(text: str) -> Claim:
 
 @pytest.mark.parametrize(("known", "said", "believed"), BELIEVED)
 def test_of_two_the_greater_key_is_believed(known: str, said: str, believed: str) -> None:
-    after = merged(row(B, known), claim(said))
+    after = merge(row(B, known), claim(said))
 
     assert (after.status, after.incarnation) == (row(B, believed).status, row(B, believed).incarnation)
 
@@ -71,7 +71,7 @@ def test_claims_make_the_same_of_a_row_in_every_order_and_however_often(known: R
     for order in permutations(claims):
         after = known
         for said in (*order, *order):
-            after = merged(after, said)
+            after = merge(after, said)
         results.add((after.status, after.incarnation))
 
     assert len(results) == 1
@@ -79,7 +79,7 @@ def test_claims_make_the_same_of_a_row_in_every_order_and_however_often(known: R
 
 @given(st.builds(Row, st.just("h"), st.just(1), STATUSES, INCARNATIONS), CLAIMS)
 def test_what_is_not_believed_leaves_the_very_same_row(known: Row, said: Claim) -> None:
-    after = merged(known, said)
+    after = merge(known, said)
 
     assert (after is known) == (key(said.status, said.incarnation) <= key(known.status, known.incarnation))
 
@@ -87,14 +87,14 @@ def test_what_is_not_believed_leaves_the_very_same_row(known: Row, said: Claim) 
 def test_a_place_goes_with_what_is_believed() -> None:
     known = row(B, "normal 1 7")
 
-    assert merged(known, claim("joining 1 8")._replace(place=("10.0.0.9", 9))).host == "10.0.0.9"
-    assert merged(known, claim("joining 1 7")._replace(place=("10.0.0.9", 9))).host == known.host
-    assert merged(known, claim("normal 1 8")).port == known.port
+    assert merge(known, claim("joining 1 8")._replace(place=("10.0.0.9", 9))).host == "10.0.0.9"
+    assert merge(known, claim("joining 1 7")._replace(place=("10.0.0.9", 9))).host == known.host
+    assert merge(known, claim("normal 1 8")).port == known.port
 
 
 @pytest.mark.parametrize(("said", "kept"), [("normal 1 8", True), ("dead 1 7", True), ("normal 2 0", False), ("dead 2 0", False)])
 def test_a_new_restart_counter_makes_the_payload_stale_and_a_larger_tx_does_not(said: str, kept: bool) -> None:
-    after = merged(row(B, "normal 1 7", payload=data(x=1)), claim(said))
+    after = merge(row(B, "normal 1 7", payload=data(x=1)), claim(said))
 
     assert after.payload == (data(x=1) if kept else None)
 
@@ -104,9 +104,9 @@ def test_a_larger_incarnation_answers_the_indirect_ping_that_is_under_way() -> N
     known = row(B, "suspicious 1 7", indirect_misses=1, indirect_asked=True, misses=2)
 
     for said in ("normal 1 8", "suspicious 1 8"):
-        after = merged(known, claim(said))
+        after = merge(known, claim(said))
         assert (after.indirect_misses, after.indirect_asked) == (0, False)
-    after = merged(known, claim("dead 1 7"))
+    after = merge(known, claim("dead 1 7"))
     assert (after.indirect_misses, after.indirect_asked) == (1, True)
 
 
@@ -115,6 +115,6 @@ WELL = ("joining", "normal")
 
 @pytest.mark.parametrize(("before", "after"), [*product(("joining", "normal", "suspicious", "dead", "leave"), repeat=2)])
 def test_misses_are_forgotten_of_who_was_not_well_and_is(before: str, after: str) -> None:
-    found = merged(row(B, f"{before} 1 7", misses=1), claim(f"{after} 2 0"))
+    found = merge(row(B, f"{before} 1 7", misses=1), claim(f"{after} 2 0"))
 
     assert found.misses == (0 if before not in WELL and after in WELL else 1)

@@ -27,8 +27,8 @@ from peerproof.spec.swim import (
     initial,
     step,
 )
-from peerproof.spec.swim.transit import Reader, Writer, cache_code, escaped, unescaped, unpacked, uuid_text
-from peerproof.spec.swim.transit_json import PAYLOAD_DEPTH, canonical, concise, written
+from peerproof.spec.swim.transit import Reader, Writer, cache_code, escape, unescape, unpack, uuid_text
+from peerproof.spec.swim.transit_json import PAYLOAD_DEPTH, canonical, concise, render_json
 
 from .nodes import A, B, first, ping
 from .samples import SAMPLES
@@ -38,7 +38,7 @@ NAMED = INPUTS.named(NODES)
 
 #: Texts in Transit's writing: keywords, uuids, integers, strings that are escaped.
 TEXTS = st.one_of(
-    st.text(max_size=6).filter(lambda text: text.isprintable()).map(escaped),
+    st.text(max_size=6).filter(lambda text: text.isprintable()).map(escape),
     st.sampled_from(
         ["~:some", "~:data", "~$sym", f"~u{A}", f"~u{A.upper()}", "~i7", "~i-0", "~n12345678901234567890123", "~zNaN"]
     ),
@@ -82,14 +82,14 @@ def test_a_payload_from_plain_data_is_the_one_that_its_receivers_have(plain: dic
 def test_the_text_of_a_payload_stands_for_what_was_said(plain: dict[str, Any]) -> None:
     try:
         value = concise(plain)
-        text = written(value)
+        text = render_json(value)
     except (NotEnabled, MalformedMessage):
         return
     writer = Writer()
 
     writer.value(value)
 
-    assert written(Reader().value(unpacked(bytes(writer.out)), PAYLOAD_DEPTH)) == text
+    assert render_json(Reader().value(unpack(bytes(writer.out)), PAYLOAD_DEPTH)) == text
 
 
 @given(datagrams(MESSAGE, NAMED))
@@ -147,8 +147,8 @@ def test_a_datagram_made_of_one_piece_alone_is_malformed(piece: bytes, size: int
 @given(st.lists(st.text(), max_size=5), st.data())
 def test_escaping_is_injective_and_makes_no_other_form(strings: list[str], data: st.DataObject) -> None:
     for string in (*strings, "~:a", "^0", "`", "~", "", "~#u", "~u"):
-        text = escaped(string)
-        assert unescaped(text) == string
+        text = escape(string)
+        assert unescape(text) == string
         assert not (text[:1] == "~" and text[1:2] in ":#$uin")
         assert Reader().text(text) == text
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from peerproof.spec.core import Asked, Expired, NodeId, Received, Send, Sent
 from peerproof.spec.properties import Cluster as AtOnce
-from peerproof.spec.properties import InFlight, Taken, violated
+from peerproof.spec.properties import InFlight, Taken, find_violations
 from peerproof.spec.wendy import (
     PROPERTIES,
     Announce,
@@ -54,7 +54,7 @@ class Ring:
         before = self.nodes[who]
         after, effects = step(before, event, no_choice)  # type: ignore[arg-type]  # events of this protocol
         taken = Taken(before, event, after, effects)
-        assert [p.name for p in (*violated(PROPERTIES, "step", taken), *violated(PROPERTIES, "node", after))] == []
+        assert [p.name for p in (*find_violations(PROPERTIES, "step", taken), *find_violations(PROPERTIES, "node", after))] == []
         self.seen |= {p.name for p in PROPERTIES if p.when == "sometimes" and p.of == "step" and p.holds(taken)}
         self.nodes[who] = after
         self.waiting += [(who, effect) for effect in effects if isinstance(effect, Send)]
@@ -131,7 +131,7 @@ class Ring:
 
 def misses(ring: Ring) -> list[str]:
     """The properties of clusters that do not hold."""
-    return [p.name for p in violated(PROPERTIES, "cluster", ring.at_once())]
+    return [p.name for p in find_violations(PROPERTIES, "cluster", ring.at_once())]
 
 
 @pytest.mark.parametrize("seed", range(3))

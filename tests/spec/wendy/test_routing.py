@@ -9,7 +9,7 @@ import pytest
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.wendy import Config, Id, LeafSet, Node, Ring, State
 from peerproof.spec.wendy.routing import hops, next_hop
-from peerproof.spec.wendy.tables import inserted
+from peerproof.spec.wendy.tables import insert_node
 
 from .nodes import h, name, node
 
@@ -64,7 +64,7 @@ def ring_of(ids: tuple[int, ...], ring: Ring, side: int, *, two_sided: bool = Fa
         config = Config(own, ring=ring, leaf_set_side=side, is_two_sided=two_sided)
         state = State(NodeId(f"n:{other.port}"), config)
         for one in nodes.values():
-            state = inserted(state, one)
+            state = insert_node(state, one)
         states[own] = state
     return states
 

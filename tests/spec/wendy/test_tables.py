@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from peerproof.spec.core import NodeId
 from peerproof.spec.wendy import Config, Id, Mask, Node, Ring, State, Versions
 from peerproof.spec.wendy.properties import members
-from peerproof.spec.wendy.proximity import scored
-from peerproof.spec.wendy.snapshot import misplaced
-from peerproof.spec.wendy.tables import inserted, nodes_of, readdressed, removed, shown
+from peerproof.spec.wendy.proximity import record_score
+from peerproof.spec.wendy.snapshot import find_inconsistency
+from peerproof.spec.wendy.tables import insert_node, nodes_of, remove_node, select_tables, update_address
 
 from .nodes import h, leaves, name, node, peer, tables
 
@@ -24,7 +24,7 @@ def bare(digits: str) -> State:
 def with_scores(state: State, *known: tuple[str, int | None]) -> State:
     """The node after others, with scores or without, came one after the other."""
     for digits, score in known:
-        state = inserted(state, peer(digits)) if score is None else scored(state, peer(digits), score)
+        state = insert_node(state, peer(digits)) if score is None else record_score(state, peer(digits), score)
     return state
 
 
@@ -66,7 +66,7 @@ def test_nobody_stands_in_its_own_tables() -> None:
     """WC-17. [WA-15]"""
     state = bare("02")
 
-    assert inserted(state, peer("02")) == state
+    assert insert_node(state, peer("02")) == state
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_a_node_is_taken_out_of_each_table_by_itself() -> None:
     """A leaf and neighbour that is not in the routing table goes as well. [WA-25, WA-39]"""
     state = node("00", right="11 12", cells="11", near="11 12")
 
-    after = removed(state, h("12"))
+    after = remove_node(state, h("12"))
 
     assert leaves(after) == ([], ["11"])
     assert near(after) == ["11"]
     assert after.versions == Versions(0, 1, 1)
-    assert removed(after, h("12")) == after
+    assert remove_node(after, h("12")) == after
 
 
 def test_a_new_address_is_no_new_member() -> None:
@@ -143,18 +143,18 @@ def test_a_new_address_is_no_new_member() -> None:
     state = node("00", right="11", cells="11", near="11 12")
     moved = peer("11")._replace(port=5)
 
-    after = readdressed(state, moved)
+    after = update_address(state, moved)
 
     assert {one.port for one in after.known.values() if one.id == h("11")} == {5}
     assert after.versions == state.versions
-    assert readdressed(state, peer("99")) is state
+    assert update_address(state, peer("99")) is state
 
 
 def test_sent_tables_are_the_tables() -> None:
     state = node("00", left="ff", right="11", cells="11 20", near="20")
 
-    assert shown(state) == tables("11 20", ("ff", "11"), "20")
-    assert [name(one) for one in nodes_of(shown(state)).values() if one] == ["ff", "11", "2"]
+    assert select_tables(state) == tables("11 20", ("ff", "11"), "20")
+    assert [name(one) for one in nodes_of(select_tables(state)).values() if one] == ["ff", "11", "2"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_mask_names_rows_and_of_them_columns(rows: tuple[int, ...], columns: t
     """WA-57."""
     state = node("00", left="ff", cells="1 2 01", near="1")
 
-    assert shown(state, Mask(routing_table=True, rows=rows, columns=columns)) == tables(rt=expected)
+    assert select_tables(state, Mask(routing_table=True, rows=rows, columns=columns)) == tables(rt=expected)
 
 
 RING = Ring(digits=3, digit_bits=2)
@@ -191,15 +191,15 @@ def test_each_side_holds_the_nearest_of_all_that_came_and_stayed(deeds: list[tup
     for one, score in deeds:
         mine = right if one <= RING.size // 2 else left
         if score is None:
-            state = removed(state, one)
+            state = remove_node(state, one)
             mine[:] = [other for other in mine if other != one]
         else:
-            state = scored(state, far(one), score)
+            state = record_score(state, far(one), score)
             mine[:] = sorted({*mine, one}, key=lambda other: min(other, RING.size - other))[:side]
 
         assert [n.id for n in state.leaf_set.right] == right
         assert [n.id for n in state.leaf_set.left] == left
-        assert misplaced(state) is None
+        assert find_inconsistency(state) is None
 
 
 @given(DEEDS, st.integers(1, 6))
@@ -210,11 +210,11 @@ def test_neighborhood_set_is_what_sorting_gives(deeds: list[tuple[Id, int | None
     first: dict[Id, int] = {}
     for one, score in deeds:
         if score is None:
-            state = removed(state, one)
+            state = remove_node(state, one)
             model = [row for row in model if row[1] != one]
         else:
             fixed = first.setdefault(one, score)
-            state = scored(state, far(one), fixed)
+            state = record_score(state, far(one), fixed)
             if (fixed, one) not in model:
                 model = sorted([*model, (fixed, one)], key=lambda row: row[0])[:most]
 
@@ -230,12 +230,12 @@ def test_each_cell_holds_the_best_that_came_since_it_was_empty(deeds: list[tuple
     for one, score in deeds:
         cell = RING.cell(Id(0), one)
         if score is None:
-            state = removed(state, one)
+            state = remove_node(state, one)
             if cell in model and model[cell][1] == one:
                 del model[cell]
         else:
             fixed = first.setdefault(one, score)
-            state = scored(state, far(one), fixed)
+            state = record_score(state, far(one), fixed)
             if cell not in model or fixed < model[cell][0]:
                 model[cell] = fixed, one
 
@@ -247,7 +247,7 @@ def test_versions_count_changes_of_membership(deeds: list[tuple[Id, int | None]]
     """[WA-39]"""
     state = small(2, 3)
     for one, score in deeds:
-        after = removed(state, one) if score is None else scored(state, far(one), score)
+        after = remove_node(state, one) if score is None else record_score(state, far(one), score)
 
         changed = [old != new for old, new in zip(members(state), members(after), strict=True)]
         assert [new - old for old, new in zip(state.versions, after.versions, strict=True)] == changed

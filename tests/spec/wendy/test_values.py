@@ -13,7 +13,7 @@ from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Receiv
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import Fingerprints, fingerprint
 from peerproof.spec.forms.form import Form
-from peerproof.spec.traces.trace import Line, described, effect_plain, event_of, replay
+from peerproof.spec.traces.trace import Line, describe_event, effect_plain, event_of, replay
 from peerproof.spec.wendy import (
     COMMAND,
     CONFIG,
@@ -193,7 +193,7 @@ def test_an_event_and_its_line_are_each_others(event: Any, kind: str) -> None:
 
 
 def line_of(state: State, event: Any, taken: Step[State, Any], seq: int = 1) -> Line:
-    kind, to, args = described(SPEC, event)
+    kind, to, args = describe_event(SPEC, event)
     effects = tuple(effect_plain(SPEC, effect) for effect in taken.effects)
     return Line("r", "wendy", "i", state.self_id, seq, 0, kind, to, args, (), effects, fingerprint(taken.state))
 

@@ -49,8 +49,8 @@ def check(
 def surprises(model: Model, result: Result) -> Iterator[str]:
     """In what a result is not what the manifest says; a model that succeeds and must not is as wrong as the reverse."""
     if not has_expected_verdict(model, result):
-        said = _said(result.verdict.value, _violated(model, result))
-        yield f"expected {_said(model.verdict, model.violated)}, TLC says {said}"
+        said = _verdict_text(result.verdict.value, _find_violation(model, result))
+        yield f"expected {_verdict_text(model.verdict, model.violated)}, TLC says {said}"
         return
     if model.steps is not None and (result.counterexample is None or result.counterexample.steps != model.steps):
         found = result.counterexample.steps if result.counterexample else "no"
@@ -71,7 +71,7 @@ def surprises(model: Model, result: Result) -> Iterator[str]:
 
 def has_expected_verdict(model: Model, result: Result) -> bool:
     """Whether the model holds, or fails, as it must, whatever the counts are."""
-    return (result.verdict.value, _violated(model, result)) == (model.verdict, model.violated)
+    return (result.verdict.value, _find_violation(model, result)) == (model.verdict, model.violated)
 
 
 def found_counts(result: Result) -> dict[str, Any]:
@@ -130,11 +130,11 @@ def _write(path: Path, data: Any) -> None:
     path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _violated(model: Model, result: Result) -> str | None:
+def _find_violation(model: Model, result: Result) -> str | None:
     """The property that is violated; TLC does not say which of the temporal ones, so that a model has one at most."""
     is_temporal = result.verdict is Verdict.TEMPORAL_PROPERTY and result.violated is None
     return model.properties[0] if is_temporal and len(model.properties) == 1 else result.violated
 
 
-def _said(verdict: str, violated: str | None) -> str:
+def _verdict_text(verdict: str, violated: str | None) -> str:
     return verdict if violated is None else f"{verdict} {violated} violated"

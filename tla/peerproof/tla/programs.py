@@ -49,7 +49,7 @@ def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
         if result.violated is None and result.verdict.value == "success":
             print(f"holds: {result.distinct:,} states, {result.edges:,} steps, depth {result.depth}")
             return WELL
-        return _broken(args, result.verdict.value, result.violated, result.counterexample)
+        return _print_violation(args, result.verdict.value, result.violated, result.counterexample)
 
     return do
 
@@ -89,7 +89,7 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
         result = run(find(), _run_of(args, dump=args.output), _show)
         _clear()
         if result.verdict.value != "success":
-            return _broken(args, result.verdict.value, result.violated, result.counterexample)
+            return _print_violation(args, result.verdict.value, result.violated, result.counterexample)
         counted = summary(args.output)
         if (counted.states, counted.edges) != (result.distinct, result.edges):
             raise RunFailed(
@@ -134,7 +134,7 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
         if done.verdict.value == "success":
             print(f"nothing broken on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
             return WELL
-        return _broken(args, done.verdict.value, done.violated, done.counterexample)
+        return _print_violation(args, done.verdict.value, done.violated, done.counterexample)
 
     return do
 
@@ -180,7 +180,7 @@ def main(name: str, arguments: list[str]) -> int:
     """Runs one of the programs."""
     program = PROGRAMS[name]
     parser = ArgumentParser(
-        prog=name, description=_dedented(program.__doc__ or ""), epilog=__doc__, formatter_class=RawDescriptionHelpFormatter
+        prog=name, description=_dedent(program.__doc__ or ""), epilog=__doc__, formatter_class=RawDescriptionHelpFormatter
     )
     do = program(parser)
     args = parser.parse_args(arguments)
@@ -277,7 +277,7 @@ def _library(args: Namespace) -> tuple[Path, ...]:
     return (*args.library, root())
 
 
-def _broken(args: Namespace, verdict: str, violated: str | None, counterexample: Counterexample | None) -> int:
+def _print_violation(args: Namespace, verdict: str, violated: str | None, counterexample: Counterexample | None) -> int:
     print(f"does not hold: {verdict} {violated or ''}".rstrip())
     if counterexample is not None:
         for number, state in enumerate(counterexample.states, 1):
@@ -311,7 +311,7 @@ def _positive(text: str) -> int:
     return number
 
 
-def _dedented(text: str) -> str:
+def _dedent(text: str) -> str:
     from inspect import cleandoc
 
     return cleandoc(text)

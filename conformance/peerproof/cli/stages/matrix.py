@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
 from peerproof.cli import options
-from peerproof.cli.implementation import tell_unusable
+from peerproof.cli.implementation import report_unavailable
 from peerproof.cli.stages.options import add_out, add_spark
 from peerproof.conformance.adapter.implementation import REFERENCE
 
@@ -52,7 +52,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Tries the cases."""
-    from peerproof.cli.stages.options import engine, tell
+    from peerproof.cli.stages.options import engine, print_outcome
     from peerproof.conformance.adapter.adapter import AdapterUnavailable
     from peerproof.conformance.runner.case_selection import select_cases
     from peerproof.pipeline.spark.progress import Progress
@@ -60,7 +60,7 @@ def run(args: Namespace) -> int:
     from peerproof.pipeline.stages.verdict_counts import count_results, has_failure
 
     suite = options.suite(args)
-    selected = options.selected(select_cases, args, suite)
+    selected = options.select(select_cases, args, suite)
     if not selected:
         print("peerproof pipeline matrix: no case is selected", file=sys.stderr)
         return NOTHING
@@ -76,9 +76,9 @@ def run(args: Namespace) -> int:
             finally:
                 progress.clear()
             if args.format == "text":
-                tell(args, spark, result)
+                print_outcome(args, spark, result)
     except AdapterUnavailable as error:
-        return tell_unusable(error)
+        return report_unavailable(error)
     counts = count_results(todo, result.success)
     shown = {"folder": str(result.success.folder), **result.success.told, "verdicts": counts}
     print(json.dumps(shown) if args.format == "json" else _text(counts), flush=True)

@@ -43,7 +43,7 @@ def add_shared_clock(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measures."""
-    from peerproof.cli.stages.options import engine, tell
+    from peerproof.cli.stages.options import engine, print_outcome
     from peerproof.pipeline.stages.measure import NothingToMeasure, execute, sources
 
     try:
@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
         print(f"peerproof pipeline measure: {problem}", file=sys.stderr)
         return NOTHING
     with engine(args) as spark:
-        tell(args, spark, execute(spark, args.out or args.place, measured, shows("measure", quiet=args.quiet)))
+        print_outcome(args, spark, execute(spark, args.out or args.place, measured, shows("measure", quiet=args.quiet)))
     return OK
 
 

@@ -55,7 +55,7 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
     return Engine(settings, told=lambda text: print(text, file=sys.stderr))
 
 
-def executed(args: Namespace, spark: Engine, todo: Work) -> Executed:
+def execute_stage(args: Namespace, spark: Engine, todo: Work) -> Executed:
     """Do a stage, showing how far it is, and print what came of it."""
     from peerproof.pipeline.spark.execution import execute
     from peerproof.pipeline.spark.progress import Progress
@@ -65,11 +65,11 @@ def executed(args: Namespace, spark: Engine, todo: Work) -> Executed:
         result = execute(spark, args.out, todo, progress)
     finally:
         progress.clear()
-    tell(args, spark, result)
+    print_outcome(args, spark, result)
     return result
 
 
-def tell(args: Namespace, spark: Engine, result: Executed) -> None:
+def print_outcome(args: Namespace, spark: Engine, result: Executed) -> None:
     """Print what came of a stage."""
     print(json.dumps(_plain(spark, result)) if args.format == "json" else _text(spark, result), flush=True)
 

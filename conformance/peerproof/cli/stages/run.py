@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from peerproof.cli.stages.measure import add_shared_clock
 from peerproof.cli.stages.options import add_out, add_spark, count
-from peerproof.conformance.suite.locations import examples, shown
+from peerproof.conformance.suite.locations import examples, path_text
 
 if TYPE_CHECKING:
     from peerproof.pipeline.spark.execution import Engine
@@ -59,14 +59,14 @@ def run(args: Namespace) -> int:
         print(f"peerproof pipeline run: {problem}", file=sys.stderr)
         return USAGE
     if args.examples:
-        args.files = [shown(path) for path in examples()]
+        args.files = [path_text(path) for path in examples()]
         args.shared_clock = True
     begun = time.monotonic()
     told: dict[str, Any] = {}
     worst = OK
     with engine(args) as spark:
         for stage, arguments in _stages(args):
-            code, told[stage] = _staged(args, spark, stage, arguments)
+            code, told[stage] = _run_stage(args, spark, stage, arguments)
             if code not in (OK, FOUND):
                 return code
             worst = max(worst, code)
@@ -103,12 +103,12 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
     told = ["--format", args.format]
     if args.simulate:
         given = [("--runs", args.runs), ("--grid", args.grid), ("--seed", args.seed)]
-        first = ("simulate", [args.simulate, *_given(given), *out, *common, *told])
+        first = ("simulate", [args.simulate, *_option_args(given), *out, *common, *told])
     else:
         ports = [("--port", port) for port in args.port]
         given = [("--format", args.input), ("--mapping", args.mapping), ("--protocol", args.protocol), *ports]
         files = [f"./{name}" if name.startswith("-") else name for name in args.files]
-        first = ("ingest", [*files, *_given(given), *out, *common, *(["--json"] if args.format == "json" else [])])
+        first = ("ingest", [*files, *_option_args(given), *out, *common, *(["--json"] if args.format == "json" else [])])
     return [
         first,
         ("validate", [*place, *out, *common, *told]),
@@ -117,11 +117,11 @@ def _stages(args: Namespace) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _given(options: Sequence[tuple[str, object]]) -> list[str]:
+def _option_args(options: Sequence[tuple[str, object]]) -> list[str]:
     return [part for name, value in options if value is not None for part in (name, str(value))]
 
 
-def _staged(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:
+def _run_stage(args: Namespace, spark: Engine, stage: str, arguments: Sequence[str]) -> tuple[int, Any]:
     """Run a stage with the Spark that there is; its exit code, and what it has told if that is to be JSON."""
     module = import_module(f"peerproof.cli.stages.{stage}")
     parser = ArgumentParser(prog=f"peerproof pipeline run: {stage}")

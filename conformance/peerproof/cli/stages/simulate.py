@@ -46,7 +46,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulates."""
-    from peerproof.cli.stages.options import engine, executed
+    from peerproof.cli.stages.options import engine, execute_stage
     from peerproof.pipeline.stages.grid import BadGrid, read
     from peerproof.pipeline.stages.simulate import simulation
 
@@ -58,7 +58,7 @@ def run(args: Namespace) -> int:
     except BadGrid as error:
         return _complain(f"{args.grid or '--runs'}: {error}")
     with engine(args) as spark:
-        executed(args, spark, todo)
+        execute_stage(args, spark, todo)
     return OK
 
 

@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     except BadConfiguration as problem:
         return _complain(f"--config: {problem}", USAGE)
     if args.run is not None:
-        return _shown_again(args)
+        return _print_findings(args)
     from peerproof.cli.stages.options import engine
     from peerproof.pipeline.stages.validate import execute
 
@@ -118,7 +118,7 @@ class _shows:  # noqa: N801  # a function with a memory
         return Progress(f"validate, {step}", quiet=self._quiet)
 
 
-def _shown_again(args: Namespace) -> int:
+def _print_findings(args: Namespace) -> int:
     from peerproof.pipeline.judging.again import findings
 
     found = list(findings(_validation(args), args.run, args.node))

@@ -23,7 +23,7 @@ def case_seed(seed: str, case_id: str) -> str:
     return blake2b(f"{seed}/{case_id}".encode(), digest_size=8).hexdigest()
 
 
-def drawn(seed: str, site: str, n: int, options: int, some: int) -> list[int]:
+def pick_indices(seed: str, site: str, n: int, options: int, some: int) -> list[int]:
     """The stream's answer: `some` different indices of so many options."""
     weights = [blake2b(f"{seed}/{site}/{n}/{index}".encode(), digest_size=8).digest() for index in range(options)]
     return sorted(range(options), key=weights.__getitem__)[:some]
@@ -48,10 +48,10 @@ class Choices:
 
     def answer(self, question: Mapping[str, Any]) -> list[int]:
         """The indices of the options to take, in this order. Raises WrongQuestion."""
-        site, options, some = _understood(question)
+        site, options, some = _parse_question(question)
         n = self._count[site]
         self._count[site] += 1
-        picked = drawn(self.seed, site, n, len(options), some)
+        picked = pick_indices(self.seed, site, n, len(options), some)
         if script := self._script.get(site):
             wanted = script.popleft()
             if len(wanted) == some and all(option in options for option in wanted):
@@ -62,7 +62,7 @@ class Choices:
         return picked
 
 
-def _understood(question: Mapping[str, Any]) -> tuple[str, list[Any], int]:
+def _parse_question(question: Mapping[str, Any]) -> tuple[str, list[Any], int]:
     site, options, kind = question.get("site"), question.get("of"), question.get("kind")
     if not isinstance(site, str) or not isinstance(options, list) or not options:
         raise WrongQuestion(f'a choice needs a "site" and in "of" the options: {question!r}')

@@ -49,7 +49,7 @@ def reach(implementation: str, patience: Timeouts, suite: str, watch: Watch | No
         host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
         if not colon or not host or not port.isdigit():
             raise AdapterUnavailable(f"{implementation!r} is no address: expected tcp://HOST:PORT")
-        return LineAdapter(lambda: _attached(host.strip("[]"), int(port), patience), patience, suite, watch)
+        return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch)
     try:
         argv = shlex.split(implementation)
     except ValueError as error:
@@ -61,10 +61,10 @@ def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | 
     """The adapter that is this program."""
     if not argv:
         raise AdapterUnavailable("--impl is empty: expected a command, tcp://HOST:PORT or py:MODULE:CLASS")
-    return LineAdapter(lambda: _started(argv), patience, suite, watch)
+    return LineAdapter(lambda: _start_program(argv), patience, suite, watch)
 
 
-def _started(argv: Sequence[str]) -> Channel:
+def _start_program(argv: Sequence[str]) -> Channel:
     try:
         return Program(argv)
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def _started(argv: Sequence[str]) -> Channel:
         raise AdapterUnavailable(f"cannot start {argv[0]!r}: {error.strerror} ({hint})") from None
 
 
-def _attached(host: str, port: int, patience: Timeouts) -> Channel:
+def _connect(host: str, port: int, patience: Timeouts) -> Channel:
     try:
         return Connection(host, port, patience.hello or None)
     except OSError as error:

@@ -44,7 +44,7 @@ class InProcess:
         """Makes an instance and greets it. Raises AdapterUnavailable."""
         self.kill()
         self._next_id = 0
-        self._worker = _Worker(self._made)
+        self._worker = _Worker(self._make_handle)
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
             return hello_of(reply)
@@ -82,7 +82,7 @@ class InProcess:
     def abort(self) -> None:
         """Nothing can be done from outside; whoever waits has waited when the time for a request is over."""
 
-    def _made(self) -> Handle:
+    def _make_handle(self) -> Handle:
         module, colon, name = self._name.partition(":")
         if not colon:
             raise ImportError(f"py:{self._name} is no implementation: expected py:MODULE:CLASS")

@@ -215,27 +215,27 @@ class LineAdapter:
         try:
             text = line.decode("utf-8")
             if nests_too_deep(text):
-                raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_shown(line)}")
+                raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
             reply = json.loads(text)
         except ValueError as error:
             raise self._trouble(
-                "garbled", f"wrote a line that is no JSON{_place(error)}: {_shown(line)}\n{_cause(line)}"
+                "garbled", f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
             ) from None
         if not isinstance(reply, dict):
-            raise self._trouble("garbled", f"wrote a line that is no JSON object: {_shown(line)}\n{_cause(line)}")
+            raise self._trouble("garbled", f"wrote a line that is no JSON object: {_line_text(line)}\n{_cause(line)}")
         return reply
 
     def _half_a_line(self) -> str:
         assert self._channel is not None
-        rest = self._channel.unfinished()
-        return f", in the middle of the line {_shown(rest)} (a reply ends with a line feed, and is flushed)" if rest else ""
+        rest = self._channel.partial_line()
+        return f", in the middle of the line {_line_text(rest)} (a reply ends with a line feed, and is flushed)" if rest else ""
 
     def _trouble(self, kind: str, detail: str) -> AdapterError:
         assert self._channel is not None
         return AdapterError(kind, detail, errors=self._channel.errors)
 
 
-def _shown(line: bytes) -> str:
+def _line_text(line: bytes) -> str:
     text = line.decode("utf-8", "backslashreplace")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(line)} bytes)"
 

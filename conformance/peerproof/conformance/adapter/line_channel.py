@@ -85,7 +85,7 @@ class Channel:
             self._serve(deadline)
         return self._lines.popleft()
 
-    def unfinished(self) -> bytes:
+    def partial_line(self) -> bytes:
         """What has come of a line that has not ended."""
         return b"".join(self._parts)
 

@@ -204,12 +204,12 @@ def _instant(value: Any, where: str) -> None:
         raise InvalidReply(f"{where} must be an integer of milliseconds or null, not {value!r}")
 
 
-def _rejected(value: Any, where: str) -> None:
+def _check_rejection(value: Any, where: str) -> None:
     if not isinstance(value, dict) or value.get("class") not in REASONS:
         raise InvalidReply(f"{where}.class must be one of {', '.join(REASONS)}: {value!r}")
 
 
-def _refused(value: Any, where: str) -> None:
+def _check_refusal(value: Any, where: str) -> None:
     if not isinstance(value, dict) or not isinstance(value.get("class"), str):
         raise InvalidReply(f"{where}.class must be a word: {value!r}")
 
@@ -218,8 +218,8 @@ _CHECKED: Final[tuple[tuple[str, Callable[[Any, str], None]], ...]] = (
     ("effects", _effects),
     ("next_timer_ms", _instant),
     ("bytes", _hex),
-    ("rejected", _rejected),
-    ("refused", _refused),
+    ("rejected", _check_rejection),
+    ("refused", _check_refusal),
 )
 
 #: op -> what a reply has if nothing is unusual, and what is checked of it: so that the usual takes no time

@@ -79,18 +79,18 @@ class Bench:
         """A request."""
         return {"op": "decode", "protocol": self.protocol, "bytes": digits, **more}
 
-    def opened(self, name: str, at: int = 0) -> Reply:
+    def open_node(self, name: str, at: int = 0) -> Reply:
         """The reply to `open` of a node; with the same answers to choices for each."""
         self._choices = Choices("smoke")
         request = {"op": "open", "case": "smoke", "node": name, "protocol": self.protocol, "addr": f"{name}:1", "now_ms": at}
         return self.fine({**request, "config": self.config, "seed": "smoke"})[0]
 
-    def told(self, handle: Any) -> list[Any]:
+    def feed_messages(self, handle: Any) -> list[Any]:
         """What a node does that is sent every legal message."""
         request = {"op": "recv", "handle": handle, "now_ms": 0, "via": specification(self.protocol).TRANSPORT, "from": "peer:1"}
         return [self.fine({**request, "bytes": digits})[0]["effects"] for digits in self.messages]
 
-    def observed(self, handle: Any) -> dict[str, Any]:
+    def query_all(self, handle: Any) -> dict[str, Any]:
         """The answers to every query."""
         capabilities = self.hello.protocols[self.protocol].capabilities
         known = specification(self.protocol).QUERIES.items()
@@ -165,18 +165,18 @@ def panics(bench: Bench) -> str:
 def isolation(bench: Bench) -> str:
     """What one node is told no other one knows."""
     bench.offers("exchange")
-    first, second = bench.opened("one"), bench.opened("two")
+    first, second = bench.open_node("one"), bench.open_node("two")
     if first["handle"] == second["handle"]:
         raise Flaw(f"two nodes have the same handle {first['handle']!r}")
-    before = bench.observed(second["handle"])
-    bench.told(first["handle"])
-    if bench.observed(second["handle"]) != before:
+    before = bench.query_all(second["handle"])
+    bench.feed_messages(first["handle"])
+    if bench.query_all(second["handle"]) != before:
         raise Flaw("what one node was told changed what another node answers")
     bench.fine({"op": "close", "handle": first["handle"]}, {"op": "close", "handle": second["handle"]})
     _expect_error(bench, {"op": "advance", "handle": first["handle"], "now_ms": 0}, ("no_handle",))
-    again = bench.opened("one")
-    fresh = bench.opened("one")
-    if bench.told(again["handle"]) != bench.told(fresh["handle"]) and bench.hello.oracle:
+    again = bench.open_node("one")
+    fresh = bench.open_node("one")
+    if bench.feed_messages(again["handle"]) != bench.feed_messages(fresh["handle"]) and bench.hello.oracle:
         raise Flaw("two new nodes that are told the same answer differently: something is left of an earlier one")
     return "nodes know nothing of each other, and nothing of closed ones"
 
@@ -184,7 +184,7 @@ def isolation(bench: Bench) -> str:
 def clock(bench: Bench) -> str:
     """Time is what the runner says it is."""
     bench.offers("exchange")
-    node = bench.opened("one")
+    node = bench.open_node("one")
     handle, timer = node["handle"], node["next_timer_ms"]
     time.sleep(_REAL_PAUSE)
     told = {"op": "advance", "handle": handle, "now_ms": 0}
@@ -200,7 +200,7 @@ def clock(bench: Bench) -> str:
     (due,) = bench.fine({**told, "now_ms": timer})
     if due["next_timer_ms"] is not None and due["next_timer_ms"] <= timer:
         raise Flaw(f"at {timer} the timer that is due at {timer} did not run: next_timer_ms is {due['next_timer_ms']}")
-    late = bench.opened("two", at=_LATER)["next_timer_ms"]
+    late = bench.open_node("two", at=_LATER)["next_timer_ms"]
     if late is None or late < _LATER:
         raise Flaw(f"a node opened at {_LATER} has its next timer at {late}, a node opened at 0 at {timer}")
     return "timers run when the runner says so, neither before nor by themselves"
@@ -209,7 +209,7 @@ def clock(bench: Bench) -> str:
 def outcomes(bench: Bench) -> str:
     """What became of a message can be told for any, and whatever became of it."""
     bench.offers("sent")
-    told = {"op": "sent", "handle": bench.opened("one")["handle"], "now_ms": 0, "to": "peer:1"}
+    told = {"op": "sent", "handle": bench.open_node("one")["handle"], "now_ms": 0, "to": "peer:1"}
     for digits in bench.messages:
         for took in (1500, None):
             bench.fine({**told, "bytes": digits, "took_us": took})
@@ -221,7 +221,7 @@ def connections(bench: Bench) -> str:
     bench.offers("stream")
     seen = []
     for size in (2**20, 1):
-        handle = bench.opened("one")["handle"]
+        handle = bench.open_node("one")["handle"]
         event = {"op": "stream", "handle": handle, "now_ms": 0}
         bench.fine({**event, "conn": "other", "event": "open"}, {**event, "conn": "one", "event": "open"})
         digits, effects = bench.messages[0], []
@@ -273,15 +273,15 @@ def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
         bench = Bench(adapter, hello, protocol, suite)
         for made, to_do in CHECKS:
             try:
-                finding = _made(bench, made, to_do)
+                finding = _run_check(bench, made, to_do)
             except AdapterUnavailable as error:
                 yield Finding(made.__name__, False, f"it cannot be started again: {error}")
                 return
             yield finding if len(hello.protocols) == 1 else finding._replace(detail=f"{protocol}: {finding.detail}")
-    yield _ended(adapter)
+    yield _check_bye(adapter)
 
 
-def _made(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
+def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
     name = made.__name__
     try:
         return Finding(name, True, made(bench))
@@ -294,7 +294,7 @@ def _made(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
         return Finding(name, False, f"the adapter {trouble.detail}. To do: {to_do}")
 
 
-def _ended(adapter: Adapter) -> Finding:
+def _check_bye(adapter: Adapter) -> Finding:
     """It ends when it is told to."""
     begin = time.monotonic()
     if not adapter.stop():

@@ -37,7 +37,7 @@ def objections(suite: Suite, reach: Callable[[], Adapter], seeds: Iterable[str] 
         adapter = reach()
         end = run(reach, adapter, adapter.start(), cases(suite, vectors), Settings(seed=seed), report)
         vectors = tuple(vector for vector in suite.vectors if vector.layer != LAYER)
-        if end.interrupted:
+        if end.is_interrupted:
             raise KeyboardInterrupt
         if end.because:
             raise AdapterUnavailable(end.because)

@@ -12,7 +12,7 @@ from peerproof.conformance.authoring.coverage import Row, matrix
 from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clause, Clauses
-from peerproof.conformance.suite.locations import shown
+from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.schema import did_you_mean
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, load
@@ -64,16 +64,16 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
     name = name.strip("[]").upper()
     every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
     if found := [clauses for clauses in every if name in clauses.items]:
-        return "\n\n".join(_explained(clauses, name, suite or load(protocol=clauses.protocol)) for clauses in found)
+        return "\n\n".join(_explain_clause(clauses, name, suite or load(protocol=clauses.protocol)) for clauses in found)
     known = [clause for clauses in every for clause in clauses.items]
     raise ClauseNotFound(f"no clause {name!r}{did_you_mean(name, known)}; see peerproof coverage")
 
 
-def _explained(clauses: Clauses, name: str, suite: Suite) -> str:
+def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     """A clause's text and what cites it."""
     clause = clauses.items[name]
     level = f", {clause.level}" if clause.level else ""
-    code = [f"{where.within}  {shown(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
+    code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
     citing = [
         vector
         for vector in suite.vectors
@@ -84,7 +84,9 @@ def _explained(clauses: Clauses, name: str, suite: Suite) -> str:
         edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)
         vectors.append(f"{made} made from state graphs: peerproof list -k 'layer:{LAYER} clause:{name}'")
         vectors.append(f"  edges of {', '.join(f'{config} ({count})' for config, count in sorted(edges.items()))}")
-    beside = [f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in catalogue.cited(other.text)]
+    beside = [
+        f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text)
+    ]
     lists = (
         ("code", code),
         ("vectors", vectors),
@@ -95,7 +97,7 @@ def _explained(clauses: Clauses, name: str, suite: Suite) -> str:
     )
     return "\n".join(
         [
-            f"{name} ({clauses.protocol}: {clause.section}{level})  {shown(clauses.file)}:{clause.line}",
+            f"{name} ({clauses.protocol}: {clause.section}{level})  {path_text(clauses.file)}:{clause.line}",
             "",
             indent(fill(clause.text, WIDTH - 2), "  "),
             *_stale(clauses, clause),

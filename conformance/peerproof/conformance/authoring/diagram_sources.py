@@ -72,7 +72,7 @@ def vectors_of(path: Path) -> tuple[Suite, list[Vector]]:
     path = path.resolve()
     *_, protocol, layer, _ = ("", "", *path.parts)
     if protocol not in protocols() or layer not in ("codec", "exchange", "cluster"):
-        raise CannotDraw(f"{locations.shown(path)}: vectors are in files like PROTOCOL/LAYER/TOPIC.yaml")
+        raise CannotDraw(f"{locations.path_text(path)}: vectors are in files like PROTOCOL/LAYER/TOPIC.yaml")
     suite = load(path.parents[2])
     return suite, [vector for vector in suite.vectors if suite.path(vector).resolve() == path]
 

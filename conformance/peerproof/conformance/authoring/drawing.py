@@ -110,7 +110,7 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
         for name in names:
             with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
                 reader.read(name, file, share=len(names))
-        graph = trace_diagram.drawn(reader, excerpt)
+        graph = trace_diagram.trace_graph(reader, excerpt)
     except trace_diagram.NoTrace as problem:
         raise CannotDraw(str(problem)) from None
     remarks = [f"{file}:{number}: not drawn: {problem}" for file, number, problem in reader.unread[:MOST_UNREAD]]
@@ -127,7 +127,7 @@ def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excer
     from peerproof.conformance.captures import capture_diagram
     from peerproof.conformance.captures.refusals import REASONS
 
-    drawn = capture_diagram.drawn(path, specification(protocol), ports, excerpt)
+    drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt)
     remarks = [
         f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}"
         for reason, count in sorted(drawn.refused.items())
@@ -168,7 +168,7 @@ def find_subject(sources: Sequence[str]) -> Subject:
         if len(sources) > 1:
             missing = next(name for name in sources if name not in files)
             raise CannotDraw(f"{missing} is no file; several sources are the traces of one run")
-        return _named(sources[0])
+        return _subject_of(sources[0])
     kinds = {Kind.TRACE if name == "-" else kind_of(Path(name), is_capture) for name in files}
     if len(files) > 1 and kinds != {Kind.TRACE}:
         what = " and ".join(sorted(kind.value for kind in kinds))
@@ -177,7 +177,7 @@ def find_subject(sources: Sequence[str]) -> Subject:
     return Subject(kind.name, kind.value, tuple(files))
 
 
-def _named(name: str) -> Subject:
+def _subject_of(name: str) -> Subject:
     file, _, within = name.partition("#")
     if within and Path(file).is_file():
         return Subject("VECTORS", "vectors", (file,), within)

@@ -76,7 +76,7 @@ def read(root: Path) -> tuple[list[Source], list[VectorError]]:
     errors: list[VectorError] = []
     for path in sorted(root.glob("*/*/*.yaml")):
         try:
-            document = parse(path.read_bytes(), locations.shown(path))
+            document = parse(path.read_bytes(), locations.path_text(path))
         except VectorError as error:
             errors.append(error)
             continue
@@ -121,15 +121,15 @@ def citations(clauses: prose.Clauses) -> Iterator[Finding]:
     for clause, places in clauses.code.items():
         if clause not in known:
             for place in places:
-                yield Finding(locations.shown(place.file), place.line, 1, "clause", _unknown(clause, clauses))
+                yield Finding(locations.path_text(place.file), place.line, 1, "clause", _unknown(clause, clauses))
     for number, line in enumerate(clauses.file.read_text(encoding="utf-8").splitlines(), start=1):
-        for clause in prose.cited(line):
+        for clause in prose.find_clause_ids(line):
             if clause not in known:
-                yield Finding(locations.shown(clauses.file), number, line.index("[") + 1, "clause", _unknown(clause, clauses))
+                yield Finding(locations.path_text(clauses.file), number, line.index("[") + 1, "clause", _unknown(clause, clauses))
     for clause, names in clauses.properties.items():
         if clause not in clauses.items:
             message = f"property {', '.join(names)}: {_unknown(clause, clauses)}"
-            yield Finding(locations.shown(clauses.file), 1, 1, "clause", message)
+            yield Finding(locations.path_text(clauses.file), 1, 1, "clause", message)
 
 
 def not_reviewed(clauses: prose.Clauses) -> Iterator[Finding]:
@@ -137,10 +137,10 @@ def not_reviewed(clauses: prose.Clauses) -> Iterator[Finding]:
     for clause, line, what in reviewed.stale(clauses):
         if clause is None:
             message = f"{what} is no clause any more: peerproof lint --reviewed {what}"
-            yield Finding(locations.shown(reviewed.path_of(clauses.protocol)), line, 1, "reviewed", message)
+            yield Finding(locations.path_text(reviewed.path_of(clauses.protocol)), line, 1, "reviewed", message)
         else:
             message = f"{clause.id} {what}: see peerproof explain {clause.id}, and then peerproof lint --reviewed {clause.id}"
-            yield Finding(locations.shown(clauses.file), line, 1, "reviewed", message)
+            yield Finding(locations.path_text(clauses.file), line, 1, "reviewed", message)
 
 
 def _unknown(clause: str, clauses: prose.Clauses) -> str:
@@ -299,7 +299,7 @@ def _twins(readable: Sequence[Source]) -> Iterator[Finding]:
     seen: dict[str, str] = {}
     for source in readable:
         for where, vector in _each(source):
-            does = {name: value for name, value in vector_file.normalised(vector).items() if name not in LABELS}
+            does = {name: value for name, value in vector_file.normalise(vector).items() if name not in LABELS}
             key = vector["id"].rpartition("/")[0] + json.dumps(does, sort_keys=True)
             if (first := seen.setdefault(key, vector["id"])) != vector["id"]:
                 yield source.finding("twin", where, f"{vector['id']} does the same as {first}")
@@ -308,11 +308,11 @@ def _twins(readable: Sequence[Source]) -> Iterator[Finding]:
 def _specification(source: Source) -> Iterator[Finding]:
     protocol, file = source.document.data["protocol"], source.document.data
     if any("rejects" in vector for vector in file["vectors"]):
-        receiver = vector_file.normalised(file.get("receiver", {}))
+        receiver = vector_file.normalise(file.get("receiver", {}))
         for place, message in plain_forms.receiver_misfits(protocol, receiver):
             yield source.finding("specification", ("receiver", *place), f"receiver: {message}")
     for where, vector in _each(source):
-        for place, message in plain_forms.misfits(protocol, vector_file.normalised(vector)):
+        for place, message in plain_forms.misfits(protocol, vector_file.normalise(vector)):
             yield source.finding("specification", (*where, *place), message)
 
 
@@ -338,5 +338,5 @@ def of_tables(suite: vectors.Suite, objections: Mapping[str, str]) -> list[Findi
                 if name not in known.items
             ]
             wrong += [("specification", objections[vector.id])] if vector.id in objections else []
-            found += [Finding(locations.shown(suite.path(vector)), vector.line, 1, rule, message) for rule, message in wrong]
+            found += [Finding(locations.path_text(suite.path(vector)), vector.line, 1, rule, message) for rule, message in wrong]
     return found

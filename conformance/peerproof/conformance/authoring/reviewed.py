@@ -39,21 +39,23 @@ def digest(clause: Clause) -> str:
     return sha256(f"{clause.level} {' '.join(clause.text.split())}".encode()).hexdigest()[:12]
 
 
-def reviewed(protocol: str) -> Mapping[str, tuple[str, int]]:
+def load_reviewed(protocol: str) -> Mapping[str, tuple[str, int]]:
     """Digest and line of each clause in the list. Raises VectorError."""
     path = path_of(protocol)
     found: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
         match = _LINE.fullmatch(line)
         if match is None or match[1] in found:
-            raise VectorError(locations.shown(path), Place(number, 1), "expected a clause and twelve digits, each clause once")
+            raise VectorError(
+                locations.path_text(path), Place(number, 1), "expected a clause and twelve digits, each clause once"
+            )
         found[match[1]] = match[2], number
     return found
 
 
 def stale(clauses: Clauses) -> list[Stale]:
     """What is to be looked at. Raises VectorError."""
-    known = reviewed(clauses.protocol)
+    known = load_reviewed(clauses.protocol)
     found = [
         Stale(clause, clause.line, "has changed" if clause.id in known else "is new")
         for clause in clauses.with_level
@@ -65,7 +67,7 @@ def stale(clauses: Clauses) -> list[Stale]:
 
 def review(clauses: Clauses, names: Iterable[str]) -> list[str]:
     """Say of these clauses, that are there or are gone, that their vectors are right; what was changed in the list."""
-    known = {name: kept for name, (kept, _) in reviewed(clauses.protocol).items()}
+    known = {name: kept for name, (kept, _) in load_reviewed(clauses.protocol).items()}
     there = {clause.id: clause for clause in clauses.with_level}
     after = dict(known)
     for name in names:

@@ -100,11 +100,11 @@ def render_skeleton(language: str, protocol: str, name: str, folder: Path, suite
     root = repository(folder) or folder.resolve()
     words = _words(LANGUAGES[language], protocol, name, folder.resolve().relative_to(root).as_posix())
     common, own = locations.skeletons_root() / "common", locations.skeletons_root() / language
-    found = {folder / path.relative_to(own): _filled_in(path, words) for path in _sources(own)}
-    found[folder / "README.md"] = _filled_in(common / "README.md", words)
-    found[folder / KNOWN_FAILING] = "\n".join(known_failing(name, protocol, suite)) + "\n"
+    found = {folder / path.relative_to(own): _fill_template(path, words) for path in _sources(own)}
+    found[folder / "README.md"] = _fill_template(common / "README.md", words)
+    found[folder / KNOWN_FAILING] = "\n".join(render_expected_failures(name, protocol, suite)) + "\n"
     place = folder if root == folder.resolve() else root
-    found[place / ".github" / "workflows" / f"conformance-{name}.yml"] = _filled_in(common / "workflow.yml", words)
+    found[place / ".github" / "workflows" / f"conformance-{name}.yml"] = _fill_template(common / "workflow.yml", words)
     return found
 
 
@@ -133,7 +133,7 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
     }
 
 
-def _filled_in(path: Path, words: Mapping[str, str]) -> str:
+def _fill_template(path: Path, words: Mapping[str, str]) -> str:
     text = path.read_text(encoding="utf-8")
     if not words["@SETUP@"]:
         text = text.replace("@SETUP@\n", "")
@@ -151,19 +151,19 @@ def _vocabulary(protocol: str) -> Iterator[str]:
     yield f"- Messages travel over {spec.TRANSPORT}"
 
 
-def known_failing(name: str, protocol: str, suite: Suite) -> Iterator[str]:
+def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator[str]:
     """The list of what an adapter fails that is not filled in, one line for each case of the codec."""
     yield f"# What {name} cannot do yet. Strike a line when `peerproof run` calls it stale: the case passes then."
     yield "#"
     yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
-    found = [(case, _failure(case)) for case in _judged(protocol, suite)]
+    found = [(case, _failure(case)) for case in _codec_cases(protocol, suite)]
     width = max((len(case.id) for case, _ in found), default=0)
     for case, failure in found:
         if failure is not None:
             yield f"{case.id:{width}}  {failure:8}  -  -  not written yet"
 
 
-def _judged(protocol: str, suite: Suite) -> list[Case]:
+def _codec_cases(protocol: str, suite: Suite) -> list[Case]:
     every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
     return [case for case in every if case.needs <= {"codec"}]
 

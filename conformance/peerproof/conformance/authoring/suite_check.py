@@ -61,7 +61,7 @@ def review_clauses(names: Collection[str]) -> list[str]:
     Returns those that were not marked so already. Raises NoSuchClause, VectorError, CannotWrite.
     """
     every = [catalogue.load(protocol) for protocol in catalogue.protocols()]
-    known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.reviewed(each.protocol))}
+    known = {name for each in every for name in (*(one.id for one in each.with_level), *reviewed.load_reviewed(each.protocol))}
     if unknown := sorted({*names} - known - {"all"}):
         raise NoSuchClause(f"there is no clause {', '.join(unknown)}")
     return [name for each in every for name in reviewed.review(each, known if "all" in names else names)]

@@ -4,9 +4,9 @@ __all__ = [
     "Judged",
     "NoCapture",
     "Passive",
-    "judge_capture",
+    "check_capture",
 ]
 
-from .capture_check import BadConfiguration, CaptureVerdict, judge_capture
+from .capture_check import BadConfiguration, CaptureVerdict, check_capture
 from .passive import Judged, Passive
 from .pcap import NoCapture

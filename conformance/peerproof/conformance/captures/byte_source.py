@@ -85,7 +85,7 @@ class _Gunzip(RawIOBase):
         view = memoryview(buffer).cast("B")
         while not self._ended:
             try:
-                if out := self._decompressed(len(view)):
+                if out := self._decompress(len(view)):
                     view[: len(out)] = out
                     return len(out)
             except zlib_error as error:
@@ -96,7 +96,7 @@ class _Gunzip(RawIOBase):
         self._compressed.close()
         super().close()
 
-    def _decompressed(self, most: int) -> bytes:
+    def _decompress(self, most: int) -> bytes:
         if self._member.eof:  # another may follow, or zeros, with which tapes are padded
             self._rest, self._begun = self._member.unused_data, False
             self._member = decompressobj(wbits=_GZIP_BITS)
@@ -145,7 +145,7 @@ def lines(source: Source, part: Part, set_aside: SetAside) -> Iterator[Line]:
         elif len(data) <= MAX_LINE:
             yield Line(at, number, data, whole=False)
         else:
-            size = len(data) + _passed_over(source)
+            size = len(data) + _skip_line(source)
             set_aside(Refusal(at, number, "line_too_long", f"a line of {size} bytes; at most {MAX_LINE} are read", data[:RAW]))
             at += size - len(data)
         at += len(data)
@@ -156,7 +156,7 @@ def lines(source: Source, part: Part, set_aside: SetAside) -> Iterator[Line]:
         set_aside(Refusal(at, number, problem.reason, problem.detail, b""))
 
 
-def _passed_over(source: Source) -> int:
+def _skip_line(source: Source) -> int:
     """Passes over the rest of a line, its end included; says how long it was."""
     size = 0
     while rest := source.readline(BLOCK):

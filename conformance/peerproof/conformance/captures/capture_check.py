@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 
-from peerproof.conformance.captures.passive import Passive, judged
+from peerproof.conformance.captures.passive import Passive, check_messages
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -24,7 +24,7 @@ class BadConfiguration(ValueError):
     """No node of the protocol can be configured so."""
 
 
-def judge_capture(
+def check_capture(
     path: Path, protocol: str, ports: Sequence[int] = (), config: Mapping[str, Plain] | None = None
 ) -> tuple[Passive, CaptureVerdict]:
     """
@@ -35,10 +35,10 @@ def judge_capture(
     """
     config = config or {}
     try:
-        PROTOCOLS[protocol].runtime.load().configured(config, NodeId("127.0.0.1:1"), [])
+        PROTOCOLS[protocol].runtime.load().build_config(config, NodeId("127.0.0.1:1"), [])
     except ValueError as error:
         raise BadConfiguration(str(getattr(error, "detail", None) or error)) from None
-    passive = judged(path, protocol, ports, config)
+    passive = check_messages(path, protocol, ports, config)
     if not passive.messages:
         return passive, CaptureVerdict.EMPTY
     return passive, CaptureVerdict.REJECTED if passive.counts["rejected"] else CaptureVerdict.ACCEPTED

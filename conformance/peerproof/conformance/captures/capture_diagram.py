@@ -13,7 +13,7 @@ from peerproof.conformance.captures.pcap import Frame, frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.traffic import Traffic
 from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph
 from peerproof.spec.core import Specification
 
@@ -30,7 +30,7 @@ class Drawn:
     left_out: Counter[str] = field(default_factory=Counter)  #: transport, or other protocol -> packets of other ports
 
 
-def drawn(path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt) -> Drawn:
+def capture_graph(path: Path, specification: Specification, ports: Collection[int], excerpt: Excerpt) -> Drawn:
     """The messages of a protocol in a capture; without ports, all traffic is taken for it. Raises NoCapture and OSError."""
     refused: Counter[str] = Counter()
     count = 0
@@ -54,7 +54,7 @@ def drawn(path: Path, specification: Specification, ports: Collection[int], exce
             count += 1
             at = (message.t_us - (first or 0)) // _MS
             plain = specification.MESSAGE.plain(specification.MESSAGE.decode(message.payload))
-            yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {shortened(plain)}"))
+            yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {message_text(plain)}"))
 
     with Source(path) as source:
         graph = excerpt.graph(timed(source))

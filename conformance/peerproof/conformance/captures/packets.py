@@ -182,15 +182,15 @@ def _link(link: int, data: bytes) -> tuple[int, int]:
             raise OtherProtocol(f"address family {family}")
         return _FAMILIES[family], 4
     if link == ETHERNET:
-        return _tagged(data, 12, 14)
+        return _skip_vlan_tags(data, 12, 14)
     if link == COOKED:
-        return _tagged(data, 14, 16)
+        return _skip_vlan_tags(data, 14, 16)
     if link == COOKED2:
-        return _tagged(data, 0, 20)
+        return _skip_vlan_tags(data, 0, 20)
     raise BadPacket("unknown_link", f"frames of link type {link} are not read")
 
 
-def _tagged(data: bytes, kind_at: int, at: int) -> tuple[int, int]:
+def _skip_vlan_tags(data: bytes, kind_at: int, at: int) -> tuple[int, int]:
     """Passes over VLAN tags, each an identifier and the type of what follows."""
     kind = _u16_at(data, kind_at)
     while kind in _VLAN:

@@ -100,7 +100,7 @@ class Passive:
         }
 
 
-def judged(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
+def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
     """Reads a capture to its end. Raises NoCapture, OSError."""
     specification = specification_of(protocol)
     connections = connections_of(specification)
@@ -145,7 +145,7 @@ class _Nodes:
     def end(self) -> Iterator[Judged]:
         """There are no more."""
         for node in sorted(self._waiting):
-            self._judge(node)
+            self._check(node)
             check = self._checks[node]
             verdict = check.end()
             yield Judged(verdict, [row._asdict() for row in check.findings.rows()])
@@ -158,9 +158,9 @@ class _Nodes:
         waiting = self._waiting.setdefault(node, [])
         waiting.append(event)
         if len(waiting) >= LOT:
-            self._judge(node)
+            self._check(node)
 
-    def _judge(self, node: str) -> None:
+    def _check(self, node: str) -> None:
         events = self._waiting[node]
         if not events:
             return

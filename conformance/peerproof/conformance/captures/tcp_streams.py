@@ -63,7 +63,7 @@ class _Stream:
     closed: bool = False  #: it has ended, or is no stream of messages: passed over up to the next SYN
 
     @property
-    def expected(self) -> int:
+    def next_number(self) -> int:
         """The number of the next byte."""
         return (self.first + self.at) % _NUMBERS
 
@@ -103,7 +103,7 @@ class Streams:
     def add(self, flow: bytes, segment: Segment, frame: Frame) -> Iterator[bytes]:
         """The messages that end with this segment of a direction of a connection, which is known by its `Packet.flow`."""
         stream = self._streams.get(flow)
-        if segment.syn and (stream is None or (segment.number + 1) % _NUMBERS != stream.expected):
+        if segment.syn and (stream is None or (segment.number + 1) % _NUMBERS != stream.next_number):
             if stream:
                 yield from self._end(stream, frame)
             stream = self._open(flow, (segment.number + 1) % _NUMBERS)
@@ -116,10 +116,10 @@ class Streams:
         number = (segment.number + segment.syn) % _NUMBERS
         if segment.ends:
             stream.last = (number + len(segment.data)) % _NUMBERS
-        yield from self._arrived(stream, number, segment.data, frame)
+        yield from self._receive(stream, number, segment.data, frame)
         while stream.waiting_size > MAX_WAITING:
             yield from self._pass_gap(stream, frame)
-        if stream.last == stream.expected and not stream.closed:
+        if stream.last == stream.next_number and not stream.closed:
             yield from self._end(stream, frame)
 
     def end(self, frame: Frame) -> Iterator[tuple[bytes, bytes]]:
@@ -136,8 +136,8 @@ class Streams:
         stream = self._streams[flow] = _Stream(self._framing(), expected)
         return stream
 
-    def _arrived(self, stream: _Stream, number: int, data: bytes, frame: Frame) -> Iterator[bytes]:
-        ahead = (number - stream.expected) % _NUMBERS
+    def _receive(self, stream: _Stream, number: int, data: bytes, frame: Frame) -> Iterator[bytes]:
+        ahead = (number - stream.next_number) % _NUMBERS
         if ahead >= _HALF:  # from the past: what is new in it is at its end
             known = _NUMBERS - ahead
             data, ahead = data[known:], 0
@@ -146,13 +146,13 @@ class Streams:
         if ahead:
             stream.keep(stream.at + ahead, data)
             return
-        yield from self._continued(stream, data, frame)
+        yield from self._feed(stream, data, frame)
         while stream.nearest and stream.nearest[0] <= stream.at and not stream.closed:
             begin, data = stream.nearest_waiting()
             if fresh := data[stream.at - begin :]:
-                yield from self._continued(stream, fresh, frame)
+                yield from self._feed(stream, fresh, frame)
 
-    def _continued(self, stream: _Stream, data: bytes, frame: Frame) -> Iterator[bytes]:
+    def _feed(self, stream: _Stream, data: bytes, frame: Frame) -> Iterator[bytes]:
         stream.at += len(data)
         if not stream.unframed:
             stream.begun = frame
@@ -178,7 +178,7 @@ class Streams:
         self._leave_unfinished(stream, "stream_gap", detail, even_if_empty=True)
         stream.at = begin
         stream.framing.tear()
-        yield from self._arrived(stream, stream.expected, data, frame)
+        yield from self._receive(stream, stream.next_number, data, frame)
 
     def _end(self, stream: _Stream, frame: Frame) -> Iterator[bytes]:
         while stream.nearest and not stream.closed:

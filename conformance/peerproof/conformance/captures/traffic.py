@@ -108,7 +108,7 @@ class Traffic:
                 self._refuse(frame, "other_protocol", f"TCP, which {self._protocol} does not use, {_between(flow)}")
         if frame and self._streams:
             for key, data in self._streams.end(frame):
-                yield from self._decoded(frame, flow_of(key), data)
+                yield from self._decode_message(frame, flow_of(key), data)
 
     def _flow(self, key: bytes) -> Flow | None:
         if key in self._flows:  # one that is left out
@@ -129,9 +129,9 @@ class Traffic:
             return
         self.segments += 1
         for data in streams.add(packet.flow, segment, frame):
-            yield from self._decoded(frame, flow, data)
+            yield from self._decode_message(frame, flow, data)
 
-    def _decoded(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
+    def _decode_message(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
         try:
             message = self._decode(data)
         except MalformedMessage as error:

@@ -78,7 +78,7 @@ class Clauses:
         """Where the specification's code cites each id, known or not."""
         found: dict[str, list[Citation]] = {}
         for path in code_of(self.protocol):
-            for clause, citation in _cited_by_code(path):
+            for clause, citation in _code_citations(path):
                 found.setdefault(clause, []).append(citation)
         return found
 
@@ -140,8 +140,10 @@ def load(protocol: str) -> Clauses:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise VectorError(locations.shown(path), None, f"the clauses of {protocol} cannot be read: {error.strerror}") from None
-    return Clauses(protocol, path, parse(text, locations.shown(path)))
+        raise VectorError(
+            locations.path_text(path), None, f"the clauses of {protocol} cannot be read: {error.strerror}"
+        ) from None
+    return Clauses(protocol, path, parse(text, locations.path_text(path)))
 
 
 def in_order(clause: str) -> tuple[int, str, int]:
@@ -179,7 +181,7 @@ def _continuation(lines: Iterable[str]) -> Iterator[str]:
         yield line.strip()
 
 
-def cited(text: str) -> list[str]:
+def find_clause_ids(text: str) -> list[str]:
     """The ids that a text cites in brackets, ranges spelt out."""
     found: list[str] = []
     for citation in _CITATION.finditer(text):
@@ -197,12 +199,12 @@ def _range(first: str, last: str) -> list[str]:
     return [f"{kind}-{number:0{len(low)}}" for number in range(int(low), int(high) + 1)]
 
 
-def _cited_by_code(path: Path) -> Iterator[tuple[str, Citation]]:
+def _code_citations(path: Path) -> Iterator[tuple[str, Citation]]:
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
     spans = sorted(_spans(ast.parse(source), path.stem, lines), key=lambda span: span[1] - span[0])  # innermost first
     for number, line in enumerate(lines, start=1):
-        if ids := cited(line):
+        if ids := find_clause_ids(line):
             within = next((name for first, last, name in spans if first <= number <= last), path.stem)
             for clause in ids:
                 yield clause, Citation(path, number, within)

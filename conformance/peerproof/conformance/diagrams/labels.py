@@ -15,7 +15,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
-def shortened(message: Any) -> str:
+def message_text(message: Any) -> str:
     """A message in plain form, on one line: its type, then its fields without their names."""
     if not isinstance(message, Mapping) or "type" not in message:
         return plain_text(message)

@@ -53,16 +53,16 @@ class MessageGraph:
 
     def mermaid(self) -> str:
         """A Mermaid sequence diagram: dashed arrows are expected, a cross at the end is a loss."""
-        lines = ["sequenceDiagram", *(f"    participant {self._alias(name)} as {_escaped(name)}" for name in self.participants)]
+        lines = ["sequenceDiagram", *(f"    participant {self._alias(name)} as {_escape(name)}" for name in self.participants)]
         for happening in self.happenings:
             match happening:
                 case Arrow(source, target, label, judged, lost):
                     arrow = _MERMAID_ARROWS[judged, lost]
-                    lines.append(f"    {self._alias(source)}{arrow}{self._alias(target)}: {_escaped(label)}")
+                    lines.append(f"    {self._alias(source)}{arrow}{self._alias(target)}: {_escape(label)}")
                 case Note(node, label):
                     ends = [node] if node else [self.participants[0], self.participants[-1]]
                     over = ",".join(dict.fromkeys(map(self._alias, ends)))
-                    lines.append(f"    Note over {over}: {_escaped(label)}")
+                    lines.append(f"    Note over {over}: {_escape(label)}")
         return "\n".join(lines)
 
     def _alias(self, name: str) -> str:
@@ -83,7 +83,7 @@ _MERMAID_SIGNS: Final = {ord(sign): f"#{ord(sign)};" for sign in "#;<%$ﬂ¶"}
 _MERMAID_WORDS: Final = re.compile(r"^(no)?wrap:|style|classDef")
 
 
-def _escaped(label: str) -> str:
+def _escape(label: str) -> str:
     shown = visible(label).strip()
     signs = _MERMAID_SIGNS | ({ord(":"): "#58;"} if _MERMAID_WORDS.search(shown) else {})
     lines = wrap(shown, _MERMAID_WIDTH, break_long_words=False, break_on_hyphens=False)

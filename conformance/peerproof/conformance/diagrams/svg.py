@@ -124,7 +124,7 @@ class _Columns:
         left, right, gaps = self._sides()
         for happening in self.graph.happenings:
             self._widen(gaps, happening)
-        whole = max((self._needed(each.label) for each in self.graph.happenings if self._is_of_all(each)), default=0)
+        whole = max((self._label_width(each.label) for each in self.graph.happenings if self._is_of_all(each)), default=0)
         more = max(0, whole - left[0] - sum(gaps) - right[-1]) / 2
         self.places = [left[0] + more + PAD]
         for gap in gaps:
@@ -138,22 +138,22 @@ class _Columns:
     def _is_of_all(self, happening: Arrow | Note) -> bool:
         return isinstance(happening, Note) and happening.node not in self._index
 
-    def _needed(self, label: str) -> float:
+    def _label_width(self, label: str) -> float:
         return _room(lines_of(label, self.most)) + 2 * PAD
 
     def _sides(self) -> tuple[list[float], list[float], list[float]]:
         """What stands at the lifelines needs on the left and right of each, and between two."""
-        halves = [self._needed(name) / 2 for name in self.graph.participants] or [0]
+        halves = [self._label_width(name) / 2 for name in self.graph.participants] or [0]
         left, right = list(halves), list(halves)
         for happening in self.graph.happenings:
             match happening:
                 case Note(node, label) if node in self._index:
                     at = self._index[node]
-                    left[at] = max(left[at], self._needed(label) / 2)
-                    right[at] = max(right[at], self._needed(label) / 2)
+                    left[at] = max(left[at], self._label_width(label) / 2)
+                    right[at] = max(right[at], self._label_width(label) / 2)
                 case Arrow(source, target, label) if source == target:
                     at = self._index[source]
-                    right[at] = max(right[at], LOOP + self._needed(label))
+                    right[at] = max(right[at], LOOP + self._label_width(label))
         heads = [one + other for one, other in pairwise(halves)]
         gaps = [max(APART, head + PAD, right[at] + PAD, left[at + 1] + PAD) for at, head in enumerate(heads)]
         return left, right, gaps
@@ -162,7 +162,7 @@ class _Columns:
         if isinstance(happening, Note) or happening.source == happening.target:
             return
         first, last = sorted((self._index[happening.source], self._index[happening.target]))
-        missing = self._needed(happening.label) + 2 * TIP - sum(gaps[first:last])
+        missing = self._label_width(happening.label) + 2 * TIP - sum(gaps[first:last])
         for at in range(first, last):
             gaps[at] += max(0.0, missing) / (last - first)
 

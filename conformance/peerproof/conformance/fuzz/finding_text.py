@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from textwrap import shorten
 from typing import Any, Final
 
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.fuzz.findings import KINDS, Finding, clauses_of
 from peerproof.spec.core import Specification
 
@@ -41,7 +41,7 @@ HAPPENINGS: Final = (
 SOMETIMES: Final = ("forget", "repeat", "unconfirmed")
 
 
-def told(spec: Specification, finding: Finding) -> str:
+def render_finding(spec: Specification, finding: Finding) -> str:
     """All that helps to see what is wrong."""
     parts = [
         [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, MOST_SHOWN, placeholder=' …')}"],
@@ -79,11 +79,11 @@ def _value(value: Any) -> str:
         return "nothing"
     if isinstance(value, dict) and isinstance(value.get("message"), dict) and "to" in value:
         return f"to {_value(value['to'])}: {_value(value['message'])}"
-    text = shortened(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
+    text = message_text(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"
 
 
-def happened(spec: Specification, counts: Counter[str]) -> list[str]:
+def render_counts(spec: Specification, counts: Counter[str]) -> list[str]:
     """What the runs were made of: to see that the interesting things do happen."""
     told = [(name, words) for name, words in HAPPENINGS if name not in SOMETIMES or counts[name]]
     lines = [f"  {', '.join(f'{counts[name]:,} {words}' for name, words in told)}"]

@@ -86,9 +86,9 @@ class Finding:
 
     def graph(self, spec: Specification) -> MessageGraph:
         """The run as a message graph."""
-        happenings = tuple(_drawn(spec, part) for part in self.story)
+        happenings = tuple(_draw_step(spec, part) for part in self.story)
         ends = (end for part in self.story for end in (part.sender, part.node) if end is not None)
-        return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(_shown, ends)])), happenings)
+        return MessageGraph(tuple(dict.fromkeys([*self.nodes, *map(_node_text, ends)])), happenings)
 
 
 class Found(Exception):
@@ -117,23 +117,23 @@ class NotPromoted(Exception):
     """There can be no vector of this finding; the message says why."""
 
 
-def _drawn(spec: Specification, part: Told) -> Arrow | Note:
+def _draw_step(spec: Specification, part: Told) -> Arrow | Note:
     at = f"{part.now} ms: "
     what = part.what if isinstance(part.what, str) else stimulus_text(spec, part.what)
     if part.data is None:
-        return Note(_shown(part.node) if part.node is not None else "", at + what)
+        return Note(_node_text(part.node) if part.node is not None else "", at + what)
     remark = f" ({what})" if what else ""
-    return Arrow(_shown(part.sender), _shown(part.node), f"{at}{reading(spec, part.data)}{remark}", lost=part.lost)
+    return Arrow(_node_text(part.sender), _node_text(part.node), f"{at}{reading(spec, part.data)}{remark}", lost=part.lost)
 
 
-def _shown(node: NodeId | None) -> str:
+def _node_text(node: NodeId | None) -> str:
     return (node or "(empty)").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def reading(spec: Specification, data: bytes) -> str:
     """A datagram on one line."""
     try:
-        return labels.shortened(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
+        return labels.message_text(spec.MESSAGE.plain(spec.MESSAGE.decode(data)))
     except MalformedMessage as error:
         return f"{data.hex() or 'nothing'} ({error.reason})"
 
@@ -150,10 +150,10 @@ def stimulus_text(spec: Specification, stimulus: Stimulus) -> str:
         case Passed():
             return "time passes"
         case Came(sender, data):
-            return f"{reading(spec, data)} from {_shown(sender)}"
+            return f"{reading(spec, data)} from {_node_text(sender)}"
         case Settled(to, data, took):
             what = reading(spec, data).split(" ")[0]
-            return f"{what} to {_shown(to)} {'did not arrive' if took is None else f'arrived after {took} µs'}"
+            return f"{what} to {_node_text(to)} {'did not arrive' if took is None else f'arrived after {took} µs'}"
 
 
 def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:

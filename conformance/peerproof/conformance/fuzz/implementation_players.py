@@ -32,9 +32,9 @@ from peerproof.conformance.fuzz.reaction import (
     Stimulus,
     Unasked,
     Words,
-    directed,
     react,
     reactions,
+    single_reaction,
 )
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.vectors.matching import Difference, first_difference
@@ -87,7 +87,7 @@ class Implementation:
         self._restarts.start()
         self._broken = False
 
-    def fitted(self, config: Any) -> Any:
+    def clamp_config(self, config: Any) -> Any:
         """The configuration, no member of which is above what the implementation says it can."""
         form = self._spec.CONFIG
         plain = form.plain(config)
@@ -108,8 +108,8 @@ class Implementation:
         if place.next_timer is not None and place.next_timer < now:
             raise Found(Finding("clock", f"next_timer_ms is {place.next_timer}, before {now}"))
         effects = self._effects(reply)
-        explained, complete = self._explained(place, stimulus, now, answers_in(choices.asked), effects)
-        explained = self._observed(explained, [answer["value"] for answer in looked], complete=complete)
+        explained, complete = self._match_effects(place, stimulus, now, answers_in(choices.asked), effects)
+        explained = self._match_queries(explained, [answer["value"] for answer in looked], complete=complete)
         return Seen(tuple(explained), tuple((to, data) for to, data, _ in effects.sends), complete)
 
     def crash(self, place: Place) -> None:
@@ -139,7 +139,7 @@ class Implementation:
                     "protocol": self._protocol,
                     "addr": ADDRESS.plain(place.addr),
                     "now_ms": now,
-                    "config": configured(self._spec.CONFIG, place.birth.config),
+                    "config": plain_config(self._spec.CONFIG, place.birth.config),
                     "seed": f"{self._seed}/{place.addr}",
                 }
             case Came(sender, data):
@@ -196,7 +196,7 @@ class Implementation:
         except MalformedMessage:
             return plain
 
-    def _explained(
+    def _match_effects(
         self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
     ) -> tuple[list[Reaction], bool]:
         """The reactions with these effects, one for each state they lead to; and whether there can be no others."""
@@ -217,7 +217,7 @@ class Implementation:
                 if tried >= MOST_OUTCOMES or len(kept) >= MOST_STATES:
                     complete = False
                     break
-        if kept and self._oracle and self._unasked(place, stimulus, now, answers):
+        if kept and self._oracle and self._has_unasked_choice(place, stimulus, now, answers):
             raise Found(Finding("choice", "what it did is possible, but it is not what it was told to choose"))
         if kept:
             return list(kept.values()), complete
@@ -227,11 +227,11 @@ class Implementation:
         kind, difference = self._difference(likeliest, effects) or ("messages", None)
         raise Found(Finding(kind, KIND_DETAIL[kind], difference=difference, judged=Judged(likeliest)))
 
-    def _unasked(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
+    def _has_unasked_choice(self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...]) -> bool:
         """Whether the specification has a choice for which the implementation did not ask."""
         for node in place.possible or (None,):
             try:
-                directed(partial(react, place.birth, node, stimulus, now), answers)
+                single_reaction(partial(react, place.birth, node, stimulus, now), answers)
             except Unasked:
                 return True
         return False
@@ -253,7 +253,7 @@ class Implementation:
     def _sends(self, sends: Iterable[tuple[NodeId, Any]]) -> list[Plain]:
         return [{"to": ADDRESS.plain(to), "message": self._spec.MESSAGE.plain(message)} for to, message in sends]
 
-    def _observed(self, explained: list[Reaction], values: list[Plain], *, complete: bool) -> list[Reaction]:
+    def _match_queries(self, explained: list[Reaction], values: list[Plain], *, complete: bool) -> list[Reaction]:
         """Those of the reactions after which every query gives what it gave."""
         for what, value in zip(self._queries, values, strict=True):
             shown, query = _canonical(value), self._spec.QUERIES[what]
@@ -262,7 +262,7 @@ class Implementation:
                 raise GivenUp
             if not fitting:
                 likeliest = explained[0]
-                difference = first_difference(unordered(query(likeliest.node.state)), value, {}, what)
+                difference = first_difference(ignore_order(query(likeliest.node.state)), value, {}, what)
                 detail = f"the query {what} gives something else than the specification's"
                 raise Found(Finding("observed", detail, difference=difference, judged=Judged(likeliest, what)))
             explained = fitting
@@ -288,7 +288,7 @@ KIND_DETAIL: Final[Mapping[str, str]] = {
 }
 
 
-def configured(form: Any, config: Any) -> dict[str, Plain]:
+def plain_config(form: Any, config: Any) -> dict[str, Plain]:
     """A configuration as plain data, without the members that have their defaults."""
     plain: dict[str, Plain] = form.plain(config)
     if set(form.forms) - form.optional:
@@ -297,14 +297,14 @@ def configured(form: Any, config: Any) -> dict[str, Plain]:
     return {name: value for name, value in plain.items() if value != usual[name]}
 
 
-def unordered(value: Plain) -> Any:
+def ignore_order(value: Plain) -> Any:
     """Plain data as a matcher that does not mind the order of lists."""
     match value:
         case list():
-            items = [unordered(item) for item in value]
+            items = [ignore_order(item) for item in value]
             return {"multiset": items} if len(items) > 1 else items
         case dict():
-            return {name: unordered(part) for name, part in value.items()}
+            return {name: ignore_order(part) for name, part in value.items()}
     return value
 
 

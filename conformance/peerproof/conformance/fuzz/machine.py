@@ -198,7 +198,7 @@ class _Machine(RuleBasedStateMachine):
         campaign.run = Run(dict(zip(names, configs, strict=True)), dice)
         self.arena = Arena(campaign.inputs, campaign.player, campaign.run.configs, campaign.counts)
         campaign.run.script = self.arena.script
-        self._judged(partial(self.arena.open, dice))
+        self._catch_finding(partial(self.arena.open, dice))
         if campaign.inputs.opening and data.draw(st.booleans(), "one cluster"):
             for addr, command in campaign.inputs.opening(names):
                 self._perform(data, "call", addr=addr, command=command)
@@ -212,7 +212,7 @@ class _Machine(RuleBasedStateMachine):
         arena = self.arena
         if arena is None or self.given_up:
             return
-        what = data.draw(st.sampled_from(list(self._enabled(arena))), "what")
+        what = data.draw(st.sampled_from(list(self._possible_actions(arena))), "what")
         if what == "calm":
             self._calm(data)
         elif members := getattr(self, f"_{what}")(arena, data):
@@ -231,9 +231,9 @@ class _Machine(RuleBasedStateMachine):
         """The nodes are closed."""
         if self.arena is not None:
             self.arena.end()
-            self._kept()
+            self._keep_run()
 
-    def _kept(self) -> None:
+    def _keep_run(self) -> None:
         campaign = self.campaign
         if campaign.keeper and campaign.run and not campaign.finding:
             try:
@@ -244,9 +244,9 @@ class _Machine(RuleBasedStateMachine):
     def _perform(self, data: st.DataObject, what: str, **members: Any) -> None:
         assert self.arena is not None, "the run has started"
         what = "inject" if what in ("malformed", "forge") else what
-        self._judged(partial(self.arena.perform, Action(what, dice=data.draw(_DICE, "dice"), **members)))
+        self._catch_finding(partial(self.arena.perform, Action(what, dice=data.draw(_DICE, "dice"), **members)))
 
-    def _judged(self, act: Callable[[], None]) -> None:
+    def _catch_finding(self, act: Callable[[], None]) -> None:
         try:
             act()
         except Found as wrong:
@@ -256,7 +256,7 @@ class _Machine(RuleBasedStateMachine):
             self.given_up = True
             self.campaign.counts["given up"] += 1
 
-    def _enabled(self, arena: Arena) -> Iterator[str]:
+    def _possible_actions(self, arena: Arena) -> Iterator[str]:
         """What can happen, the frequent more than once."""
         faults = self.faults
         yield from ("time", "time")
@@ -309,17 +309,17 @@ class _Machine(RuleBasedStateMachine):
         try:
             self.campaign.inputs.spec.MESSAGE.decode(datagram)
         except MalformedMessage:
-            return self._injected(arena, data, datagram)
+            return self._injection(arena, data, datagram)
         return {}
 
     def _forge(self, arena: Arena, data: st.DataObject) -> Members:
         message = data.draw(self.draws.messages, "message")
         try:
-            return self._injected(arena, data, self.campaign.inputs.spec.MESSAGE.encode(message))
+            return self._injection(arena, data, self.campaign.inputs.spec.MESSAGE.encode(message))
         except NotEnabled:
             return {}
 
-    def _injected(self, arena: Arena, data: st.DataObject, datagram: bytes) -> Members:
+    def _injection(self, arena: Arena, data: st.DataObject, datagram: bytes) -> Members:
         addr, sender = self._node(data, arena.up), data.draw(self.draws.senders, "sender")
         return {"addr": addr, "datagram": Datagram(sender, addr, datagram)}
 

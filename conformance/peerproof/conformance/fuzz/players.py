@@ -58,7 +58,7 @@ class Player(Protocol):
         """A run begins; what the nodes draw by lot follows from the seed. Raises Over."""
         ...
 
-    def fitted(self, config: Any) -> Any:
+    def clamp_config(self, config: Any) -> Any:
         """The configuration, within what the nodes can be configured to."""
         ...
 
@@ -81,7 +81,7 @@ class Specified:
     def begin(self, seed: str) -> None:
         """Nothing is kept between runs."""
 
-    def fitted(self, config: Any) -> Any:
+    def clamp_config(self, config: Any) -> Any:
         """It can be configured to anything that is legal."""
         return config
 

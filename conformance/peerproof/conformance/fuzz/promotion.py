@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import LEVELS
 from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, clauses_of, reading
-from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, configured, unordered
+from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order, plain_config
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
 from peerproof.spec.core import Notify, Send
@@ -61,9 +61,9 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
         # Timers run without being told to, before the next step; what the latest ones send must not count as that step's.
         if place and (fed.asked or place in (timed, last) or not isinstance(fed.stimulus, Passed)):
             steps.append(_step(inputs, fed, reaction))
-    judged = _judged(inputs, finding, reaction)
+    judged = _expectations(inputs, finding, reaction)
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
-    if config := configured(inputs.spec.CONFIG, finding.config):
+    if config := plain_config(inputs.spec.CONFIG, finding.config):
         nodes[_UNDER_TEST]["config"] = config
     seen = finding.kind == "observed"
     setup, final = (steps, []) if seen else (steps[:-1], steps[-1:])
@@ -104,12 +104,12 @@ def _step(inputs: Inputs, fed: Fed, reaction: Reaction | None) -> dict[str, Any]
     return step
 
 
-def _judged(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iterator[dict[str, Any]]:
+def _expectations(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iterator[dict[str, Any]]:
     """What must come of the last step."""
     if finding.judged is not None:
         reaction = finding.judged.expected
         if query := finding.judged.query:
-            equals = unordered(inputs.spec.QUERIES[query](reaction.node.state))
+            equals = ignore_order(inputs.spec.QUERIES[query](reaction.node.state))
             yield {"observe": {"node": _UNDER_TEST, "query": query, "equals": equals}}
             return
     effects = reaction.effects if reaction else ()
@@ -119,7 +119,7 @@ def _judged(inputs: Inputs, finding: Finding, reaction: Reaction | None) -> Iter
     expect: dict[str, Any] = {"messages": {order: sends}}
     if finding.kind == "events":
         notices = [inputs.spec.NOTICE.plain(e.notice) for e in effects if isinstance(e, Notify)]
-        expect["events"] = unordered([{"name": notice.pop("type"), **notice} for notice in notices])
+        expect["events"] = ignore_order([{"name": notice.pop("type"), **notice} for notice in notices])
     yield {"expect": expect}
 
 

@@ -128,19 +128,19 @@ def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pic
                 message = spec.MESSAGE.decode(data)
             except MalformedMessage:
                 return Reaction(node)
-            return _stepped(spec, node, Received(now, sender, message), now, pick)
+            return _take_step(spec, node, Received(now, sender, message), now, pick)
         case Called(command):
             try:
-                return _stepped(spec, node, Asked(now, command), now, pick)
+                return _take_step(spec, node, Asked(now, command), now, pick)
             except NotEnabled as refusal:
                 return Reaction(node, refused=refusal.reason)
         case Passed():
-            return _expired(spec, node, now, pick)
+            return _expire_timers(spec, node, now, pick)
         case Settled(to, data, took):
-            return _stepped(spec, node, Sent(now, to, spec.MESSAGE.decode(data), took), now, pick)
+            return _take_step(spec, node, Sent(now, to, spec.MESSAGE.decode(data), took), now, pick)
 
 
-def _expired(spec: Specification, node: Node, now: Instant, pick: Pick) -> Reaction:
+def _expire_timers(spec: Specification, node: Node, now: Instant, pick: Pick) -> Reaction:
     """All timers that are due; of several that are due together, the one that was set first is first."""
     effects: tuple[Any, ...] = ()
     taken: tuple[Taken, ...] = ()
@@ -148,12 +148,12 @@ def _expired(spec: Specification, node: Node, now: Instant, pick: Pick) -> React
         index = next(index for index, (_, at) in enumerate(node.timers) if at == due)
         timer = node.timers[index][0]
         node = node._replace(timers=node.timers[:index] + node.timers[index + 1 :])
-        reaction = _stepped(spec, node, Expired(due, timer), due, pick)
+        reaction = _take_step(spec, node, Expired(due, timer), due, pick)
         node, effects, taken = reaction.node, effects + reaction.effects, taken + reaction.taken
     return Reaction(node, effects, taken)
 
 
-def _stepped(spec: Specification, node: Node, event: Any, now: Instant, pick: Pick) -> Reaction:
+def _take_step(spec: Specification, node: Node, event: Any, now: Instant, pick: Pick) -> Reaction:
     step = spec.step(node.state, event, pick)
     reaction = _after(step, node, now)
     return reaction._replace(taken=(Taken(node.state, event, step.state, step.effects),))
@@ -187,7 +187,7 @@ def reactions(
     script: list[tuple[int, ...]] = []
     others: list[Iterator[tuple[int, ...]]] = []  # the answers not yet tried, for each question of the script
     while True:
-        yield reacting(_guided(_scripted(script, others), answers, told))
+        yield reacting(_make_pick(_make_branch(script, others), answers, told))
         while others and (answer := next(others[-1], None)) is None:
             script.pop()
             others.pop()
@@ -201,16 +201,16 @@ class Unasked(Exception):
     """The specification has a choice here that nobody was asked for."""
 
 
-def directed(reacting: Callable[[Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
+def single_reaction(reacting: Callable[[Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
     """The one thing that the specification can do with these answers. Raises Unasked if they are too few."""
 
     def nobody(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # as a branch is called
         raise Unasked
 
-    return reacting(_guided(nobody, answers, ()))
+    return reacting(_make_pick(nobody, answers, ()))
 
 
-def _scripted(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:
+def _make_branch(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ...]]]) -> Callable[[int, int], tuple[int, ...]]:
     """Answers the questions of one attempt with places among so many options; what the script does not answer extends it."""
     asked = 0
 
@@ -225,7 +225,7 @@ def _scripted(script: list[tuple[int, ...]], others: list[Iterator[tuple[int, ..
     return branch
 
 
-def _guided(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Words]) -> Pick:
+def _make_pick(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Words]) -> Pick:
     left: dict[str, deque[tuple[Any, ...]]] = {}
     for site, answer in answers:
         left.setdefault(site, deque()).append(answer)

@@ -39,11 +39,11 @@ class Resuming:
             for path, run in kept:
                 self.replayed += 1
                 if self.campaign.replay(run):
-                    return self._seen(name, path)
+                    return self._replace_finding(name, path)
                 self.gone += name == FINDINGS
         return None
 
-    def _seen(self, name: str, path: Path) -> Path:
+    def _replace_finding(self, name: str, path: Path) -> Path:
         """The finding's file: where it is smaller now than it was kept, it replaces what it was made of."""
         assert self.keeper.found is not None, "what is found is kept"
         if name == FINDINGS and self.keeper.found != path:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp
-from peerproof.conformance.fuzz.implementation_players import configured
+from peerproof.conformance.fuzz.implementation_players import plain_config
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Player
-from peerproof.conformance.fuzz.simpler import made, replaced, simpler_data
+from peerproof.conformance.fuzz.simpler import build_valid, replace_item, simpler_data
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
@@ -121,8 +121,8 @@ class Shrinking:
         """Members of configurations that can have their defaults."""
         form = self._inputs.spec.CONFIG
         for addr in self.run.configs:
-            for member in configured(form, self.run.configs[addr]):
-                plain = configured(form, self.run.configs[addr])
+            for member in plain_config(form, self.run.configs[addr]):
+                plain = plain_config(form, self.run.configs[addr])
                 plain.pop(member)
                 if member not in form.optional:
                     continue
@@ -135,7 +135,7 @@ class Shrinking:
             while simpler and index < len(self.run.script):
                 script = self.run.script
                 candidates = self._simpler(script[index])
-                simpler = any(self._try(replace(self.run, script=replaced(script, index, one))) for one in candidates)
+                simpler = any(self._try(replace(self.run, script=replace_item(script, index, one))) for one in candidates)
 
     def _simpler(self, action: Action) -> Iterator[Action]:
         """The action with less in it."""
@@ -148,7 +148,7 @@ class Shrinking:
                 yield action._replace(datagram=action.datagram._replace(data=data))
         if action.what == "call":
             form = self._inputs.spec.COMMAND
-            commands = made(form.value, simpler_data(form.plain(action.command)))
+            commands = build_valid(form.value, simpler_data(form.plain(action.command)))
             yield from (action._replace(command=command) for command in commands)
 
     def _smaller(self, data: bytes) -> Iterator[bytes]:
@@ -159,4 +159,4 @@ class Shrinking:
         except MalformedMessage:
             yield from (data[:place] + data[place + 1 :] for place in range(len(data)))
             return
-        yield from made(codec.encode, made(codec.value, simpler_data(plain)))
+        yield from build_valid(codec.encode, build_valid(codec.value, simpler_data(plain)))

@@ -10,7 +10,7 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 T = TypeVar("T")
 
 
-def made(make: Callable[[Any], Any], candidates: Iterable[Any]) -> Iterator[Any]:
+def build_valid(make: Callable[[Any], Any], candidates: Iterable[Any]) -> Iterator[Any]:
     """What can be made of the candidates; what cannot is left out."""
     for candidate in candidates:
         try:
@@ -29,13 +29,13 @@ def simpler_data(plain: Any) -> Iterator[Any]:
         case list():
             yield from (plain[:place] + plain[place + 1 :] for place in range(len(plain)))
             for place, part in enumerate(plain):
-                yield from (replaced(plain, place, simpler) for simpler in simpler_data(part))
+                yield from (replace_item(plain, place, simpler) for simpler in simpler_data(part))
         case str() if plain.isdigit():
             yield from (str(number) for number in (0, 1, 2) if number < int(plain))
         case str() if len(plain) > 1:
             yield "k"
 
 
-def replaced(items: Sequence[T], index: int, item: T) -> list[T]:
+def replace_item(items: Sequence[T], index: int, item: T) -> list[T]:
     """The items with another one in one place."""
     return [*items[:index], item, *items[index + 1 :]]

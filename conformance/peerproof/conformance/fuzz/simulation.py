@@ -22,7 +22,7 @@ from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Passed, Reaction, Settled, Started, Stimulus
 from peerproof.spec.core import EVERYBODY, Instant, NodeId, Notify
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.properties import Cluster, InFlight, violated
+from peerproof.spec.properties import Cluster, InFlight, find_violations
 from peerproof.spec.protocols import PROTOCOLS
 
 #: When more is under way, the oldest is lost.
@@ -69,7 +69,7 @@ class Arena:
         self.player = player
         self.counts = counts
         self.now = Instant(0)
-        self.places = {addr: Place(Birth(self.spec, addr, player.fitted(config))) for addr, config in configs.items()}
+        self.places = {addr: Place(Birth(self.spec, addr, player.clamp_config(config))) for addr, config in configs.items()}
         self.under_way: list[Datagram] = []
         self.errands: list[tuple[NodeId, Any]] = []  #: what applications have been told to fetch
         self.connected = self.spec.TRANSPORT == "tcp"
@@ -122,10 +122,10 @@ class Arena:
                 self._feed(place.addr, Started({} if forgets else place.kept), Choices(str(action.dice)))
             case "cut":
                 self.groups = action.groups
-                self._tell("cut " + " | ".join(", ".join(sorted(group)) for group in action.groups))
+                self._report("cut " + " | ".join(", ".join(sorted(group)) for group in action.groups))
             case "heal" if self.groups:
                 self.groups = ()
-                self._tell("heal")
+                self._report("heal")
             case _:
                 return
         self.counts[action.what] += 1
@@ -147,11 +147,11 @@ class Arena:
         if action.what != "repeat":
             del self.under_way[index]
         if action.what == "lose":
-            self._lost(datagram, "")
-        elif self._parted(datagram.sender, datagram.to):
-            self._lost(datagram, "cut off")
+            self._record_loss(datagram, "")
+        elif self._is_partitioned(datagram.sender, datagram.to):
+            self._record_loss(datagram, "cut off")
         elif not self.places[datagram.to].up:
-            self._lost(datagram, "receiver down")
+            self._record_loss(datagram, "receiver down")
         else:
             self.counts["overtaken"] += bool(index)
             self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
@@ -162,7 +162,7 @@ class Arena:
         datagram = self.under_way.pop(index)
         receiver = self.places.get(datagram.to)
         is_there = receiver is not None and receiver.up
-        why = "receiver down" if not is_there else "cut off" if self._parted(datagram.sender, datagram.to) else ""
+        why = "receiver down" if not is_there else "cut off" if self._is_partitioned(datagram.sender, datagram.to) else ""
         arrives = not why and action.what != "lose"
         took = 1 + action.dice % LONGEST if arrives and action.what == "deliver" else None
         if is_there and took is None:
@@ -172,7 +172,7 @@ class Arena:
             self.alone.append(Action("inject", datagram.to, action.dice, datagram=datagram))
             self._arrive(datagram, "" if took else "and nobody confirms it", action.dice)
         else:
-            self._lost(datagram, why)
+            self._record_loss(datagram, why)
         if self.places[datagram.sender].up and not datagram.orphaned:
             self.alone.append(Action("settle", datagram.sender, action.dice, took or 0, datagram=datagram))
             self._settle(datagram, took, action.dice)
@@ -181,7 +181,7 @@ class Arena:
         """An application has got what it was to fetch, from whoever is in reach, or has not."""
         assert self.inputs.fetched, "somebody was told to"
         self.errands.remove((place.addr, action.command))
-        near = [other for other in self.places.values() if other.up and not self._parted(place.addr, other.addr)]
+        near = [other for other in self.places.values() if other.up and not self._is_partitioned(place.addr, other.addr)]
         states = {other.addr: other.possible[0].state for other in near if len(other.possible) == 1}
         call = Action("call", place.addr, action.dice, command=self.inputs.fetched(action.command, states))
         self.alone.append(call)
@@ -220,15 +220,15 @@ class Arena:
             self.now = max(self.now, at)
             self.counts["expiry"] += 1
             self._feed(addr, Passed(), Choices(f"{dice}/{self.now}/{addr!a}"))
-        raise self._completed(Found(Finding("clock", f"more than {MOST_EXPIRIES} timers until {until} ms")), None)
+        raise self._complete_finding(Found(Finding("clock", f"more than {MOST_EXPIRIES} timers until {until} ms")), None)
 
     def _crash(self, place: Place) -> None:
-        self._tell("crash", place.addr)
+        self._report("crash", place.addr)
         place.fed.append(Fed(self.now, None))
         try:
             self.player.crash(place)
         except Found as wrong:
-            raise self._completed(wrong, place) from None
+            raise self._complete_finding(wrong, place) from None
         if self.inputs.kept:  # whatever else is uncertain of a node, what it keeps is not
             place.kept = self.inputs.kept(place.possible[0].state)
         place.possible, place.complete, place.next_timer = (), True, None
@@ -245,14 +245,14 @@ class Arena:
         """A stimulus, its judgement, and everything that must hold afterwards."""
         place = self.places[addr]
         if not isinstance(stimulus, Came):
-            self._tell(stimulus, addr)
+            self._report(stimulus, addr)
         before = place.possible
         place.fed.append(Fed(self.now, stimulus, choices.asked))
         try:
             seen = self.player.feed(place, stimulus, self.now, choices)
             self._take(place, seen)
         except Found as wrong:
-            raise self._completed(wrong, place, self._cited(stimulus, before)) from None
+            raise self._complete_finding(wrong, place, self._citations(stimulus, before)) from None
         if isinstance(stimulus, Passed) and not seen.sent:
             self._story.pop()  # nobody wants to read of timers that send nothing
 
@@ -265,7 +265,7 @@ class Arena:
         self.under_way += [Datagram(place.addr, to, data, decode(data)) for to, data in sent]
         while not self.connected and len(self.under_way) > MOST_UNDER_WAY:
             self.counts["overflow"] += 1
-            self._lost(self.under_way.pop(0), "too much is under way")
+            self._record_loss(self.under_way.pop(0), "too much is under way")
         if len(seen.reactions) == 1:
             self._check(seen.reactions[0])
             told = [effect.notice for effect in seen.reactions[0].effects if isinstance(effect, Notify)]
@@ -285,14 +285,14 @@ class Arena:
             in_flight = tuple(InFlight(one.sender, one.to, one.message) for one in self.under_way)
             subjects.append(("cluster", Cluster(nodes, in_flight)))
         for of, subject in subjects:
-            promised = [p for p in self._always if p.of == of and self.inputs.promised(p, self._faults)]
-            for broken in violated(promised, of, subject):
+            promised = [p for p in self._always if p.of == of and self.inputs.is_promised(p, self._faults)]
+            for broken in find_violations(promised, of, subject):
                 raise Found(Finding("property", f"{broken.name}: {broken.about}", name=broken.name, cited=broken.clauses))
             for seen in self._sometimes:
                 if seen.of == of and seen.holds(subject):
                     self.counts[seen.name] += 1
 
-    def _completed(self, wrong: Found, place: Place | None, cited: tuple[str, ...] = ()) -> Found:
+    def _complete_finding(self, wrong: Found, place: Place | None, cited: tuple[str, ...] = ()) -> Found:
         finding = wrong.finding
         finding.cited = finding.cited or cited
         finding.story = tuple(self._story)
@@ -303,7 +303,7 @@ class Arena:
             finding.config = place.birth.config
         return wrong
 
-    def _cited(self, stimulus: Stimulus, before: tuple[Any, ...]) -> tuple[str, ...]:
+    def _citations(self, stimulus: Stimulus, before: tuple[Any, ...]) -> tuple[str, ...]:
         """Where the specification says what to do about this: the functions for it, or clauses."""
         match stimulus:
             case Started():
@@ -325,14 +325,14 @@ class Arena:
         modules = [handlers.target.rpartition(".")[2] for handlers in PROTOCOLS[self.spec.NAME].handlers]
         return tuple(f"{module}.{word}" for module in modules for word in words)
 
-    def _parted(self, one: NodeId, other: NodeId) -> bool:
+    def _is_partitioned(self, one: NodeId, other: NodeId) -> bool:
         sides = [next((index for index, group in enumerate(self.groups) if addr in group), None) for addr in (one, other)]
         return None not in sides and sides[0] != sides[1]
 
-    def _lost(self, datagram: Datagram, why: str) -> None:
+    def _record_loss(self, datagram: Datagram, why: str) -> None:
         if why:
             self.counts[f"lost, {why}"] += 1
         self._story.append(Told(self.now, why, datagram.to, datagram.sender, datagram.data, lost=True))
 
-    def _tell(self, what: str | Stimulus, addr: NodeId | None = None) -> None:
+    def _report(self, what: str | Stimulus, addr: NodeId | None = None) -> None:
         self._story.append(Told(self.now, what, addr))

@@ -118,13 +118,13 @@ def _near(legal: bytes) -> SearchStrategy[bytes]:
     return st.one_of(
         place.map(lambda at: legal[:at]),
         st.tuples(place, st.binary(min_size=1, max_size=8)).map(lambda put: legal[: put[0]] + put[1] + legal[put[0] :]),
-        st.lists(st.tuples(place, st.integers(1, 255)), min_size=1, max_size=3).map(lambda flips: _flipped(legal, flips)),
+        st.lists(st.tuples(place, st.integers(1, 255)), min_size=1, max_size=3).map(lambda flips: _flip_bits(legal, flips)),
         st.tuples(place, place).map(lambda cut: legal[: min(cut)] + legal[max(cut) :]),
         st.just(legal + legal),
     )
 
 
-def _flipped(legal: bytes, flips: list[tuple[int, int]]) -> bytes:
+def _flip_bits(legal: bytes, flips: list[tuple[int, int]]) -> bytes:
     changed = bytearray(legal)
     for at, bits in flips:
         changed[at] ^= bits

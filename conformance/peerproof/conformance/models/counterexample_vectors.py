@@ -18,9 +18,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.clauses.catalogue import in_order, load
-from peerproof.conformance.models.counterexamples import graph_of, is_asked, replayed, stored, system_of
-from peerproof.conformance.models.run_diagram import happened
-from peerproof.conformance.vectors.plain_steps import configured, open_picks, order
+from peerproof.conformance.models.counterexamples import graph_of, is_asked, load_counterexample, replay, system_of
+from peerproof.conformance.models.run_diagram import find_event
+from peerproof.conformance.vectors.plain_steps import open_picks, order, plain_config
 from peerproof.conformance.vectors.vector_text import document
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.errors import NotEnabled
@@ -82,7 +82,7 @@ def text(protocol: str, models: Iterable[Model]) -> str:
     return document(protocol, about, found.values(), _NOTES if used else {})
 
 
-def chosen(models: Iterable[Model]) -> list[Model]:
+def vector_models(models: Iterable[Model]) -> list[Model]:
     """The models whose counterexamples say something about a node: those of what one would expect, and what is false."""
     telling = (model for model in models if model.verdict == "invariant" and not model.name.startswith("sometimes-"))
     return [model for model in telling if is_asked(model) and system_of(graph_of(model)).model.has_nodes]
@@ -94,7 +94,7 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
 
     Where the specification itself runs like this, the vectors have the path, and say by a flag that it is no mistake.
     """
-    yield from _vectors(model, *replayed(model, stored(model)))
+    yield from _vectors(model, *replay(model, load_counterexample(model)))
 
 
 def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dict[str, Any]]:
@@ -135,7 +135,7 @@ def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
     """How the node is configured, and the state in which it begins unless it is that of a fresh one."""
     spec, (name, first) = _specification(system), system.model.nodes[place]
     state = system.model.project_state(first)
-    node = {"addr": name, "config": configured(spec, state.config)}
+    node = {"addr": name, "config": plain_config(spec, state.config)}
     fresh, effects = spec.initial(name, state.config)
     if state == fresh:
         return node
@@ -153,13 +153,13 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
     """What the node's program notices in a run, and then what is still under way to it."""
     world, seen = system.initial(), system.model.project_state
     for edge in path:
-        taken = happened(system, world, edge)
+        taken = find_event(system, world, edge)
         assert taken is not None, "the path is one of this system"
         if place in (taken.place, taken.told):
             before, after = system.states[world[place]], system.states[edge.target[place]]
             sent = frozenset(message for number in taken.sent if (message := system.messages[number]).sender == before.self_id)
             if place == taken.told and taken.message is not None:
-                event = _told(system, before, taken.message, arrived=taken.place is not None)
+                event = _delivery_event(system, before, taken.message, arrived=taken.place is not None)
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
@@ -181,7 +181,7 @@ def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Itera
         if taken is None:
             yield _Event(event, None, frozenset())
             continue
-        sent = _sent(system, whole, taken)
+        sent = _messages_of(system, whole, taken)
         whole = taken.state
         yield _Event(event, model.project_state(whole), frozenset(filter(partial(_is_said, system), sent)))
 
@@ -191,7 +191,7 @@ def _is_said(system: System, message: InFlight) -> bool:
     return type(message.message) in _specification(system).MESSAGE.form.names
 
 
-def _told(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
+def _delivery_event(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
     """What it is for the program of a node that is told what became of its message; None if nothing."""
     sent, model = system.messages[message], system.model
     return model.project_event(before, Sent(NOW, sent.to, sent.message, model.took(sent) if arrived else None))
@@ -209,7 +209,7 @@ def _event(system: System, before: Any, label: str, message: int | None, after: 
         return _Restarted({name: value for name, value in now.items() if value != then[name]})
     for name, event in system.model.offers(before):
         if name == label and any(
-            step.state == after and _sent(system, before, step) == sent
+            step.state == after and _messages_of(system, before, step) == sent
             for _, step in _outcomes(system.model, system.model.spec, before, event)
         ):
             return system.model.project_event(before, event)
@@ -229,7 +229,7 @@ def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> Iterable[tup
     return ((tuple(answers), taken),)
 
 
-def _sent(system: System, before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
+def _messages_of(system: System, before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
     return frozenset(in_flight(before.self_id, step.effects, system.places))
 
 
@@ -286,8 +286,8 @@ class _Script:
         before, event = self.state, happening.event
         every = list(_outcomes(self.system.model, self.spec, before, event))
         alike = [taken for taken in every if taken[1].state == happening.after]
-        same = [taken for taken in alike if _sent(self.system, before, taken[1]) == happening.sent]
-        more = [taken for taken in alike if _sent(self.system, before, taken[1]) > happening.sent]
+        same = [taken for taken in alike if _messages_of(self.system, before, taken[1]) == happening.sent]
+        more = [taken for taken in alike if _messages_of(self.system, before, taken[1]) > happening.sent]
         picks, (self.state, effects) = [*same, *more, *every][0]
         self.is_shown = self.is_shown and bool(same or more or happening.after is None)
         step = _step(self.spec, self.now, event)

@@ -17,7 +17,7 @@ from typing import Any
 
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.models.graph_comparison import canonical
-from peerproof.conformance.models.run_diagram import happened, of_path
+from peerproof.conformance.models.run_diagram import find_event, of_path
 from peerproof.spec.core import Received
 from peerproof.spec.model.bounded import NOW, System, World
 from peerproof.spec.model.exploration import Edge
@@ -103,7 +103,7 @@ def graph_of(model: Model) -> Graph:
     return getattr(monitor, "watching", Monitored)(system, monitor()) if monitor else system
 
 
-def answered(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
+def ask_explorer(model: Model, progress: Callable[[int, int, int], None] = lambda *_: None) -> Answer:
     """The explorer's answer to a model's question."""
     if _steps(model):
         return _of_steps(model, progress)
@@ -130,7 +130,7 @@ def _of_steps(model: Model, progress: Callable[[int, int, int], None]) -> Answer
         for world in before:
             for edge in map(Edge._make, system.moves(world)):
                 found.edges += 1
-                if broken := _broken(system, world, edge):
+                if broken := _find_violations(system, world, edge):
                     return Answer(system, found, min(broken), (*found.path(world), edge))
                 if edge.target not in found.parents:
                     found.parents[edge.target] = world
@@ -139,9 +139,9 @@ def _of_steps(model: Model, progress: Callable[[int, int, int], None]) -> Answer
     return Answer(system, found)
 
 
-def _broken(system: System, world: World, edge: Edge) -> set[str]:
+def _find_violations(system: System, world: World, edge: Edge) -> set[str]:
     """The names of what does not hold of a step; bounds forbid some of the steps that the system has looked at."""
-    taken = happened(system, world, edge) if system.violations else None
+    taken = find_event(system, world, edge) if system.violations else None
     if taken is None or taken.place is None:
         return set()
     before, after = (system.states[at[taken.place]] for at in (world, edge.target))
@@ -167,13 +167,13 @@ def surprise(model: Model, answer: Answer) -> str | None:
     return None
 
 
-def stored(model: Model) -> Counterexample:
+def load_counterexample(model: Model) -> Counterexample:
     """The counterexample that is kept of a model which must fail."""
     assert model.counterexample_path is not None, model.name
     return from_itf(json.loads(model.counterexample_path.read_bytes()))
 
 
-def replayed(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, ...]]:
+def replay(model: Model, example: Counterexample) -> tuple[Graph, tuple[Edge, ...]]:
     """
     TLC's counterexample as a path in Python, each step by its action and all its variables; it violates what it should.
 
@@ -207,7 +207,7 @@ def _is_violated(model: Model, graph: Graph, path: list[Edge], loop: int | None)
     questions, bounded = questions_of(model.protocol), system_of(graph).model
     run = [graph.initial(), *(edge.target for edge in path)]
     if _steps(model):
-        return model.violated in _broken(system_of(graph), run[-2], path[-1])
+        return model.violated in _find_violations(system_of(graph), run[-2], path[-1])
     if model.violated in questions.QUESTIONS:
         return not questions.QUESTIONS[model.violated](bounded, graph.cluster(run[-1]))
     clusters = [graph.cluster(world) for world in run]
@@ -222,7 +222,7 @@ def _is_missed(ending: Ending, run: list[Any], end: list[Any]) -> bool:
     return latest is not None and not any(map(ending.goal, [*run[latest:], *end]))
 
 
-def drawn(graph: Graph, path: tuple[Edge, ...], without: Collection[str] = ()) -> MessageGraph:
+def draw_path(graph: Graph, path: tuple[Edge, ...], without: Collection[str] = ()) -> MessageGraph:
     """A path as a message graph, whether it was watched or not; of nodes, all but the members called as in `without`."""
     return of_path(system_of(graph), graph.bare(path) if isinstance(graph, Monitored) else path, without)
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.models.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
 from peerproof.conformance.vectors.model_table import LAYER, NODE, Expanded, Row, Table, as_sent, tokens_of
-from peerproof.conformance.vectors.plain_steps import Event, canonical, first_drawn
+from peerproof.conformance.vectors.plain_steps import Event, canonical, pick_first
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import EVERYBODY, Asked
 from peerproof.spec.errors import NotEnabled
@@ -136,7 +136,7 @@ class _Walk:
                 if "path" in vector.body["model"]:
                     on_paths.update(self.path(vector.body))
                 else:
-                    loaded |= self.loaded(vector.body)
+                    loaded |= self.load_step(vector.body)
             except NotOfTheGraph as wrong:
                 found.wrong.append(f"{vector.id}: {wrong}")
         edges = [{token >> 1 for token in tokens if token >= 0} for leaving in self.leaving.values() for tokens, _ in leaving]
@@ -145,7 +145,7 @@ class _Walk:
         found.steps, found.moving = len(steps), len(moving)
         found.loaded, found.edges_loaded = len(loaded & steps), sum(steps <= loaded for steps in moving)
         found.on_paths, found.edges_on_paths = len(on_paths), sum(steps <= on_paths for steps in moving)
-        found.walked = len(set(self.walked(vectors)))
+        found.walked = len(set(self.walk_paths(vectors)))
         found.timed = len({after for step in self.local.steps for _, after in step.timers if after is not None}) > 1
         return found
 
@@ -163,10 +163,10 @@ class _Walk:
         told = canonical(sorted(canonical(local.notices[notice]) for notice in step.notices))
         return sent, told, canonical(local.plain_states[step.after])
 
-    def loaded(self, body: Mapping[str, Any]) -> set[int]:
+    def load_step(self, body: Mapping[str, Any]) -> set[int]:
         """The local step that a body loads, feeds and judges; none if it is a refusal, which no edge is."""
         node, (*fed, judged) = body["nodes"][NODE], body["steps"]
-        state, expected = canonical(node["state"]), _expected(body, judged["expect"])
+        state, expected = canonical(node["state"]), _expectation(body, judged["expect"])
         if "refused" in fed[0]:
             for call in fed:
                 self._check_refusal(node["addr"], state, _event(body, [call]))
@@ -181,21 +181,21 @@ class _Walk:
         addr, place = node["addr"], local.places.index(node["addr"])
         clock = _Clock(local, place, node)
         state, knot, taken = local.beginnings[place], -1 - place, []
-        begins = local.plain_states[state] if "state" in node else local.spec.STATE.plain(local.begun(place, None).state)
+        begins = local.plain_states[state] if "state" in node else local.spec.STATE.plain(local.start_node(place, None).state)
         if canonical(node.get("state", begins)) != canonical(local.plain_states[state]):
             raise NotOfTheGraph(f"node {addr} does not begin like this")
         for fed, expect in _by_expectation(body["steps"]):
-            event = clock.expired(fed[0]["at"]) if "advance" in fed[0] else _event(body, fed)
+            event = clock.expire(fed[0]["at"]) if "advance" in fed[0] else _event(body, fed)
             picks = canonical(fed[0].get("picks", []))
             number = self._step((addr, canonical(local.plain_states[state]), event.text, picks))
-            self._check(number, _expected(body, expect))
+            self._check(number, _expectation(body, expect))
             clock.take(fed[0]["at"], number)
             state = local.steps[number].after
             knot = self.tree.setdefault((knot, number), len(self.tree))
             taken.append(number)
         return taken
 
-    def walked(self, vectors: Sequence[Vector]) -> Iterator[tuple[World, int]]:
+    def walk_paths(self, vectors: Sequence[Vector]) -> Iterator[tuple[World, int]]:
         """The edges that paths take, as worlds and positions, as far as the vectors do to the nodes what the path does."""
         tables = {id(v.body.table): v.body.table for v in vectors if isinstance(v.body, Expanded)}
         for table in tables.values():
@@ -205,7 +205,7 @@ class _Walk:
             for path in table.paths:
                 yield from self._along(
                     tuple(
-                        self._unmoved(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1)
+                        self._silent_token(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1)
                         for token in tokens_of(entry)
                     )
                     for entry in path
@@ -228,7 +228,7 @@ class _Walk:
             yield world, at
             world = leaving[at][1]
 
-    def _unmoved(self, table: Table, messages: Sequence[int | None], token: Token) -> Token | None:
+    def _silent_token(self, table: Table, messages: Sequence[int | None], token: Token) -> Token | None:
         """The token here of an edge in which nothing moves that a program would notice."""
         number = -1 - token
         if number < len(messages):
@@ -236,7 +236,7 @@ class _Walk:
         label, about = table.unnoticed[number - len(messages)]
         of_message = label in (RECEIVE, RECEIVE_AGAIN, FAIL)
         here = messages[about] if of_message else self.local.places.index(table.nodes[about]["addr"])
-        return None if here is None else self.local.unnoticed_token(Unnoticed(label, here))
+        return None if here is None else self.local.silent_token(Unnoticed(label, here))
 
     def _row(self, table: Table, row: Row) -> int | None:
         place, state = table.states[row.state]
@@ -267,7 +267,7 @@ class _Walk:
         if number is None:
             raise NotOfTheGraph(f"node {addr} is never in the state {state}")
         try:
-            spec.step(local.states[number], Asked(NOW, spec.COMMAND.value(event.plain)), first_drawn)
+            spec.step(local.states[number], Asked(NOW, spec.COMMAND.value(event.plain)), pick_first)
         except NotEnabled:
             return
         raise NotOfTheGraph(f"it expects a refusal of {event.text}, the specification does it")
@@ -286,12 +286,12 @@ class _Clock:
 
     def __init__(self, local: LocalSteps, place: int, node: Mapping[str, Any]) -> None:
         self.local = local
-        self.due = dict(local.timers(local.begun(place, None).effects))
+        self.due = dict(local.timers(local.start_node(place, None).effects))
         running = {Event("timer", timer["timer"]).text: timer["due"] for timer in node.get("timers", ())}
         if "state" in node and running != {local.events[event].text: due for event, due in self.due.items()}:
             raise NotOfTheGraph(f"node {node['addr']} does not begin with these timers: {running}")
 
-    def expired(self, at: int) -> Event:
+    def expire(self, at: int) -> Event:
         """The only timer that is due by now."""
         due = [event for event, when in self.due.items() if when is not None and when <= at]
         if len(due) != 1:
@@ -342,7 +342,7 @@ class _Numbers:
                 known |= {value: number for number, value in enumerate(all_of_them)}
         count = len(self.local.places)
         nodes = (self.states[self.local.wholes[number]] for number in world[:count])
-        under_way = self.system.network.arranged(self.messages[self.local.messages[number]] for number in world[count + 1 :])
+        under_way = self.system.network.arrange(self.messages[self.local.messages[number]] for number in world[count + 1 :])
         return (*nodes, world[count], *under_way)
 
 
@@ -372,7 +372,7 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
     raise NotOfTheGraph(f"no event of a model is {fed[0]}")
 
 
-def _expected(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
+def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
     """What a body expects."""
     if "any_of" in expect:
         expect = next(branch for branch in expect["any_of"] if branch["branch"] == expect["picked"])

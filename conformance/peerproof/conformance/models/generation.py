@@ -16,9 +16,19 @@ from typing import Any, Final
 from peerproof.conformance.clauses.catalogue import Clauses, in_order, load
 from peerproof.conformance.models.local_steps import LocalSteps, Progress, local_steps
 from peerproof.conformance.models.path_cover import StateGraph, covering, state_graph
-from peerproof.conformance.vectors.model_table import FORMAT, OutOfTime, Row, Table, Tokens, divided, table_of, timed, tokens_of
+from peerproof.conformance.vectors.model_table import (
+    FORMAT,
+    OutOfTime,
+    Row,
+    Table,
+    Tokens,
+    schedule,
+    split_states,
+    table_of,
+    tokens_of,
+)
 from peerproof.conformance.vectors.model_vectors import kind_of
-from peerproof.conformance.vectors.plain_steps import Event, configured, first_drawn
+from peerproof.conformance.vectors.plain_steps import Event, pick_first, plain_config
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import NOW, Model, in_flight
@@ -34,12 +44,12 @@ class TooManySteps(Exception):
     """What the nodes of a configuration do is too much for a table."""
 
 
-def chosen(protocol: str) -> list[Configuration]:
+def select_configurations(protocol: str) -> list[Configuration]:
     """The configurations that tables are made of. Raises BadManifest."""
     return [one for one in configurations(protocol).values() if one.vectors]
 
 
-def generated(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
+def render_table(configuration: Configuration, *, every_edge: bool = False, progress: Progress | None = None) -> str:
     """
     The text of a configuration's table; with `every_edge`, of one whose paths take every edge.
 
@@ -72,7 +82,7 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         raise TooManySteps(f'{found}; in constants.json, give it narrower bounds, or take "vectors" out of it')
     whole = every_edge or configuration.vectors == EVERY_EDGE
     refused = list(_refusals(local, _calls(configuration.protocol)))
-    parts, divided_states = divided(local.plain_states)
+    parts, divided_states = split_states(local.plain_states)
     plain: dict[str, Any] = {
         "format": FORMAT,
         "protocol": configuration.protocol,
@@ -108,9 +118,9 @@ def _model(configuration: Configuration) -> Model:
 
 def _node(local: LocalSteps, place: int) -> dict[str, Any]:
     """How a node begins."""
-    state, (fresh, effects) = local.first[place], local.begun(place, None)
+    state, (fresh, effects) = local.first[place], local.start_node(place, None)
     first = {} if state == fresh else {"state": local.beginnings[place]}
-    config = configured(local.spec, state.config)
+    config = plain_config(local.spec, state.config)
     return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
 
 
@@ -147,7 +157,7 @@ def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, li
         refused = []
         for command in commands:
             try:
-                local.spec.step(state, Asked(NOW, command), first_drawn)
+                local.spec.step(state, Asked(NOW, command), pick_first)
             except NotEnabled:
                 refused.append(local.event(Event("call", local.spec.COMMAND.plain(command))))
         if refused:
@@ -158,17 +168,17 @@ def _clauses(table: Table) -> dict[str, list[str]]:
     """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
-    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refused(table))}
-    about = {kind: _cited(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
+    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refusal_events(table))}
+    about = {kind: _citations(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
     return {kind: cited for kind, cited in about.items() if cited}
 
 
-def _refused(table: Table) -> Iterator[int]:
+def _refusal_events(table: Table) -> Iterator[int]:
     for _, events in table.refusals:
         yield from events
 
 
-def _cited(clauses: Clauses, function: str, *, must: bool) -> list[str]:
+def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
     cited = [clause for clause, places in clauses.code.items() if any(place.within.endswith(f".{function}") for place in places)]
     found = sorted((clause for clause in cited if clause in clauses.items and clauses.items[clause].level), key=in_order)
     if must and not found:
@@ -207,26 +217,26 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
     """
     steps = table.projection(place, path)
     state = local.first[place]
-    clock = timed(table, place, steps)
+    clock = schedule(table, place, steps)
     for number in steps:
         try:
             at, row = next(clock)
         except OutOfTime:
             return
-        state, sent, effects = _taken(local, state, row, Instant(at))
-        timers, told = list(local.timers(effects)), list(local.told(effects))
+        state, sent, effects = _take_step(local, state, row, Instant(at))
+        timers, told = list(local.timers(effects)), list(local.notices_of(effects))
         expected = [local.messages[message] for message in row.sent], [(event, after) for event, after in row.timers], row.notices
         if (sent, timers, told) != expected:
             return
         yield number
 
 
-def _taken(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
+def _take_step(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
     """The state, the messages and all effects after a step at this time."""
     spec, (kind, plain) = local.spec, local.events[row.event]
     match kind:
         case "restart":
-            after, effects = local.begun(local.places.index(state.self_id), plain)
+            after, effects = local.start_node(local.places.index(state.self_id), plain)
             return after, [], effects
         case "send":
             event: Any = Received(now, plain[0], spec.MESSAGE.decode(bytes.fromhex(plain[1])))

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from peerproof.conformance.models.graph_comparison import Comparison, compare, story
+from peerproof.conformance.models.graph_comparison import Comparison, compare, difference_graph
 from peerproof.spec.model.exploration import Exploration
 from peerproof.spec.model.explorer import explore
 from peerproof.spec.model.graph_digest import chance_of_collision
@@ -95,7 +95,7 @@ def compare_graphs(  # each has its default
         exploration = explore(bounded, progress=on_explored, processes=processes, checkpoint=checkpoint, digest=True)
     except (ProcessLost, OSError) as problem:
         return _no_verdict(model, problem)
-    if surprise := _written_down(model, exploration, digest=check_digest):
+    if surprise := _constants_mismatch(model, exploration, digest=check_digest):
         return GraphCheck(model, GraphVerdict.UNEXPECTED, f"UNEXPECTED: {surprise}")
     if tools is None:
         text = f"Python half as written down: {_counts(exploration)}; the TLC half was not run"
@@ -117,9 +117,9 @@ def compare_graphs(  # each has its default
             found = compare(dump, exploration)
     except (RunFailed, BadDump, OSError) as problem:
         return _no_verdict(model, problem)
-    if miscounted := _miscounted(result, found.states, found.edges, found.labels):
+    if miscounted := _dump_mismatch(result, found.states, found.edges, found.labels):
         return _no_verdict(model, miscounted)
-    return _compared(model, exploration, found)
+    return _verdict_of(model, exploration, found)
 
 
 def record_digest(check: GraphCheck) -> None:
@@ -136,7 +136,7 @@ def _no_verdict(model: Model, problem: object) -> GraphCheck:
     return GraphCheck(model, GraphVerdict.UNDETERMINED, f"NO VERDICT: {problem}")
 
 
-def _compared(model: Model, exploration: Exploration, found: Comparison) -> GraphCheck:
+def _verdict_of(model: Model, exploration: Exploration, found: Comparison) -> GraphCheck:
     if found.equal and str(found.digest) != str(exploration.digest):
         return _no_verdict(model, f"the graphs are equal, but not their digests: {found.digest} of TLC, {exploration.digest}")
     if found.equal:
@@ -146,7 +146,7 @@ def _compared(model: Model, exploration: Exploration, found: Comparison) -> Grap
         f"UNEQUAL: {found.only_tla:,} edges only in TLA+, {found.only_python:,} only in Python, "
         f"{found.unseen:,} states of TLC unknown to Python; the nearest difference:"
     )
-    difference = tuple(story(exploration, found.first)) if found.first else ()
+    difference = tuple(difference_graph(exploration, found.first)) if found.first else ()
     return GraphCheck(model, GraphVerdict.UNEQUAL, text, difference)
 
 
@@ -156,7 +156,7 @@ def _counts(exploration: Exploration) -> str:
     return f"{counted}, digest {exploration.digest} (by accident: {chance_of_collision(states):.0e})"
 
 
-def _written_down(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
+def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
     """In what the Python graph differs from what stands in constants.json."""
     expected = model.configuration.expected
     found: dict[str, int | str] = {
@@ -173,7 +173,7 @@ def _written_down(model: Model, exploration: Exploration, *, digest: bool) -> st
     return None
 
 
-def _miscounted(result: Result, states: int, edges: int, labels: dict[str, int]) -> str | None:
+def _dump_mismatch(result: Result, states: int, edges: int, labels: dict[str, int]) -> str | None:
     """In what the dump is not what TLC says of itself."""
     if (result.distinct, result.edges) != (states, edges):
         return f"TLC says {result.distinct:,} states and {result.edges:,} edges, its dump has {states:,} and {edges:,}"

@@ -148,7 +148,7 @@ class Worlds:
             if len(self._nets) >= _MOST_KEPT:
                 self._nets.clear()
             total = sum(graph_digest.key(graph_digest.MESSAGE, _plain(message)) for message in messages)
-            numbers = self._network.arranged(number for message in messages for number in self._queue(message))
+            numbers = self._network.arrange(number for message in messages for number in self._queue(message))
             self._nets[messages] = _Part(total, numbers)
         return self._nets[messages]
 
@@ -302,7 +302,7 @@ def _note(comparison: Comparison, exploration: Exploration, difference: Differen
         comparison.first = difference
 
 
-def story(exploration: Exploration, difference: Difference) -> Iterator[str]:
+def difference_graph(exploration: Exploration, difference: Difference) -> Iterator[str]:
     """The shortest way to a difference as a message graph, line by line; its last step is what only one side does."""
     system, target = exploration.system, difference.target
     path = exploration.path(difference.source) if difference.source else ()

@@ -6,7 +6,7 @@ graph that differ only in what the other nodes know or what else is under way ar
 hundreds of thousands of edges has some hundreds of them. Over connections, an edge in which a message arrives has two: the
 receiver's, and that of the sender, who is told.
 
-A state of the model may hold more than the program of the node has (`Model.seen`): that the node is down, or what its
+A state of the model may hold more than the program of the node has (`Model.project_state`): that the node is down, or what its
 application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
 program notices anything, such as a crash, has no local step.
 
@@ -143,10 +143,10 @@ class LocalSteps:
         nodes, restarts, net = world[:count], world[count], world[count + 1 :]
         for place in range(count):
             for label, branch in self.local(nodes[place]):
-                if len(sent := with_messages(net, self.sent(branch))) <= faults.in_flight:
+                if len(sent := with_messages(net, self.messages_of(branch))) <= faults.in_flight:
                     yield Move(label, (*_put(nodes, place, branch.after), restarts, *sent), (self.token(branch),))
             if restarts and self.places[place] in faults.restarting:
-                branch = self.restarted(nodes[place])
+                branch = self.restart(nodes[place])
                 yield Move(RESTART, (*_put(nodes, place, branch.after), restarts - 1, *net), (self.token(branch),))
         for index, message in enumerate(net):
             if not self.network.is_first(net, index):
@@ -158,8 +158,8 @@ class LocalSteps:
                         yield Move(label, (*after, restarts, *sent), tokens)
                 continue
             place = self.receivers[message]
-            for branch in self.received(nodes[place], message):
-                after, sends = (*_put(nodes, place, branch.after), restarts), self.sent(branch)
+            for branch in self.receive(nodes[place], message):
+                after, sends = (*_put(nodes, place, branch.after), restarts), self.messages_of(branch)
                 if len(taken := with_messages(rest, sends)) <= faults.in_flight:
                     yield Move(RECEIVE, after + taken, (self.token(branch),))
                 if faults.duplication and len(kept := with_messages(net, sends)) <= faults.in_flight:
@@ -171,17 +171,17 @@ class LocalSteps:
         """How a message over a connection can end: the label, the nodes then, what they have sent, and the tokens."""
         sender, to = self.senders[message], self.receivers[message]
         arrives = self._there[nodes[to]]
-        settled = self.settled(nodes[sender], message, arrived=arrives)
+        settled = self.confirm(nodes[sender], message, arrived=arrives)
         if not arrives:
             for told in settled:
-                yield FAIL, _put(nodes, sender, told.after), self.sent(told), (self.token(told),)
+                yield FAIL, _put(nodes, sender, told.after), self.messages_of(told), (self.token(told),)
             return
-        for taken in self.received(nodes[to], message):
+        for taken in self.receive(nodes[to], message):
             for told in settled:
                 after = _put(_put(nodes, to, taken.after), sender, told.after)
-                yield RECEIVE, after, (*self.sent(taken), *self.sent(told)), (self.token(taken), self.token(told))
+                yield RECEIVE, after, (*self.messages_of(taken), *self.messages_of(told)), (self.token(taken), self.token(told))
 
-    def sent(self, branch: _Branch) -> tuple[int, ...]:
+    def messages_of(self, branch: _Branch) -> tuple[int, ...]:
         """The messages that are sent in a branch."""
         return () if isinstance(branch.what, Unnoticed) else self.steps[branch.what].sent
 
@@ -189,9 +189,9 @@ class LocalSteps:
         """What stands for a branch in a path."""
         if not isinstance(branch.what, Unnoticed):
             return 2 * branch.what + again
-        return self.unnoticed_token(branch.what._replace(label=RECEIVE_AGAIN) if again else branch.what)
+        return self.silent_token(branch.what._replace(label=RECEIVE_AGAIN) if again else branch.what)
 
-    def unnoticed_token(self, what: Unnoticed) -> Token:
+    def silent_token(self, what: Unnoticed) -> Token:
         """What stands in a path for something that no program notices."""
         number = self._unnoticed_numbers.setdefault(what, len(self.unnoticed))
         if number == len(self.unnoticed):
@@ -210,7 +210,7 @@ class LocalSteps:
             )
         return self._local[whole]
 
-    def received(self, whole: int, message: int) -> tuple[_Branch, ...]:
+    def receive(self, whole: int, message: int) -> tuple[_Branch, ...]:
         """What a message can make of a node in this state."""
         if (whole, message) not in self._received:
             sender, _, content = self.messages[message]
@@ -218,7 +218,7 @@ class LocalSteps:
             self._received[whole, message] = self._branches(whole, event, Unnoticed(RECEIVE, message))
         return self._received[whole, message]
 
-    def settled(self, whole: int, message: int, *, arrived: bool) -> tuple[_Branch, ...]:
+    def confirm(self, whole: int, message: int, *, arrived: bool) -> tuple[_Branch, ...]:
         """What it makes of the sender of a message, in this state, to learn whether it has arrived."""
         if (whole, message, arrived) not in self._settled:
             sent = self.messages[message]
@@ -227,30 +227,30 @@ class LocalSteps:
             self._settled[whole, message, arrived] = self._branches(whole, event, Unnoticed(label, message))
         return self._settled[whole, message, arrived]
 
-    def restarted(self, whole: int) -> _Branch:
+    def restart(self, whole: int) -> _Branch:
         """What a restart makes of a node in this state."""
         if whole not in self._restarted:
             before = self.wholes[whole]
-            after = self.model.restarted(before)
+            after = self.model.restart(before)
             place, state = self.places.index(before.self_id), self._state_numbers[self.model.project_state(before)]
-            event = Event("restart", self.changed(place, after.config) or None)
-            seen, effects = self.begun(place, event.plain)
+            event = Event("restart", self.config_changes(place, after.config) or None)
+            seen, effects = self.start_node(place, event.plain)
             assert seen == self.model.project_state(after), "a restart of the model is one of the specification"
             number = self._state_numbers[seen]
-            step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.told(effects))
+            step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.notices_of(effects))
             draws = self._draws.setdefault((state, step.event), {})
             if () not in draws:
                 draws[()] = self._add(step)
             self._restarted[whole] = _Branch(self._whole_numbers[after], draws[()])
         return self._restarted[whole]
 
-    def changed(self, place: int, config: Any) -> dict[str, Any]:
+    def config_changes(self, place: int, config: Any) -> dict[str, Any]:
         """The members of a configuration that are not as when the node first started."""
         form = self.spec.CONFIG
         first = form.plain(self.first[place].config)
         return {name: value for name, value in form.plain(config).items() if value != first[name]}
 
-    def begun(self, place: int, changes: Any) -> Step[Any, Any]:
+    def start_node(self, place: int, changes: Any) -> Step[Any, Any]:
         """A node that has just started, with these members of its configuration changed."""
         form, first = self.spec.CONFIG, self.first[place].config
         config = form.value({**form.plain(first), **changes}) if changes else first
@@ -275,7 +275,7 @@ class LocalSteps:
                     found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), None))
         return tuple(found)
 
-    def told(self, effects: Iterable[Any]) -> tuple[int, ...]:
+    def notices_of(self, effects: Iterable[Any]) -> tuple[int, ...]:
         """What effects tell the application."""
         found = []
         for effect in effects:
@@ -314,7 +314,7 @@ class LocalSteps:
             self._check_whole(state, number, len(every), count)
             for picks, (after, effects) in every:
                 sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
-                asked, timers, told = open_picks(step, picks), self.timers(effects), self.told(effects)
+                asked, timers, told = open_picks(step, picks), self.timers(effects), self.notices_of(effects)
                 draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
         self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]

@@ -75,7 +75,7 @@ def check_model(
         if model.by == "explorer":
             surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
         return ModelCheck(model, "; ".join(said), tuple(surprises))
-    answer = counterexamples.answered(model, on_explored)
+    answer = counterexamples.ask_explorer(model, on_explored)
     if rewrite:
         if answer.broken == model.violated:
             checking.keep_expected(model, _own_figures(model, answer))
@@ -85,13 +85,13 @@ def check_model(
     elif model.counterexample_path:
         surprises += _not_replayed(model)
     said.append(_answer_line(model, answer))
-    return ModelCheck(model, "; ".join(said), tuple(surprises), counterexamples.drawn(answer.graph, answer.path).text())
+    return ModelCheck(model, "; ".join(said), tuple(surprises), counterexamples.draw_path(answer.graph, answer.path).text())
 
 
 def rewrite_vectors(protocols: Iterable[str]) -> None:
     """Writes the vectors that are made from the counterexamples of these protocols anew."""
     for protocol in sorted(protocols):
-        if telling := counterexample_vectors.chosen(manifest.models(protocol)):
+        if telling := counterexample_vectors.vector_models(manifest.models(protocol)):
             path = locations.vectors_root(protocol) / protocol / counterexample_vectors.FILE
             path.write_text(counterexample_vectors.text(protocol, telling), encoding="utf-8")
 
@@ -115,7 +115,7 @@ def _check_with_tlc(
 
 def _not_replayed(model: Model) -> list[str]:
     try:
-        counterexamples.replayed(model, counterexamples.stored(model))
+        counterexamples.replay(model, counterexamples.load_counterexample(model))
     except Unlike as problem:
         return [str(problem)]
     return []

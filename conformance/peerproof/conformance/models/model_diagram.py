@@ -9,7 +9,14 @@ from typing import Any
 
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.models import timed_runs
-from peerproof.conformance.models.counterexamples import answered, drawn, is_asked, replayed, stored, variants_of
+from peerproof.conformance.models.counterexamples import (
+    ask_explorer,
+    draw_path,
+    is_asked,
+    load_counterexample,
+    replay,
+    variants_of,
+)
 from peerproof.conformance.models.run_diagram import value_text
 from peerproof.spec.model.bounded import FAIL
 from peerproof.tla.manifest import Model
@@ -28,7 +35,7 @@ class Failing:
     @property
     def length(self) -> str:
         """How long it takes, as part of a sentence."""
-        return f"in {counted(self.steps, 'step')}{self.ends}"
+        return f"in {pluralize(self.steps, 'step')}{self.ends}"
 
 
 def failing(model: Model, without: Collection[str] = ()) -> Failing:
@@ -38,10 +45,10 @@ def failing(model: Model, without: Collection[str] = ()) -> Failing:
     Nodes are drawn without members called as in `without`. Raises OSError if the counterexample is not there, and Unlike.
     """
     if not is_answered(model):
-        return of_run(model, stored(model), without)
-    answer = answered(model)
-    ends = f", then for ever within {counted(answer.trap.size, 'state')}" if answer.trap else ""
-    return Failing(drawn(answer.graph, answer.path, without), len(answer.path), ends)
+        return of_run(model, load_counterexample(model), without)
+    answer = ask_explorer(model)
+    ends = f", then for ever within {pluralize(answer.trap.size, 'state')}" if answer.trap else ""
+    return Failing(draw_path(answer.graph, answer.path, without), len(answer.path), ends)
 
 
 def is_answered(model: Model) -> bool:
@@ -58,11 +65,11 @@ def of_run(model: Model, example: Counterexample, without: Collection[str] = ())
     """A run that TLC has found. Raises Unlike if the Python specification does not do what it does."""
     if timed_runs.has(model.module):
         ends = ", and then nothing happens" if example.stutters else after(example.loop)
-        return Failing(timed_runs.drawn(model.module, model.configuration.constants, example.states), example.steps, ends)
+        return Failing(timed_runs.draw_run(model.module, model.configuration.constants, example.states), example.steps, ends)
     if not is_walked(model):
-        return Failing(traced(example.states, without), example.steps, "")
-    graph, path = replayed(model, example)
-    return Failing(drawn(graph, path, without), len(path), after(example.loop))
+        return Failing(draw_trace(example.states, without), example.steps, "")
+    graph, path = replay(model, example)
+    return Failing(draw_path(graph, path, without), len(path), after(example.loop))
 
 
 def after(loop: int | None) -> str:
@@ -70,7 +77,7 @@ def after(loop: int | None) -> str:
     return "" if loop is None else f", then again and again from after step {loop}"
 
 
-def counted(number: int, what: str) -> str:
+def pluralize(number: int, what: str) -> str:
     """So many of something, as one says it."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
@@ -80,7 +87,7 @@ def is_walked(model: Model) -> bool:
     return model.behaviour in variants_of(model.protocol).BEHAVIOURS
 
 
-def traced(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
+def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
     """A run as TLC has it: of nodes and the messages under way, or of one message on its way through a ring."""
     first = run[0].variables
     if "net" in first:

@@ -63,7 +63,7 @@ def _happenings(system: System, path: Iterable[Edge], without: Collection[str]) 
     world = system.initial()
     sent = Sendings(system.network.is_ordered)
     for number, edge in enumerate(path, 1):
-        taken = happened(system, world, edge)
+        taken = find_event(system, world, edge)
         if taken is None:
             yield from _foreign(system, number, world, edge)
             world = edge.target
@@ -97,10 +97,10 @@ def _content(system: System, message: int) -> str:
     if (text := system.model.content_text(value)) is not None:
         return text
     _, _, *parts = value
-    return " ".join(map(_listed, parts))
+    return " ".join(map(_part_text, parts))
 
 
-def _listed(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if not isinstance(part, tuple):
         return value_text(part)
     return f"[{', '.join(' '.join(map(value_text, item)) if isinstance(item, tuple) else value_text(item) for item in part)}]"
@@ -121,7 +121,7 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
             yield Note(str(sender), f"{what} to {to}: {_content(system, message)}")
 
 
-def happened(system: System, world: World, edge: Edge) -> Happened | None:
+def find_event(system: System, world: World, edge: Edge) -> Happened | None:
     """The first event that makes this edge; None if the system has no such edge."""
     return next((taken for taken, made in _events(system, world) if made == edge), None)
 
@@ -136,7 +136,7 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
             made = (*before, branch.state, *behind, restarts, *with_messages(net, branch.sent))
             yield Happened(place, None, branch.sent), Edge(label, made)
         if restarts:
-            yield Happened(place, None), Edge(RESTART, (*before, system.restarted(node), *behind, restarts - 1, *net))
+            yield Happened(place, None), Edge(RESTART, (*before, system.restart(node), *behind, restarts - 1, *net))
     for index, message in enumerate(net):
         if not system.network.is_first(net, index):
             continue
@@ -147,7 +147,7 @@ def _events(system: System, world: World) -> Iterator[tuple[Happened, Edge]]:
                 taken = Happened(None if label == FAIL else place, message, sent, told=system.senders[message])
                 yield taken, Edge(label, (*after, restarts, *with_messages(rest, sent)))
             continue
-        for branch in system.received(nodes[place], message):
+        for branch in system.receive(nodes[place], message):
             after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
             taken = Happened(place, message, branch.sent)
             yield taken, Edge(RECEIVE, after + with_messages(rest, branch.sent))
@@ -167,31 +167,31 @@ def _changes_of(model: Model, name: str, was: Any, now: Any, without: Collection
     if was == now or name in without:
         return ()
     texts = model.change_texts(name, was, now)
-    return _changed(name, was, now, without) if texts is None else texts
+    return _change_texts(name, was, now, without) if texts is None else texts
 
 
-def _changed(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:
+def _change_texts(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:
     if was == now or name.rpartition(".")[2] in without:
         return
     if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
-        yield f"{name} = {value_text(_reduced(now, without))}"
+        yield f"{name} = {value_text(_omit_members(now, without))}"
         return
     for key in dict.fromkeys([*was, *now]):
         part = f"{name}.{key}" if isinstance(key, str) else f"{name}[{value_text(key)}]"
         if key not in now:
             yield f"{part} is gone"
         elif key not in was:
-            yield f"{part} = {value_text(_reduced(now[key], without))}"
+            yield f"{part} = {value_text(_omit_members(now[key], without))}"
         else:
-            yield from _changed(part, was[key], now[key], without)
+            yield from _change_texts(part, was[key], now[key], without)
 
 
-def _reduced(value: Any, without: Collection[str]) -> Any:
+def _omit_members(value: Any, without: Collection[str]) -> Any:
     match value:
         case Mapping():
-            return {key: _reduced(part, without) for key, part in value.items() if key not in without}
+            return {key: _omit_members(part, without) for key, part in value.items() if key not in without}
         case tuple():
-            return tuple(_reduced(part, without) for part in value)
+            return tuple(_omit_members(part, without) for part in value)
     return value
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from peerproof.conformance.models.generation import chosen, fingerprint, generated
-from peerproof.conformance.suite.locations import shown, vectors_root
+from peerproof.conformance.models.generation import fingerprint, render_table, select_configurations
+from peerproof.conformance.suite.locations import path_text, vectors_root
 from peerproof.conformance.suite.output import CannotWrite, write_whole
 from peerproof.conformance.vectors.model_table import KINDS, table_of
 from peerproof.spec.protocols import PROTOCOLS
@@ -42,7 +42,7 @@ def table_names(protocol: str) -> list[str]:
     >>> "tiny" in table_names("scuttlebutt")
     True
     """
-    return [one.name for one in chosen(protocol)]
+    return [one.name for one in select_configurations(protocol)]
 
 
 def generate_tables(  # each has its default
@@ -62,7 +62,7 @@ def generate_tables(  # each has its default
     TooManySteps, CutShort, CannotWrite.
     """
     folder = root / protocol / "model"
-    configurations = chosen(protocol)
+    configurations = select_configurations(protocol)
     names = [one.name for one in configurations]
     for configuration in configurations:
         if configuration.name in (only or names):
@@ -78,7 +78,7 @@ def generate_tables(  # each has its default
 def _table(
     configuration: Configuration, path: Path, progress: Callable[[int, int, int], None], *, check: bool, every_edge: bool
 ) -> Iterator[TableOutcome]:
-    text = generated(configuration, every_edge=every_edge, progress=progress)
+    text = render_table(configuration, every_edge=every_edge, progress=progress)
     before = path.read_text(encoding="utf-8") if path.exists() else None
     if before == text:
         yield TableOutcome(path, f"as it is: {_format_counts(text)}", is_stale=False)
@@ -90,7 +90,7 @@ def _table(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
     except (OSError, CannotWrite) as error:
-        raise CannotWrite(f"{shown(path)} cannot be written: {error}") from None
+        raise CannotWrite(f"{path_text(path)} cannot be written: {error}") from None
     yield TableOutcome(path, f"written: {_format_counts(text)}", is_stale=False)
     if every_edge and (other := _other_paths(configuration, text)):
         yield TableOutcome(None, f"{configuration.name}  {other}", is_stale=True)
@@ -102,7 +102,7 @@ def _other_paths(configuration: Configuration, text: str) -> str | None:
     digest = json.loads(kept.read_bytes())["every_edge"] if kept.exists() else {}
     if digest in ({}, found := fingerprint(json.loads(text)["paths"])):
         return None
-    return f"its paths are others than {shown(kept)} says: {found}, not {digest}"
+    return f"its paths are others than {path_text(kept)} says: {found}, not {digest}"
 
 
 def _format_counts(text: str) -> str:

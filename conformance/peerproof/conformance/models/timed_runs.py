@@ -26,7 +26,7 @@ _OF_NODES: Final = frozenset(
 )
 
 
-def drawn(module: str, constants: Mapping[str, Any], run: tuple[TraceState, ...]) -> MessageGraph:
+def draw_run(module: str, constants: Mapping[str, Any], run: tuple[TraceState, ...]) -> MessageGraph:
     """A run of such a module."""
     states = [_state(each) for each in run]
     actions = [str(each.action) for each in run[1:]]
@@ -63,19 +63,19 @@ def _later(sent: int | None, number: int) -> str:
 
 
 def _pinging(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
-    states = list(_counted_on(states, actions))
+    states = list(_accumulate_tocks(states, actions))
     for node, last in states[0]["last"].items():
         text = f"last {_ping(*last)}" if last else "no last"
         yield Note(f"n{node}", text if states[0]["status"][node] == "up" else "not there yet")
     sent: dict[Any, int] = {}
     for number, begin, action, was, now in _steps(constants, states, actions):
-        yield from _pinged(number, begin, action, was, now, sent)
+        yield from _draw_step(number, begin, action, was, now, sent)
         sent |= {(to, chain, tock): number for to, _, chain, tock, again in now["net"] - was["net"] if not again}
     for to, _, chain, tock, again in sorted(states[-1]["net"]):
         yield Note(f"n{chain[0][0][0]}", f"still under way to n{to}: ping: {_ping(chain, tock)}{' (once more)' if again else ''}")
 
 
-def _counted_on(states: list[State], actions: list[str]) -> Iterator[State]:
+def _accumulate_tocks(states: list[State], actions: list[str]) -> Iterator[State]:
     """The model counts tocks anew after each step, from the lowest that is left; these count on, as nodes do."""
     yield states[0]
     above = 0
@@ -94,7 +94,7 @@ def _ping(chain: Any, tock: int) -> str:
     return f"{chain_text(chain)} tock {tock}"
 
 
-def _pinged(number: int, begin: str, action: str, was: State, now: State, sent: Mapping[Any, int]) -> Happenings:
+def _draw_step(number: int, begin: str, action: str, was: State, now: State, sent: Mapping[Any, int]) -> Happenings:
     acting = [
         node for node in was["last"] if any(was[each][node] != now[each][node] for each in ("last", "due", "start", "judged"))
     ]

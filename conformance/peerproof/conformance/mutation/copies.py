@@ -51,23 +51,23 @@ class Copy:
     def __init__(self, packages: Iterable[str], names: Iterable[str]) -> None:
         """Loads the modules of these names, and whatever of the packages they need; what is there stays what others import."""
         self._packages = tuple(packages)
-        first = _taken_out(self._packages)
+        first = _unload_modules(self._packages)
         for name in names:
             import_module(name)
-        self._modules = _taken_out(self._packages)
+        self._modules = _unload_modules(self._packages)
         _put_in(first)
 
     def use(self) -> None:
         """Who imports modules of these packages from now on gets those of this copy."""
-        _taken_out(self._packages)
+        _unload_modules(self._packages)
         _put_in(self._modules)
 
 
 def begin_again(packages: Iterable[str], mutant: Mutant | None = None) -> None:
     """Forget all modules of these packages: who imports them from now on gets others, and of one module the mutant."""
-    _taken_out(tuple(packages))
+    _unload_modules(tuple(packages))
     if mutant is not None:
-        sys.meta_path.insert(0, _Replacing(mutant.module.name, _compiled(mutant)))
+        sys.meta_path.insert(0, _Replacing(mutant.module.name, _compile(mutant)))
 
 
 def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
@@ -77,14 +77,14 @@ def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
     False, with nothing changed, if that is not enough: if it is in no function, or in one that runs when modules are loaded,
     whose results are there. `imported` has path and number of each line that does.
     """
-    found = _found(sys.modules[mutant.module.name], mutant.within)
+    found = _find_function(sys.modules[mutant.module.name], mutant.within)
     if found is None:
         return False
     now = found.__code__
     inside = {(now.co_filename, line) for _, _, line in now.co_lines() if line and line != now.co_firstlineno}
     if not imported.isdisjoint(inside):
         return False
-    for code in _functions(_compiled(mutant)):
+    for code in _functions(_compile(mutant)):
         same = (code.co_qualname, code.co_firstlineno) == (now.co_qualname, now.co_firstlineno)
         if same and code != now and code.co_freevars == now.co_freevars:
             found.__code__ = code
@@ -92,7 +92,7 @@ def change(mutant: Mutant, imported: frozenset[tuple[str, int]]) -> bool:
     return False
 
 
-def _compiled(mutant: Mutant) -> CodeType:
+def _compile(mutant: Mutant) -> CodeType:
     return compile(mutant.tree(), str(mutant.module.path), "exec", dont_inherit=True)
 
 
@@ -105,7 +105,7 @@ def _functions(module: CodeType) -> Iterator[CodeType]:
                 yield from _functions(code)
 
 
-def _found(module: ModuleType, within: str) -> FunctionType | None:
+def _find_function(module: ModuleType, within: str) -> FunctionType | None:
     """The outermost function of a place, below what is put around it."""
     found: Any = module
     for part in within.split("."):
@@ -119,7 +119,7 @@ def _found(module: ModuleType, within: str) -> FunctionType | None:
     return None
 
 
-def _taken_out(packages: tuple[str, ...]) -> dict[str, ModuleType]:
+def _unload_modules(packages: tuple[str, ...]) -> dict[str, ModuleType]:
     """The modules of these packages, which are forgotten."""
     inside = tuple(f"{package}." for package in packages)
     found = {name: module for name, module in sys.modules.items() if name in packages or name.startswith(inside)}

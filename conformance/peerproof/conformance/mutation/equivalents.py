@@ -27,7 +27,7 @@ def equivalents(protocol: str) -> Mapping[str, Equivalent]:
     path = locations.equivalents_file(protocol)
     if not path.exists():
         return {}
-    document = parse(path.read_bytes(), locations.shown(path))
+    document = parse(path.read_bytes(), locations.path_text(path))
     if not isinstance(document.data, list):
         raise document.error((), "expected a list of reasons, each with its mutants")
     found: dict[str, Equivalent] = {}

@@ -161,7 +161,7 @@ def _case(node: ast.match_case, place: Place) -> Iterator[Change]:
         yield "missing case", place, None
 
 
-def _dropped(_: ast.stmt, place: Place) -> Iterator[Change]:
+def _statement(_: ast.stmt, place: Place) -> Iterator[Change]:
     yield "missing statement", place, ast.Pass()
 
 
@@ -170,7 +170,7 @@ def _expression(node: ast.Expr, place: Place) -> Iterator[Change]:
         yield "missing statement", place, ast.Pass()
 
 
-def _assigned(node: ast.Assign | ast.AnnAssign, place: Place) -> Iterator[Change]:
+def _assignment(node: ast.Assign | ast.AnnAssign, place: Place) -> Iterator[Change]:
     """Only where the name has a value without it: else nothing would be noticed but that."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     read = {inner.id for inner in ast.walk(node.value) if isinstance(inner, ast.Name)} if node.value else set[str]()
@@ -238,13 +238,13 @@ OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Place], Iterator[Change]]]] 
     ast.comprehension: _comprehension,
     ast.match_case: _case,
     ast.Expr: _expression,
-    ast.AugAssign: _dropped,
-    ast.Assign: _assigned,
-    ast.AnnAssign: _assigned,
-    ast.Delete: _dropped,
-    ast.Raise: _dropped,
-    ast.Break: _dropped,
-    ast.Continue: _dropped,
+    ast.AugAssign: _statement,
+    ast.Assign: _assignment,
+    ast.AnnAssign: _assignment,
+    ast.Delete: _statement,
+    ast.Raise: _statement,
+    ast.Break: _statement,
+    ast.Continue: _statement,
     ast.Call: _call,
     ast.Tuple: _tuple,
     ast.Slice: _slice,

@@ -40,7 +40,7 @@ SILENT: Final = frozenset(
 )
 
 #: Calls whose first argument is a name for people, or a type.
-NAMING: Final = ("pick", "cast", "NewType", "TypeVar", "bounded_octets")
+NAMING: Final = ("pick", "cast", "NewType", "TypeVar", "encode_string")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Mutant:
     def diff(self) -> str:
         """What is different, as a unified diff of the lines."""
         before = self.module.source.splitlines()
-        node = _positioned(self.original)
+        node = _with_position(self.original)
         start, end = _offset(before, node.lineno, node.col_offset), _offset(before, node.end_lineno, node.end_col_offset)
         text = "\n".join(before).encode()
         put = ast.unparse(self.changed) if self.changed is not None else ""
@@ -108,14 +108,14 @@ def modules(protocol: str) -> list[Module]:
     package = row.specification.target
     specification = _module(package)
     found: dict[str, Module] = {}
-    waiting = [*_imported(specification, package, ROOTS), *([row.framing.target] if row.framing else [])]
+    waiting = [*_find_imports(specification, package, ROOTS), *([row.framing.target] if row.framing else [])]
     if specification is not None and specification.path.stem != "__init__":  # one module and no package
         waiting.append(package)
     while waiting:
         name = waiting.pop()
         if name not in found and (module := _module(name)) is not None:
             found[name] = module
-            waiting += _imported(module, package)
+            waiting += _find_imports(module, package)
     return [found[name] for name in sorted(found)]
 
 
@@ -124,7 +124,7 @@ def _module(name: str) -> Module | None:
     return Module(name, Path(spec.origin)) if spec is not None and spec.origin is not None else None
 
 
-def _imported(module: Module | None, package: str, names: tuple[str, ...] = ()) -> Iterator[str]:
+def _find_imports(module: Module | None, package: str, names: tuple[str, ...] = ()) -> Iterator[str]:
     """The modules of a package that a module takes something from, or takes one of these names from."""
     assert module is not None, f"there is no package {package}"
     for node in ast.walk(module.tree):
@@ -146,7 +146,7 @@ def mutants(module: Module) -> list[Mutant]:
             seen[said] += 1
             digest = sha256(f"{said} {seen[said]}".encode()).hexdigest()[:8]
             name = module.name.removeprefix("peerproof.spec.") + (f".{within}" if within else "")
-            at = _positioned(original)
+            at = _with_position(original)
             lines = range(at.lineno, at.end_lineno + 1)
             made.append(
                 Mutant(f"{name}/{kind.replace(' ', '-')}/{digest}", module, within, kind, place, original, changed, lines)
@@ -179,17 +179,17 @@ def _is_silent(node: ast.AST, parent: ast.AST, field: str, index: int | None) ->
             return True
         case ast.Assign([ast.Name("__all__")]):
             return True
-    return isinstance(parent, ast.Call) and field == "args" and index == 0 and _called(parent) in NAMING
+    return isinstance(parent, ast.Call) and field == "args" and index == 0 and _callee_name(parent) in NAMING
 
 
-def _called(call: ast.Call) -> str:
+def _callee_name(call: ast.Call) -> str:
     match call.func:
         case ast.Name(name) | ast.Attribute(attr=name):
             return name
     return ""
 
 
-def _positioned(node: ast.AST) -> Any:
+def _with_position(node: ast.AST) -> Any:
     """A node with lines and columns: some have none, but all in them have."""
     if hasattr(node, "lineno"):
         return node

@@ -90,7 +90,7 @@ class Bench:
 
     def reach(self, modules: Sequence[Module]) -> Reach:
         """Runs all cases on the specification as it is. Raises RuntimeError if it does not pass."""
-        answer = _answer(*_forked(lambda: self._reach(modules)))
+        answer = _answer(*_fork(lambda: self._reach(modules)))
         if isinstance(answer, Reach):
             return answer
         raise RuntimeError(f"{self.protocol} could not be run: {answer or 'its process ended'}")
@@ -117,8 +117,8 @@ class Bench:
                         mutant = waiting.pop()
                         once = [numbers[before[mutant.id]]] if before.get(mutant.id) in numbers else []
                         often = [number for number, _ in best[_function(mutant)].most_common(FEW)]
-                        chosen = self._chosen(mutant, reach, [*once, *often])
-                        child = self._started(mutant, chosen, reach, copy)
+                        chosen = self._select_cases(mutant, reach, [*once, *often])
+                        child = self._start_trial(mutant, chosen, reach, copy)
                         running.add(child)
                         selector.register(child.answer, selectors.EVENT_READ, child)
                     for key, _ in selector.select():
@@ -133,7 +133,7 @@ class Bench:
                 for child in running:
                     child.kill()
 
-    def _chosen(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
+    def _select_cases(self, mutant: Mutant, reach: Reach, best: Iterable[int]) -> list[int]:
         """The cases that come by, the best first, then the shortest."""
         found = {number for place in mutant.places for number in reach.lines.get(place, ())}
         if not reach.imported.isdisjoint(mutant.places):
@@ -141,17 +141,17 @@ class Bench:
         first = [number for number in dict.fromkeys(best) if number in found]
         return [*first, *sorted(found.difference(first), key=lambda number: reach.seconds[number])]
 
-    def _started(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
+    def _start_trial(self, mutant: Mutant, chosen: list[int], reach: Reach, copy: Copy) -> _Running:
         def work() -> Verdict:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
             if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)
-            return self._tried(chosen, reach.seconds)
+            return self._run_cases(chosen, reach.seconds)
 
-        return _Running(mutant, len(chosen), *_forked(work))
+        return _Running(mutant, len(chosen), *_fork(work))
 
-    def _tried(self, numbers: Sequence[int], seconds: Sequence[float]) -> Verdict:
+    def _run_cases(self, numbers: Sequence[int], seconds: Sequence[float]) -> Verdict:
         begin, few = 0, FEW
         try:
             while begin < len(numbers):
@@ -255,7 +255,7 @@ def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[F
     return call
 
 
-def _forked(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
+def _fork(work: Callable[[], Any]) -> tuple[int, IO[bytes]]:
     """A process that does this, and where its result can be read."""
     reading, writing = os.pipe()
     pid = os.fork()

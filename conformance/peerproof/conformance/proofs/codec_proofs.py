@@ -70,7 +70,7 @@ def on_terms(path: Path, **instead: Any) -> overriding:
     return overriding(names_in(packing, **names) | names_in(forms, len=names["len"], **of_forms))
 
 
-def packed(form: Form, value: Any) -> Octets:
+def pack(form: Form, value: Any) -> Octets:
     """The bytes of one value, on terms."""
     out = vars(packing)["bytearray"]()
     packing._pack(form)(value, out)  # noqa: SLF001  # the part of `binary` that the statement is about
@@ -159,7 +159,7 @@ def one_reads_as_it_was_written(path: Path, *, form: Form, reader: Form | None =
     before, after = any_octets(path, "before"), any_octets(path, "after")
 
     with on_terms(path, **instead):
-        raw = packed(form, value)
+        raw = pack(form, value)
         whole: Any = before + raw + after
         found, end = packing._unpack(reader or form, last=False)(whole, before.length)  # noqa: SLF001
 
@@ -178,7 +178,7 @@ def what_is_read_would_be_written_so(path: Path, *, form: Form, writer: Form | N
             value, end = packing._unpack(form, last=False)(data, at)  # noqa: SLF001
         except MalformedMessage:
             return
-        written = packed(writer or form, value)
+        written = pack(writer or form, value)
 
     path.claim("the bytes are the same", same_octets(path, data[at:end], written))
 
@@ -234,7 +234,7 @@ def size_is_what_is_written(path: Path, *, form: Form, **instead: Any) -> None:
     with on_terms(path, **instead):
         size = packing.size(form)(value)
     with on_terms(path):
-        path.claim("the size is the number of bytes", size == packed(form, value).length)
+        path.claim("the size is the number of bytes", size == pack(form, value).length)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ def codec_proofs(form: Tagged, entries: Mapping[str, Record], cites: Cites) -> t
         Proof(
             cites.string,
             a_string_delimits_itself,
-            Evaluated(("forms.packing._pack_text", "forms.packing._unpack_text", "forms.form.bounded_octets"), ON_TERMS),
+            Evaluated(("forms.packing._pack_text", "forms.packing._unpack_text", "forms.form.encode_string"), ON_TERMS),
             Twin("256 bytes are allowed, and the size keeps the lowest eight bits", {"most": 256, "bytearray": WrappingBytes}),
         ),
         Proof(

@@ -283,7 +283,7 @@ class Rows:
         return Rows(has, row)
 
 
-def copied(rows: Rows) -> Rows:
+def copy_rows(rows: Rows) -> Rows:
     """As `dict` of a table and `Table` of a dict."""
     return Rows(rows.has, rows.row)
 

@@ -67,14 +67,14 @@ class Matrix:
     partial: Sequence[str]  #: those of them whose reports are
     rows: Sequence[Row]  #: in the order of the prose
 
-    def counted(self) -> Iterator[tuple[str, list[int]]]:
+    def count_clauses(self) -> Iterator[tuple[str, list[int]]]:
         """How many clauses are held, and so on, by each implementation; nothing that is nowhere."""
         for verdict in (HELD, BROKEN, UNJUDGED, NO_CASE):
             counts = [sum(row.cells[at].verdict == verdict for row in self.rows) for at in range(len(self.labels))]
             if any(counts):
                 yield verdict, counts
 
-    def shown(self, *, every: bool) -> list[Row]:
+    def select_rows(self, *, every: bool) -> list[Row]:
         """All rows, or those that somebody does not hold."""
         return [row for row in self.rows if every or row.is_broken]
 
@@ -129,10 +129,10 @@ def as_json(found: Sequence[Matrix], *, every: bool = False) -> str:
         one.protocol: {
             "implementations": list(one.labels),
             "partial": list(one.partial),
-            "counts": dict(one.counted()),
+            "counts": dict(one.count_clauses()),
             "clauses": {
                 row.clause.id: {"level": row.clause.level, "cases": list(map(asdict, row.cells))}
-                for row in one.shown(every=every)
+                for row in one.select_rows(every=every)
             },
         }
         for one in found
@@ -142,8 +142,8 @@ def as_json(found: Sequence[Matrix], *, every: bool = False) -> str:
 
 def _table(one: Matrix, *, every: bool) -> list[list[str]]:
     """Its head and its rows."""
-    counted = ([f"clauses, {verdict}", *map(str, counts)] for verdict, counts in one.counted())
-    rows = ([f"{row.clause.id} {row.clause.level}", *map(str, row.cells)] for row in one.shown(every=every))
+    counted = ([f"clauses, {verdict}", *map(str, counts)] for verdict, counts in one.count_clauses())
+    rows = ([f"{row.clause.id} {row.clause.level}", *map(str, row.cells)] for row in one.select_rows(every=every))
     return [[one.protocol, *one.labels], *counted, *rows]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from peerproof.conformance.report.record import Report, named
+from peerproof.conformance.report.record import Report, implementation_name
 from peerproof.conformance.runner.result import Result
 
 #: Kind of change -> what it is, and whether it is for the worse.
@@ -91,14 +91,14 @@ class Diff:
             yield f"the vectors differ: {self.old.vectors['version']}, then {self.new.vectors['version']}"
         if self.old.seed != self.new.seed:
             yield f"the seeds differ: {self.old.seed}, then {self.new.seed}"
-        if named(self.old) != named(self.new):
-            yield f"the implementations differ: {named(self.old)}, then {named(self.new)}"
+        if implementation_name(self.old) != implementation_name(self.new):
+            yield f"the implementations differ: {implementation_name(self.old)}, then {implementation_name(self.new)}"
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
         return {
-            "old": named(self.old),
-            "new": named(self.new),
+            "old": implementation_name(self.old),
+            "new": implementation_name(self.new),
             "remarks": list(self.remarks()),
             "counts": {kind: len(self.of(kind)) for kind in KINDS},
             "worse": self.worse,
@@ -106,7 +106,7 @@ class Diff:
         }
 
 
-def compared(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
+def compare(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
     """From the old report to the new one; `aliases` lead from former ids of vectors to the present ones."""
     before, now = (_by_id(report, aliases or {}) for report in (old, new))
     changes = [
@@ -154,7 +154,7 @@ def as_text(diff: Diff) -> str:
 
 def as_markdown(diff: Diff) -> str:
     """A table for each kind."""
-    lines = [f"# {named(diff.old)} → {named(diff.new)}", "", f"{_summary(diff).capitalize()}.", ""]
+    lines = [f"# {implementation_name(diff.old)} → {implementation_name(diff.new)}", "", f"{_summary(diff).capitalize()}.", ""]
     lines += [f"- {remark}" for remark in diff.remarks()] + [""] * any(diff.remarks())
     for kind, (about, _) in KINDS.items():
         if changes := diff.of(kind):

@@ -14,7 +14,7 @@ from typing import Final
 from peerproof.conformance.diagrams import message_graph
 from peerproof.conformance.diagrams.labels import MARK
 from peerproof.conformance.diagrams.message_graph import MessageGraph, Note
-from peerproof.conformance.report.failure_text import drawn, shortened_text, value_text
+from peerproof.conformance.report.failure_text import draw_part, truncate_text, value_text
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
@@ -27,7 +27,7 @@ _EVENT: Final = re.compile(r"\.events\[(\d+)\]")
 _IMPLEMENTATION: Final = "implementation"
 
 
-def picture(result: Result) -> MessageGraph | None:
+def draw_failure(result: Result) -> MessageGraph | None:
     """Expected and actual in one graph; None of a case of which nothing is known but how it ended."""
     difference = result.difference
     if not result.story and difference is None:
@@ -38,18 +38,18 @@ def picture(result: Result) -> MessageGraph | None:
     if first:
         happenings.append(Note("", f"… {first} before, which peerproof replay shows"))
     for place, part in enumerate(result.story[first:], start=first):
-        shown = _told(result, part, with_bytes=place == wrong)
+        shown = _draw_actual(result, part, with_bytes=place == wrong)
         happenings.append(shown._replace(label=MARK + shown.label) if place == wrong else shown)
     if difference is not None:
         happenings += _instead(result, difference, nothing_wrong=wrong is None)
     return MessageGraph(tuple(_participants(happenings)), tuple(happenings))
 
 
-def _told(result: Result, part: Arrow | TrialEvent, *, with_bytes: bool) -> message_graph.Arrow | Note:
+def _draw_actual(result: Result, part: Arrow | TrialEvent, *, with_bytes: bool) -> message_graph.Arrow | Note:
     """Messages are shown as they are read; the one that is wrong with its bytes too, if that is where it differs."""
     difference = result.difference
     alike = difference is not None and difference.expected_read is not None and difference.expected_read == difference.actual_read
-    return drawn(part, result.vector.partition("/")[0], digits=with_bytes and alike)
+    return draw_part(part, result.vector.partition("/")[0], digits=with_bytes and alike)
 
 
 def _wrong(result: Result) -> int | None:
@@ -116,18 +116,18 @@ def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> 
             yield Note("", f"{MARK}nothing else came")
         yield Note("", "expected instead:" if result.expected else "expected: nothing is sent")
         for part in result.expected:
-            shown = drawn(part, result.vector.partition("/")[0], digits=False)
+            shown = draw_part(part, result.vector.partition("/")[0], digits=False)
             yield shown._replace(judged=True) if isinstance(shown, message_graph.Arrow) else shown
         return
     last = result.story[-1] if result.story else None
     place = difference.where or "as a whole"
-    told = f"expected: {place}: {shortened_text(value_text(difference.expected))}"
+    told = f"expected: {place}: {truncate_text(value_text(difference.expected))}"
     if isinstance(last, Arrow) and _is_answer(last):
         yield message_graph.Arrow(last.source, last.target, told, judged=True)
         return
     node = last.node if isinstance(last, TrialEvent) else last.source if last else _IMPLEMENTATION
     if nothing_wrong:
-        yield Note(node, f"{MARK}{place}: {shortened_text(value_text(difference.actual))}")
+        yield Note(node, f"{MARK}{place}: {truncate_text(value_text(difference.actual))}")
     yield Note(node, told)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams import message_graph
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
@@ -26,7 +26,7 @@ MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and termi
 _NO_BYTES: Final = "(no bytes)"
 
 
-def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
+def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """All that helps to see why it fails; `arguments` are those of the run."""
     failing = f": {FAILURES[result.failure]}" if result.failure else ""
     parts = [
@@ -37,7 +37,7 @@ def explained(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
         ],
         [f"  {title}"] if title else [],
         [f"  {line}" for line in _clauses(result)],
-        _happened(result),
+        _diagram_lines(result),
         _first_difference(result),
         _process(result),
         [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)],
@@ -61,28 +61,28 @@ def _clauses(result: Result) -> Iterator[str]:
 
 def diagram(story: Sequence[Arrow | TrialEvent], protocol: str) -> str:
     """What happened, as text."""
-    shown = [drawn(part, protocol) for part in story]
+    shown = [draw_part(part, protocol) for part in story]
     names = [end for part in story for end in ((part.source, part.target) if isinstance(part, Arrow) else (part.node,)) if end]
     return MessageGraph(tuple(dict.fromkeys(names)) or ("",), tuple(shown)).text()
 
 
-def drawn(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
+def draw_part(part: Arrow | TrialEvent, protocol: str, *, digits: bool = True) -> message_graph.Arrow | message_graph.Note:
     """One happening of a diagram; a message that is one can be shown without its bytes."""
     at = "" if part.at is None else f"{part.at} ms: "
     if isinstance(part, TrialEvent):
         return message_graph.Note(part.node, at + part.what)
     label = part.label or f"{_message(protocol, part.bytes or '')}{f'   {part.bytes or _NO_BYTES}' if digits else ''}"
-    return message_graph.Arrow(part.source, part.target, at + shortened_text(label))
+    return message_graph.Arrow(part.source, part.target, at + truncate_text(label))
 
 
 def _message(protocol: str, digits: str) -> str:
     try:
-        return shortened(describe_bytes(protocol, digits))
+        return message_text(describe_bytes(protocol, digits))
     except (KeyError, ValueError):  # of a protocol that is not ours, or a record that somebody has edited
         return digits
 
 
-def _happened(result: Result) -> list[str]:
+def _diagram_lines(result: Result) -> list[str]:
     if not result.story:
         return []
     told = diagram(result.story[-MOST_TOLD:], result.vector.partition("/")[0]).splitlines()
@@ -100,9 +100,9 @@ def _first_difference(result: Result) -> list[str]:
         ("expected", difference.expected, difference.expected_read),
         ("actual", difference.actual, difference.actual_read),
     ):
-        lines.append(f"    {side:8}  {shortened_text(value_text(value))}")
+        lines.append(f"    {side:8}  {truncate_text(value_text(value))}")
         if reading is not None:
-            lines.append(f"    {'':8}  = {shortened_text(shortened(reading))}")
+            lines.append(f"    {'':8}  = {truncate_text(message_text(reading))}")
     return lines
 
 
@@ -113,7 +113,7 @@ def _process(result: Result) -> list[str]:
     if result.errors:
         errors = result.errors.splitlines()
         lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
-        lines += [f"    | {shortened_text(line)}" for line in errors[-MOST_ERRORS:]]
+        lines += [f"    | {truncate_text(line)}" for line in errors[-MOST_ERRORS:]]
     return [*lines, ""]
 
 
@@ -136,7 +136,7 @@ def to_paste(result: Result, arguments: Mapping[str, Any]) -> Iterator[tuple[str
     else:
         for request in result.essence:
             digits = request["bytes"] or _NO_BYTES
-            yield "message", digits if len(digits) <= MOST_PASTED else shortened_text(digits)
+            yield "message", digits if len(digits) <= MOST_PASTED else truncate_text(digits)
     yield "by hand", f"{replay} --emit stdin{shell}"
 
 
@@ -171,6 +171,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def shortened_text(text: str) -> str:
+def truncate_text(text: str) -> str:
     """A text that fits into a report."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from peerproof.conformance.report.failure_text import explained
+from peerproof.conformance.report.failure_text import explain
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.trial import FAILURES
@@ -32,7 +32,7 @@ def as_annotations(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     wrong = [result for result in report.results if STATUSES[result.status]]
     for result in wrong:
-        yield _command("error", explained(result, result.title, report.arguments), title=_title(result), **_place(report, result))
+        yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:
         yield _command("error", problem, title="list of known failures")
     if report.partial:
@@ -56,7 +56,7 @@ def _place(report: Report, result: Result) -> dict[str, str]:
         return {}
     named = report.arguments.get("vectors")
     root = Path(named) if isinstance(named, str) else locations.vectors_root(result.id.partition("/")[0])
-    return {"file": locations.shown(root / result.file), "line": str(result.line or 1)}
+    return {"file": locations.path_text(root / result.file), "line": str(result.line or 1)}
 
 
 def _command(kind: str, text: str, **properties: str) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from peerproof.conformance.report.record import Report, named
+from peerproof.conformance.report.record import Report, implementation_name
 from peerproof.conformance.runner.result import Result
 
 
@@ -32,7 +32,7 @@ DECISIVE: Final = ("impl", "strict", "known-failing")
 _OF_SHARDS: Final = ("select", "protocol", "vectors", "shards")
 
 
-def merged(sources: Sequence[Source]) -> list[Report]:
+def merge(sources: Sequence[Source]) -> list[Report]:
     """One report for each implementation, in the order in which they come first. Raises Conflict."""
     first, *others = sources
     for other in others:
@@ -40,10 +40,10 @@ def merged(sources: Sequence[Source]) -> list[Report]:
     groups: dict[str, list[Source]] = {}
     for source in sources:
         groups.setdefault(json.dumps(source.report.implementation, sort_keys=True), []).append(source)
-    return [_joined(group) for group in groups.values()]
+    return [_merge_shards(group) for group in groups.values()]
 
 
-def _joined(shards: Sequence[Source]) -> Report:
+def _merge_shards(shards: Sequence[Source]) -> Report:
     first, *others = shards
     if not others:
         return first.report
@@ -51,7 +51,7 @@ def _joined(shards: Sequence[Source]) -> Report:
         _same(first, other, "seed", first.report.seed, other.report.seed)
         for name in DECISIVE:
             _same(first, other, name, *(source.report.arguments.get(name) for source in (first, other)))
-    results, twice = _united(shards)
+    results, twice = _merge_results(shards)
     reports = [source.report for source in shards]
     partial = [f"{source.name}: {source.report.because}" for source in shards if source.report.because]
     return Report(
@@ -69,16 +69,16 @@ def _joined(shards: Sequence[Source]) -> Report:
 def _same(one: Source, other: Source, what: str, here: Any, there: Any) -> None:
     if here != there:
         raise Conflict(
-            f"{one.name} and {other.name} do not belong together: {what} {_shown(here)} and {_shown(there)} "
-            f"({named(one.report)}, {named(other.report)})"
+            f"{one.name} and {other.name} do not belong together: {what} {_value_text(here)} and {_value_text(there)} "
+            f"({implementation_name(one.report)}, {implementation_name(other.report)})"
         )
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "none" if value is None else repr(value)
 
 
-def _united(shards: Iterable[Source]) -> tuple[list[Result], int]:
+def _merge_results(shards: Iterable[Source]) -> tuple[list[Result], int]:
     """All cases, and how many of them are in more than one shard."""
     found: dict[str, tuple[str, Result]] = {}
     twice = 0

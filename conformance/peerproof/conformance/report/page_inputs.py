@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.report.html.page import ReportExtras, page
-from peerproof.conformance.report.record import Report, named
+from peerproof.conformance.report.record import Report, implementation_name
 from peerproof.conformance.vectors.suite import Suite
 
 _SCORE: Final = ("mutants", "killed", "equivalent", "score", "survivors")
@@ -55,8 +55,8 @@ def render_page(
     The page says which report was made with other vectors than the suite's.
     """
     remarks = [
-        f"{named(report)} was judged by other vectors than those at hand ({report.vectors['version']}, {suite.version}); "
-        f"titles are of those at hand"
+        f"{implementation_name(report)} was judged by other vectors than those at hand "
+        f"({report.vectors['version']}, {suite.version}); titles are of those at hand"
         for report in reports
         if report.vectors.get("digest") != suite.digest
     ]

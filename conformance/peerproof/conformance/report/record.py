@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.runner.result import STATUSES, Result, of_plain
-from peerproof.conformance.runner.transport_differences import compared
+from peerproof.conformance.runner.transport_differences import compare
 
 FORMAT: Final = 1
 
@@ -90,7 +90,7 @@ class Report:
             **self._end(),
             "seed": self.seed,
             "arguments": self.arguments,
-            **self._compared(),
+            **self._transports(),
             "cases": [result.plain() for result in self.results],
         }
 
@@ -99,10 +99,10 @@ class Report:
         """Whether any case was tried over a real socket."""
         return any("@" in result.id for result in self.results)
 
-    def _compared(self) -> dict[str, Any]:
+    def _transports(self) -> dict[str, Any]:
         if not self.is_over_sockets:
             return {}
-        count, otherwise = compared(self.results)
+        count, otherwise = compare(self.results)
         return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
 
     def _end(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def load_one(path: Path) -> Report:
     """Loads a record that holds the report of one implementation. Raises NoReport."""
     reports = load(path)
     if len(reports) > 1:
-        names = ", ".join(map(named, reports))
+        names = ", ".join(map(implementation_name, reports))
         raise NoReport(f"{path} holds the reports of {names}; expected that of one implementation")
     return reports[0]
 
@@ -141,7 +141,7 @@ def read(lines: Iterable[str]) -> Report:
     """The report that JSON lines hold; the last one may be cut off. Raises NoReport."""
     found = read_all(lines)
     if len(found) > 1:
-        raise NoReport(f"there are {len(found)} reports, of {', '.join(named(report) for report in found)}")
+        raise NoReport(f"there are {len(found)} reports, of {', '.join(implementation_name(report) for report in found)}")
     return found[0]
 
 
@@ -162,7 +162,7 @@ def read_all(lines: Iterable[str]) -> list[Report]:
             break  # cut off: its writer was stopped
         try:
             if kind == "header":
-                reading = _Reading(_begun(content))
+                reading = _Reading(_parse_header(content))
                 found.append(reading.report)
             elif reading is None:
                 raise NoReport(f"expected a header of format {FORMAT}, found {kind!r}")  # noqa: TRY301  # it gets its line below
@@ -175,7 +175,7 @@ def read_all(lines: Iterable[str]) -> list[Report]:
     return found
 
 
-def _begun(content: Any) -> Report:
+def _parse_header(content: Any) -> Report:
     """The report of a header."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         shown = content.get("format") if isinstance(content, dict) else content
@@ -251,14 +251,14 @@ def _counts(totals: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {status}" for status, count in totals.items()) or "nothing"
 
 
-def named(report: Report) -> str:
+def implementation_name(report: Report) -> str:
     """Whose report it is."""
     return f"{report.implementation['name']} {report.implementation.get('version', '')}".rstrip()
 
 
 def labels(reports: Sequence[Report]) -> list[str]:
     """A name for each implementation that no other one has."""
-    names = [named(report) for report in reports]
+    names = [implementation_name(report) for report in reports]
     if len(set(names)) < len(names):
         names = [
             f"{name} ({report.arguments['impl']})" if names.count(name) > 1 and report.arguments.get("impl") else name

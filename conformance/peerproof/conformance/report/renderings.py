@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 from xml.etree import ElementTree as Xml
 
-from peerproof.conformance.report.failure_text import explained
+from peerproof.conformance.report.failure_text import explain
 from peerproof.conformance.report.github import as_annotations
 from peerproof.conformance.report.record import Report, as_json, as_json_lines
 from peerproof.conformance.runner import transport_differences
@@ -23,7 +23,7 @@ _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U001
 
 def as_text(report: Report, titles: Titles) -> str:
     """What went wrong, one after the other, then what was counted."""
-    blocks = [explained(result, titles.get(result.vector, ""), report.arguments) for result in _wrong(report)]
+    blocks = [explain(result, titles.get(result.vector, ""), report.arguments) for result in _wrong(report)]
     return "\n".join([*blocks, *summary(report)]) + "\n"
 
 
@@ -39,7 +39,7 @@ def summary(report: Report) -> Iterator[str]:
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_differences.lines(report.results)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
-    yield f"{_counted(report)}"
+    yield f"{_counts_text(report)}"
     if report.partial:
         yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
 
@@ -61,7 +61,7 @@ def as_markdown(report: Report, titles: Titles) -> str:
         lines.append("")
     lines += [f"- {line}" for line in transport_differences.lines(report.results)] + [""] * report.is_over_sockets
     for result in _wrong(report):
-        lines += ["```text", explained(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
+        lines += ["```text", explain(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -110,7 +110,7 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
     if STATUSES[result.status]:
         kind = "error" if result.status in ("crashed", "hung") else "failure"
         element = Xml.SubElement(case, kind, message=_xml(_why(result)), type=result.failure or result.status)
-        element.text = _xml(explained(result, titles.get(result.vector, ""), report.arguments))
+        element.text = _xml(explain(result, titles.get(result.vector, ""), report.arguments))
     elif result.status in ("skipped", "known"):
         Xml.SubElement(case, "skipped", message=_xml(f"{result.status}: {result.reason}"))
     elif result.status == "tolerated":
@@ -138,7 +138,7 @@ def _who(report: Report) -> str:
     return f"{implementation['name']} {implementation['version']}{language}"
 
 
-def _counted(report: Report) -> str:
+def _counts_text(report: Report) -> str:
     totals = report.totals
     vectors = len({result.vector for result in report.results})
     counted = ", ".join(f"{count} {status}" for status, count in totals.items() if count and status != "selected")

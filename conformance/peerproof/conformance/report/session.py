@@ -68,7 +68,7 @@ class Session:
 
     def take(self, result: Result) -> bool:
         """Applies the list of expected failures and adds the result; True if it makes the run fail."""
-        result = self.expected.judged(result)
+        result = self.expected.apply_to(result)
         self.on_result(result)
         return STATUSES[result.status]
 
@@ -80,7 +80,7 @@ class Session:
     @property
     def verdict(self) -> RunVerdict:
         """The verdict on what was tried so far."""
-        if self.end.interrupted:
+        if self.end.is_interrupted:
             return RunVerdict.INTERRUPTED
         if self.end.unusable:
             return RunVerdict.UNUSABLE

@@ -50,11 +50,11 @@ class Places:
 
     def outward(self, plain: Any) -> Any:
         """With real addresses."""
-        return _moved(plain, self.real)
+        return _map_addresses(plain, self.real)
 
     def inward(self, plain: Any) -> Any:
         """With the vector's addresses."""
-        return _moved(plain, self._known)
+        return _map_addresses(plain, self._known)
 
     def outward_bytes(self, digits: str) -> bytes:
         """A message with real addresses; what is no message stays as it is. Raises Unmovable."""
@@ -66,9 +66,9 @@ class Places:
         moved = self.outward(plain)
         if moved == plain:
             return data
-        if self._encoded(plain) != data:
+        if self._encode(plain) != data:
             raise Unmovable("it has a message in a form that it would not have with other addresses")
-        return self._encoded(moved)
+        return self._encode(moved)
 
     def inward_bytes(self, data: bytes) -> str:
         """A message with the vector's addresses, in digits; what is no message, or in no canonical form, stays as it is."""
@@ -77,9 +77,9 @@ class Places:
         except MalformedMessage:
             return data.hex()
         moved = self.inward(plain)
-        return self._encoded(moved).hex() if moved != plain and self._encoded(plain) == data else data.hex()
+        return self._encode(moved).hex() if moved != plain and self._encode(plain) == data else data.hex()
 
-    def _encoded(self, plain: Plain) -> bytes:
+    def _encode(self, plain: Plain) -> bytes:
         return bytes(self._codec.encode(self._codec.value(plain)))
 
 
@@ -131,14 +131,14 @@ def _pairs(plain: Mapping[Any, Any]) -> dict[str, str]:
     return {member: address for member, address in pairs.items() if is_address(address)}
 
 
-def _moved(plain: Any, to: Mapping[str, str]) -> Any:
+def _map_addresses(plain: Any, to: Mapping[str, str]) -> Any:
     match plain:
         case str():
             return to.get(plain, plain)
         case list() | tuple():
-            return [_moved(part, to) for part in plain]
+            return [_map_addresses(part, to) for part in plain]
         case Mapping():
-            moved = {_moved(name, to): _moved(part, to) for name, part in plain.items()}
+            moved = {_map_addresses(name, to): _map_addresses(part, to) for name, part in plain.items()}
             for member, address in _pairs(plain).items():
                 if address in to:
                     name, _, port = to[address].rpartition(":")

@@ -18,13 +18,13 @@ DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "reencode": codec_cases.reencode,
     "rejects": codec_cases.rejects,
     "survives": hostile_cases.survives,
-    "unchanged": hostile_cases.unchanged,
+    "unchanged": hostile_cases.stays_unchanged,
     "serves": hostile_cases.serves,
     "exchange": exchange.exchange,
     "model": exchange.exchange,
     "cluster": exchange.cluster,
     "socket": real_time.exchange,
-    "connected-malformed": running_node.malformed,
+    "connected-malformed": running_node.ignores_malformed,
     "connected-answers": running_node.answers,
 }
 

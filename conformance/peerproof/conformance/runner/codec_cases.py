@@ -19,20 +19,20 @@ _SUITE, _CODEC = "suite", "codec"
 
 def decode(trial: Trial) -> Dialogue:
     """The bytes are the message."""
-    yield from _decoded(trial)
+    yield from _check_decode(trial)
     return Verdict()
 
 
 def encode(trial: Trial) -> Dialogue:
     """The message is these bytes."""
-    yield from _encoded(trial, _canonical(trial, trial.body["message"]))
+    yield from _check_encode(trial, _canonical(trial, trial.body["message"]))
     return Verdict()
 
 
 def reencode(trial: Trial) -> Dialogue:
     """What the implementation decodes, it encodes to the same bytes."""
-    value = yield from _decoded(trial)
-    yield from _encoded(trial, value)
+    value = yield from _check_decode(trial)
+    yield from _check_encode(trial, value)
     return Verdict()
 
 
@@ -46,12 +46,12 @@ def rejects(trial: Trial) -> Dialogue:
         where = variant.name
         rejected = reply.get("rejected")
         if rejected is None:
-            _tell(trial, "decode", digits, reply.get("value"))
+            _report(trial, "decode", digits, reply.get("value"))
             trial.essence = [_request(trial, "decode", bytes=digits)]
             detail = describe_bytes(trial.vector.protocol, digits)
             raise Failure("accepted", Difference(where, {"rejected": detail}, {"bytes": digits, "value": reply.get("value")}))
         if wanted is not None and rejected["class"] != wanted:
-            _tell(trial, "decode", digits, reply)
+            _report(trial, "decode", digits, reply)
             trial.essence = [_request(trial, "decode", bytes=digits)]
             raise Failure("class", Difference(f"{where}: rejected.class", wanted, rejected["class"]))
     return Verdict()
@@ -64,35 +64,35 @@ def variants(protocol: str, body: Mapping[str, Any]) -> list[Variant]:
     return malformed(body["family"], specification(protocol).MESSAGE.decode)
 
 
-def _decoded(trial: Trial) -> Any:
+def _check_decode(trial: Trial) -> Any:
     """A part of a dialogue: the value that the implementation gives, if it is the right one."""
     digits = trial.body["bytes"]
     request = _request(trial, "decode", bytes=digits)
     trial.essence.append(request)
     (reply,) = yield [request]
     if "rejected" in reply:
-        _tell(trial, "decode", digits, reply)
+        _report(trial, "decode", digits, reply)
         raise Failure("rejected", Difference("decode", {"value": trial.body["message"]}, {"rejected": reply["rejected"]}))
     value = reply["value"]
     if same(trial.body["message"], value):
         return value
     difference = first_difference(_canonical(trial, trial.body["message"]), _canonical(trial, value), {})
     if difference:
-        _tell(trial, "decode", digits, value)
+        _report(trial, "decode", digits, value)
         raise Failure("value", difference)
     return value
 
 
-def _encoded(trial: Trial, value: Plain) -> Any:
+def _check_encode(trial: Trial, value: Plain) -> Any:
     """A part of a dialogue: the implementation makes the right bytes."""
     request = _request(trial, "encode", value=value)
     trial.essence.append(request)
     (reply,) = yield [request]
     if "rejected" in reply:
-        _tell(trial, "encode", value, reply)
+        _report(trial, "encode", value, reply)
         raise Failure("rejected", Difference("encode", {"bytes": trial.body["bytes"]}, {"rejected": reply["rejected"]}))
     if reply["bytes"] != trial.body["bytes"]:
-        _tell(trial, "encode", value, reply["bytes"])
+        _report(trial, "encode", value, reply["bytes"])
         raise Failure("bytes", bytes_difference(trial.vector.protocol, "bytes", trial.body["bytes"], reply["bytes"]))
 
 
@@ -133,12 +133,12 @@ def _request(trial: Trial, op: str, **members: Plain) -> Request:
     return {"op": op, "protocol": trial.vector.protocol, **members}
 
 
-def _tell(trial: Trial, op: str, asked: Plain, answer: Plain) -> None:
-    trial.story.append(Arrow(None, _SUITE, _CODEC, None, f"{op} {_shown(asked)}"))
-    trial.story.append(Arrow(None, _CODEC, _SUITE, None, _shown(answer)))
+def _report(trial: Trial, op: str, asked: Plain, answer: Plain) -> None:
+    trial.story.append(Arrow(None, _SUITE, _CODEC, None, f"{op} {_plain_text(asked)}"))
+    trial.story.append(Arrow(None, _CODEC, _SUITE, None, _plain_text(answer)))
 
 
-def _shown(plain: Plain) -> str:
+def _plain_text(plain: Plain) -> str:
     from json import dumps
 
     return plain if isinstance(plain, str) else dumps(plain, ensure_ascii=False)

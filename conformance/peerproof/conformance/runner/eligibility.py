@@ -29,10 +29,10 @@ def unfit(vector: Vector, transport: str) -> str | None:
         return f"the vector is not for {transport}"
     if transport != specification(vector.protocol).TRANSPORT:
         return f"{vector.protocol} does not come over {transport}"
-    return unsuited(vector)
+    return ineligible_reason(vector)
 
 
-def unsuited(vector: Vector) -> str | None:
+def ineligible_reason(vector: Vector) -> str | None:
     """Why an exchange vector cannot be tried over the socket of its protocol."""
     body = vector.body
     unknown = () if specification(vector.protocol).TRANSPORT == "tcp" else CONNECTED
@@ -68,7 +68,7 @@ def waits_behind(steps: Sequence[Mapping[str, Any]]) -> str | None:
         if sent := step.get("sent"):
             meant = [one for one in still_open if _is_meant(*one, sent)]
             still_open = [one for one in still_open if one not in (meant[:1] if "to" in sent else meant)]
-        for to, kind in _expected(step):
+        for to, kind in _expectations(step):
             if to in [earlier for earlier, _ in still_open]:
                 return to
             if any(_is_meant(to, kind, later["sent"]) for later in steps[place:] if "sent" in later):
@@ -80,7 +80,7 @@ def _is_meant(to: str, kind: str | None, sent: Mapping[str, Any]) -> bool:
     return "to" not in sent or (sent["to"] == to and (kind is None or sent.get("type", kind) == kind))
 
 
-def _expected(step: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+def _expectations(step: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """To whom messages go that a step waits for, and their types, if it says so."""
     for wanted in step.get("expect", {}).get("messages", {}).values():
         for message in wanted:

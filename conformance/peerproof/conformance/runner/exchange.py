@@ -53,9 +53,9 @@ class Network(Stage):
         self._on_the_way: list[tuple[int, int, Message]] = []
         self._count = 0
 
-    def sent(self, message: Message) -> None:
+    def handle_message(self, message: Message) -> None:
         """A node put out a message: it is on its way."""
-        super().sent(message)
+        super().handle_message(message)
         self.messages.clear()
         everybody = (message._replace(to=actor.addr) for actor in self.actors.values())
         for copy in everybody if message.to == EVERYBODY else (message,):
@@ -71,14 +71,14 @@ class Network(Stage):
 
     def _arrive(self) -> Asking:
         _, _, message = heappop(self._on_the_way)
-        receiver, sender = self.actors.get(self.named(message.to)), self.actors[message.sender]
-        arrives = receiver is not None and receiver.up and not self._parted(message.sender, receiver.name)
+        receiver, sender = self.actors.get(self.name_of(message.to)), self.actors[message.sender]
+        arrives = receiver is not None and receiver.up and not self._is_cut(message.sender, receiver.name)
         if receiver and arrives:
             yield from self.deliver(receiver, sender.addr, message.bytes)
         if message in self.open_ended and self.transport == "tcp":  # the sender has not crashed since
             yield from self.settle(message, self.delay * MICROSECONDS if arrives else None)
 
-    def _parted(self, one: str, other: str) -> bool:
+    def _is_cut(self, one: str, other: str) -> bool:
         sides = [next((index for index, group in enumerate(self.groups) if name in group), None) for name in (one, other)]
         return None not in sides and sides[0] != sides[1]
 
@@ -106,7 +106,7 @@ class Script:
             elif "observe" in step:
                 yield from self.observe(step["observe"])
             elif "told" in step:
-                self.told(step["told"])
+                self.check_events(step["told"])
             else:
                 yield from self.act(step)
         self.where = "after the last step"
@@ -122,7 +122,7 @@ class Script:
 
     def end(self) -> Asking:
         """Nothing is left."""
-        self.nothing_unexpected()
+        self.check_unexpected()
         yield from ()
 
     def act(self, step: Mapping[str, Any]) -> Asking:
@@ -152,13 +152,13 @@ class Script:
 
     def settle(self, sent: Mapping[str, Any]) -> Asking:
         """A node is told what became of the oldest of its messages that is meant, or of all that it has not been told of."""
-        meant = self.meant(sent)
+        meant = self.find_messages(sent)
         if not meant:
             raise Failure("messages", Difference(f"{self.where}.sent", sent, None))
         for message in meant:
             yield from self.stage.settle(message, sent.get("took"))
 
-    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+    def find_messages(self, sent: Mapping[str, Any]) -> list[Message]:
         """The messages of such a step."""
         stage = self.stage
         meant = [message for message in stage.open_ended if stage.is_meant(message, sent)]
@@ -206,14 +206,16 @@ class Script:
         """A query gives what it should."""
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
         self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
-        self.bound = self.judged("observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound)
+        self.bound = self.check_match(
+            "observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound
+        )
 
-    def told(self, told: Mapping[str, Any]) -> None:
+    def check_events(self, told: Mapping[str, Any]) -> None:
         """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
         actor, event = self.stage.actors[told["node"]], told["event"]
         found = [shown for shown in actor.told if shown["name"] == event]
         actor.told = [shown for shown in actor.told if shown["name"] != event]
-        self.bound = self.judged("events", f"{self.where}.told.{event}", told["equals"], found, self.bound)
+        self.bound = self.check_match("events", f"{self.where}.told.{event}", told["equals"], found, self.bound)
 
     def expect(self, expect: Mapping[str, Any]) -> Asking:
         """What came since the last time is what should have."""
@@ -228,19 +230,19 @@ class Script:
         if len(branches) > 1:
             self.take_branch(branches)
         else:
-            self.bound = self.judge(branches[0], self.bound)
+            self.bound = self.check(branches[0], self.bound)
         self.clear()
         if "quiet_until" in expect:
             self.trial.choices.script(())
             yield from self.stage.advance(expect["quiet_until"])
-            self.nothing_unexpected()
+            self.check_unexpected()
 
     def take_branch(self, branches: Sequence[Mapping[str, Any]]) -> None:
         """The first of the allowed outcomes that fits."""
         closest: Failure | None = None
         for branch in branches:
             try:
-                self.bound = self.judge(branch, self.bound)
+                self.bound = self.check(branch, self.bound)
             except Failure as miss:
                 closest = closest or miss
                 continue
@@ -255,13 +257,13 @@ class Script:
         where = f"{difference.where} (none of the branches {names} fits; shown against the first)"
         raise Failure(closest.failure, replace(difference, where=where))
 
-    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+    def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
         """The names bound if messages, and events and state if the vector names any, are as expected. Raises Failure."""
         self.trial.wanted = expect
         ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
         in_plain_form = any("message" in message for message in wanted)
         matchers = [self.matcher(message, in_plain_form) for message in wanted]
-        found = [self.seen(message, in_plain_form) for message in self.stage.messages]
+        found = [self.actual_message(message, in_plain_form) for message in self.stage.messages]
         expected = matchers if order == "ordered" else {"multiset": matchers}
         literally = not in_plain_form and matchers == found  # addresses and bytes are no matchers
         after = bound if literally else next(bindings(expected, found, bound), None)
@@ -269,19 +271,19 @@ class Script:
             difference = first_difference(expected, found, bound, f"{self.where}.messages")
             assert difference is not None, "what does not fit differs"
             raise Failure("messages", self.readable(difference))
-        after = self.judged("streams", f"{self.where}.streams", expect.get("streams", []), list(self.stage.streams), after)
+        after = self.check_match("streams", f"{self.where}.streams", expect.get("streams", []), list(self.stage.streams), after)
         if "events" in expect and "events" in self.trial.offered.capabilities:  # a vector that needs them says so
-            after = self.judged("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
+            after = self.check_match("events", f"{self.where}.events", expect["events"], list(self.stage.events), after)
         if "state" in expect:
-            after = self.judged("observed", f"{self.where}.state", expect["state"], self.state, after)
+            after = self.check_match("observed", f"{self.where}.state", expect["state"], self.state, after)
         return after
 
     def matcher(self, message: Mapping[str, Any], in_plain_form: bool) -> dict[str, Any]:
-        """A message that is expected, with the members that `seen` gives."""
+        """A message that is expected, with the members that `actual_message` gives."""
         shown: dict[str, Any] = {"to": self.stage.address(message["to"]), "bytes": message.get("bytes", {"any": True})}
         return shown | ({"message": message.get("message", {"any": True})} if in_plain_form else {})
 
-    def seen(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
+    def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
         """A message that came; in plain form only if somebody will look, since reading takes time."""
         shown = {"to": message.to, "bytes": message.bytes}
         return shown | ({"message": describe_bytes(self.trial.vector.protocol, message.bytes)} if in_plain_form else {})
@@ -304,7 +306,7 @@ class Script:
         ]
         return Difference(difference.where, *shown, *reads)
 
-    def judged(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
+    def check_match(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
         """The names bound if it fits. Raises Failure."""
         if is_literally(expected, actual):
             return bound
@@ -315,11 +317,11 @@ class Script:
             raise Failure(failure, difference)
         return after
 
-    def nothing_unexpected(self) -> None:
+    def check_unexpected(self) -> None:
         """No message is left that nothing has expected. Raises Failure."""
         if isinstance(self.stage, Network):
             return
-        self.judge({}, self.bound)
+        self.check({}, self.bound)
         self.clear()
 
     def clear(self) -> None:

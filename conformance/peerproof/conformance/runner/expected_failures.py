@@ -20,7 +20,7 @@ from typing import Final
 
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import FAILURES
-from peerproof.conformance.suite.locations import shown
+from peerproof.conformance.suite.locations import path_text
 
 COLUMNS: Final = ("id-or-pattern", "failure-class", "expiry-or-dash", "link", "reason")
 
@@ -52,7 +52,7 @@ class ExpectedFailures:
     file: str
     entries: Sequence[Entry]
 
-    def judged(self, result: Result) -> Result:
+    def apply_to(self, result: Result) -> Result:
         """The result in the light of the list."""
         named = [entry for entry in self.entries if entry.fits(result.id)]
         if not named or result.status == "skipped":
@@ -81,7 +81,7 @@ class ExpectedFailures:
 
 def load_expected_failures(path: Path) -> ExpectedFailures:
     """The list in a file. Raises ListError."""
-    file = shown(path)
+    file = path_text(path)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -30,26 +30,26 @@ def survives(trial: Trial) -> Dialogue:
     """The node takes every malformed datagram without dying or hanging; the runner notices if it does not."""
     stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
-    yield from _fed(trial, stage)
+    yield from _deliver_malformed(trial, stage)
     return Verdict()
 
 
-def unchanged(trial: Trial) -> Dialogue:
+def stays_unchanged(trial: Trial) -> Dialogue:
     """Nothing is sent, and every query gives what it gave before."""
     stage = Stage(trial, {"node": _receiver(trial)})
     yield from stage.open()
-    yield from _probed(trial, stage)
+    yield from _deliver_probes(trial, stage)
     stage.messages.clear()
-    before = yield from _queried(trial, stage)
+    before = yield from _query_all(trial, stage)
     timer = stage.actors["node"].next_timer
-    answers = yield from _fed(trial, stage)
+    answers = yield from _deliver_malformed(trial, stage)
     for variant, messages in zip(variants(trial.vector.protocol, trial.body), answers, strict=True):
         if messages:
             shown = {"to": messages[0].to, "bytes": messages[0].bytes}
             what = describe_bytes(trial.vector.protocol, messages[0].bytes)
             trial.essence = [_essence(stage, variant)]
             raise Failure("changed", Difference(f"{variant.name}: messages", None, shown, None, what))
-    after = yield from _queried(trial, stage)
+    after = yield from _query_all(trial, stage)
     if difference := first_difference(before, after, {}):
         raise Failure("changed", difference)
     if stage.actors["node"].next_timer != timer:
@@ -65,11 +65,11 @@ def serves(trial: Trial) -> Dialogue:
         stage = Stage(trial, {"node": _receiver(trial)})
         yield from stage.open()
         if hostile:
-            yield from _fed(trial, stage)
+            yield from _deliver_malformed(trial, stage)
             stage.messages.clear()
-        yield from _probed(trial, stage)
+        yield from _deliver_probes(trial, stage)
         yield from stage.advance(min(_LATER, stage.actors["node"].next_timer or 0))
-        twins.append(_served(trial, stage.messages))
+        twins.append(_comparable_messages(trial, stage.messages))
     if difference := first_difference(twins[0], twins[1], {}, "messages"):
         raise Failure("unserving", difference)
     return Verdict()
@@ -81,7 +81,7 @@ def _receiver(trial: Trial) -> Mapping[str, Any]:
     return {name: receiver[name] for name in ("addr", "config") if name in receiver}
 
 
-def _fed(trial: Trial, stage: Stage) -> Asking:
+def _deliver_malformed(trial: Trial, stage: Stage) -> Asking:
     """The node is told everything that is malformed; gives what it answered to each."""
     digits = [variant.data.hex() for variant in variants(trial.vector.protocol, trial.body)]
     return (yield from stage.deliver_all(stage.actors["node"], _PEER, digits))
@@ -91,13 +91,13 @@ def _essence(stage: Stage, variant: Variant) -> Request:
     return {"op": "recv", "via": stage.transport, "from": _PEER, "bytes": variant.data.hex()}
 
 
-def _probed(trial: Trial, stage: Stage) -> Asking:
+def _deliver_probes(trial: Trial, stage: Stage) -> Asking:
     """The node is told something legal."""
     told = trial.body.get("receiver", {}).get("told")
     yield from stage.deliver_all(stage.actors["node"], _PEER, [one["bytes"] for one in told] if told else trial.case.probes)
 
 
-def _queried(trial: Trial, stage: Stage) -> Asking:
+def _query_all(trial: Trial, stage: Stage) -> Asking:
     """What the node answers to every query that it offers, but for those that are about something."""
     answers = {}
     queries = specification(trial.vector.protocol).QUERIES
@@ -107,7 +107,7 @@ def _queried(trial: Trial, stage: Stage) -> Asking:
     return answers
 
 
-def _served(trial: Trial, messages: list[Message]) -> list[dict[str, Any]]:
+def _comparable_messages(trial: Trial, messages: list[Message]) -> list[dict[str, Any]]:
     """What can be compared: everything, or, of a node that draws for itself, to whom it sends what kind of message."""
     if trial.hello.oracle:
         return [{"to": message.to, "bytes": message.bytes} for message in messages]

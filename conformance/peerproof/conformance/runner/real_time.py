@@ -51,10 +51,10 @@ def exchange(trial: Trial) -> Dialogue:
     """One node under test on its socket; its peers are sockets of the runner's."""
     assert trial.case.over is not None, "a case over a socket says over which"
     trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
-    return (yield from played(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
 
 
-def played(script: OverSocket) -> Dialogue:
+def play_script(script: OverSocket) -> Dialogue:
     """A script from its beginning to its end. Raises TimingFailure in place of Failure if the runner was late."""
     try:
         return (yield from script.play())
@@ -152,13 +152,13 @@ class SocketStage(Stage):
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """A message goes out; where it is answered that is waited for, as the next may go another way and be faster."""
-        self.trial.story.append(Arrow(self.elapsed, self.named(sender), actor.name, digits))
+        self.trial.story.append(Arrow(self.elapsed, self.name_of(sender), actor.name, digits))
         try:
             data = self._places.outward_bytes(digits)
         except Unmovable as error:
             raise Failure("error", Difference("send", "bytes that can be sent over a socket", str(error))) from None
         self._peers.send(str(sender), self._own(), data)
-        yield from self._said()
+        yield from self._wait_for_peers()
 
     def stream(self, actor: Actor, about: Mapping[str, Any]) -> Asking:  # noqa: ARG002  # there is one
         """Something happens to a connection of the runner's. Bytes that are not just a message keep their addresses."""
@@ -167,9 +167,9 @@ class SocketStage(Stage):
         with suppress(Unmovable):
             data = self._places.outward_bytes(data.hex())
         self._peers.stream(about["conn"], about["event"], self._own(), data)
-        yield from self._said()
+        yield from self._wait_for_peers()
 
-    def _said(self) -> Asking:
+    def _wait_for_peers(self) -> Asking:
         self.is_quiet = False
         yield from self.patiently(lambda: not self._peers.is_busy)
 
@@ -178,7 +178,7 @@ class SocketStage(Stage):
 
     def settle(self, message: Message, took: int | None) -> Asking:
         """The peer acknowledges the message, or breaks off. How long it took is as it is."""
-        what = f"{self.kind(message)} to {self.named(message.to)} is {'not ' if took is None else ''}acknowledged"
+        what = f"{self.kind(message)} to {self.name_of(message.to)} is {'not ' if took is None else ''}acknowledged"
         self.trial.story.append(TrialEvent(self.elapsed, message.sender, what))
         self._settle(message, is_confirmed=took is not None)
         yield from self.linger()  # what comes next goes another way
@@ -235,27 +235,27 @@ class SocketStage(Stage):
         for datagram in self._peers.receive(seconds):
             if datagram.sender in (None, self._places.real[str(self.node.addr)]):  # anybody may send to a socket
                 message = Message(self.elapsed, self.node.name, datagram.to, self._places.inward_bytes(datagram.data))
-                self.sent(message)
+                self.handle_message(message)
                 if datagram.is_open:
                     self.open_ended.append(message)
                     self.acknowledge()
         if isinstance(self._peers, Streams):
-            for stream in self._peers.heard():
-                self.heard(self.node, stream)
+            for stream in self._peers.take_events():
+                self.handle_stream(self.node, stream)
         self._looked = time.monotonic()
 
-    def sent(self, message: Message) -> None:
+    def handle_message(self, message: Message) -> None:
         """A message has come."""
-        self.trial.story.append(Arrow(message.at, message.sender, self.named(message.to), message.bytes))
+        self.trial.story.append(Arrow(message.at, message.sender, self.name_of(message.to), message.bytes))
         self.messages.append(message)
 
-    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+    def handle_stream(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
         """In how many pieces something was said is no matter."""
         last = self.streams[-1] if self.streams else {}
         if "bytes" in stream and "bytes" in last and last["conn"] == stream["conn"]:
             self.streams[-1] = {**last, "bytes": f"{last['bytes']}{stream['bytes']}"}
         else:
-            super().heard(actor, stream)
+            super().handle_stream(actor, stream)
 
     def acknowledge(self) -> None:
         """The peers do, of what is open, what nothing will be said of."""
@@ -294,16 +294,16 @@ class OverSocket(Script):
     def settle(self, sent: Mapping[str, Any]) -> Asking:
         """It may take a while until the message is there."""
         if "to" in sent:
-            yield from self.stage.patiently(lambda: bool(self.meant(sent)))
+            yield from self.stage.patiently(lambda: bool(self.find_messages(sent)))
         elif not self.stage.is_quiet:
             yield from self.stage.linger()
         self.stage.to_come.remove(sent)
         yield from super().settle(sent)
         self.stage.acknowledge()
 
-    def meant(self, sent: Mapping[str, Any]) -> list[Message]:
+    def find_messages(self, sent: Mapping[str, Any]) -> list[Message]:
         """Only what has come."""
-        return [message for message in super().meant(sent) if message in self.stage.open_ended]
+        return [message for message in super().find_messages(sent) if message in self.stage.open_ended]
 
     def observe(self, observe: Mapping[str, Any]) -> Asking:
         """It may take a while until a query gives what it should."""
@@ -330,12 +330,12 @@ class OverSocket(Script):
         if "messages" in expect or "events" in expect or "any_of" in expect:
             if not any(wanted for branch in branches for wanted in branch.get("messages", {}).values()):
                 yield from stage.linger()
-            yield from self.awaited(branches)
+            yield from self.wait_for_branch(branches)
             yield from super().expect({name: value for name, value in expect.items() if name not in ("within", "quiet_until")})
         if "quiet_until" in expect:
             yield from self.quiet(expect["quiet_until"])
 
-    def awaited(self, branches: Sequence[Mapping[str, Any]]) -> Asking:
+    def wait_for_branch(self, branches: Sequence[Mapping[str, Any]]) -> Asking:
         """Until one of them fits, or the slack is over."""
         end = time.monotonic() + self.stage.slack
 
@@ -352,7 +352,7 @@ class OverSocket(Script):
     def fits(self, branch: Mapping[str, Any]) -> bool:
         """Whether what has come so far is this."""
         try:
-            self.judge(branch, self.bound)
+            self.check(branch, self.bound)
         except Failure:
             return False
         return True
@@ -363,10 +363,10 @@ class OverSocket(Script):
         yield from stage.advance(until)
         after = [message for message in stage.messages if message.at >= until - stage.limit * 1000]
         stage.messages[:] = [message for message in stage.messages if message not in after]
-        self.nothing_unexpected()
+        self.check_unexpected()
         stage.messages[:] = after
 
-    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+    def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
         """Between messages to different nodes there is no order on a network."""
         ((order, wanted),) = expect.get("messages", {"ordered": []}).items()
         if order == "ordered" and len(wanted) > 1:
@@ -376,9 +376,9 @@ class OverSocket(Script):
                     left.remove(match)
                     sorted_ones.append(match)
             self.stage.messages[:] = sorted_ones + left
-        return super().judge(expect, bound)
+        return super().check(expect, bound)
 
-    def seen(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
+    def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
         """With the vector's addresses."""
         shown = {"to": message.to, "bytes": message.bytes}
         return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
@@ -387,4 +387,4 @@ class OverSocket(Script):
         """A node has its own timers: after a time of silence the next may come at any moment."""
         if "quiet_until" not in self.trial.body["steps"][-1].get("expect", {}):
             yield from self.stage.linger()
-            self.nothing_unexpected()
+            self.check_unexpected()

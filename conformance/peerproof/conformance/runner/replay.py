@@ -8,7 +8,7 @@ from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.runner.worker import Control, Worker, skipped
+from peerproof.conformance.runner.worker import Control, Worker, skip_result
 
 
 def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> list[Result]:
@@ -25,9 +25,9 @@ def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> l
         usable = True
         for case in chosen:
             if lacking := missing(case, hello):
-                results.append(skipped(case, lacking))
+                results.append(skip_result(case, lacking))
             elif not usable:
-                results.append(skipped(case, "the implementation has ended"))
+                results.append(skip_result(case, "the implementation has ended"))
             else:
                 result, usable = lane.once(case)
                 results.append(result)

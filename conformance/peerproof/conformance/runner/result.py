@@ -71,9 +71,9 @@ class Result:
             "title": self.title or None,
             "file": self.file or None,
             "line": self.line,
-            "story": [_told(part) for part in self.story] or None,
+            "story": [_plain_part(part) for part in self.story] or None,
             "judged": self.judged or None,
-            "expected": [_told(part) for part in self.expected] or None,
+            "expected": [_plain_part(part) for part in self.expected] or None,
             "essence": list(self.essence) or None,
             "known": dict(self.known) or None,
         }
@@ -101,20 +101,20 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
         title=plain.get("title", ""),
         file=plain.get("file", ""),
         line=plain.get("line"),
-        story=tuple(_told_by(part) for part in plain.get("story", ())),
+        story=tuple(_parse_part(part) for part in plain.get("story", ())),
         judged=plain.get("judged", 0),
-        expected=tuple(_told_by(part) for part in plain.get("expected", ())),
+        expected=tuple(_parse_part(part) for part in plain.get("expected", ())),
         essence=tuple(plain.get("essence", ())),
         known=plain.get("known", {}),
     )
 
 
-def _told(part: Arrow | TrialEvent) -> dict[str, Any]:
+def _plain_part(part: Arrow | TrialEvent) -> dict[str, Any]:
     always = ("source", "target", "what")  # an address may have no letter
     return {name: value for name, value in part._asdict().items() if name in always or value not in (None, "")}
 
 
-def _told_by(part: Mapping[str, Any]) -> Arrow | TrialEvent:
+def _parse_part(part: Mapping[str, Any]) -> Arrow | TrialEvent:
     if "what" in part:
         return TrialEvent(part.get("at"), part.get("node", ""), part["what"])
     return Arrow(part.get("at"), part.get("source", ""), part.get("target", ""), part.get("bytes"), part.get("label", ""))

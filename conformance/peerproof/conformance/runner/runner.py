@@ -19,7 +19,7 @@ from peerproof.conformance.runner import running_node
 from peerproof.conformance.runner.eligibility import unfit
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skipped
+from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skip_result
 
 #: So many cases are asked together at most.
 PACK: Final = 128
@@ -49,7 +49,7 @@ class End:
     unusable: bool = False
 
     @property
-    def interrupted(self) -> bool:
+    def is_interrupted(self) -> bool:
         """Whether a person, or whoever speaks for one, ended it."""
         return self.because == INTERRUPTED
 
@@ -100,14 +100,14 @@ def run(
     control = Control(settings.most_restarts)
 
     def emit(result: Result) -> None:
-        if report(_judged(result, settings)) and settings.fail_fast:
+        if report(_apply_strict(result, settings)) and settings.fail_fast:
             control.end("stopped at the first failure (--fail-fast)")
 
     try:
         able: list[Case] = []
         for case in cases:
             if lacking := missing(case, hello):
-                emit(skipped(case, lacking))
+                emit(skip_result(case, lacking))
             else:
                 able.append(case)
         packs = deque(_packs(able, settings.jobs))
@@ -124,7 +124,7 @@ def run(
     return End(control.ended, control.unusable)
 
 
-def _judged(result: Result, settings: Settings) -> Result:
+def _apply_strict(result: Result, settings: Settings) -> Result:
     if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
         return replace(result, status="failed", reason="the vector says should (--strict)")
     return result

@@ -19,8 +19,8 @@ from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailab
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.runner.address_map import is_address
 from peerproof.conformance.runner.codec_cases import variants
-from peerproof.conformance.runner.eligibility import unsuited
-from peerproof.conformance.runner.real_time import OverSocket, SocketStage, played
+from peerproof.conformance.runner.eligibility import ineligible_reason
+from peerproof.conformance.runner.real_time import OverSocket, SocketStage, play_script
 from peerproof.conformance.runner.trial import Asking, Case, Dialogue, Failure, Over, TimingFailure, Trial, Verdict
 from peerproof.conformance.runner.udp_peers import Endpoint, own_host
 from peerproof.conformance.vectors.byte_text import describe_bytes
@@ -60,7 +60,7 @@ RULES: Final[Mapping[str, Rules]] = {
 }
 
 
-def connected(case: Case, over: Over) -> Case:
+def adapt_case(case: Case, over: Over) -> Case:
     """The same case for a node that runs; `why_not` says whether it applies."""
     part = "malformed" if case.part in MALFORMED else "answers" if case.part == "exchange" else "none"
     return replace(case, part=f"connected-{part}", needs=frozenset(), over=over)
@@ -81,7 +81,7 @@ def _why_not(case: Case) -> str | None:
     if vector.layer != "exchange":
         return _OF_LAYER[vector.layer]
     body = vector.body
-    if reason := unsuited(vector):
+    if reason := ineligible_reason(vector):
         return reason
     steps = [*body.get("setup", ()), *body["steps"]]
     if word := next((word for step in steps for word in ("call", "observe", "advance") if word in step), None):
@@ -194,7 +194,7 @@ class RunningStage(SocketStage):
         )
 
 
-def malformed(trial: Trial) -> Dialogue:
+def ignores_malformed(trial: Trial) -> Dialogue:
     """Malformed datagrams are not answered, and afterwards the node answers as before."""
     rules, over = RULES[trial.vector.protocol], trial.case.over
     assert over is not None, "a case over a socket says over which"
@@ -226,7 +226,7 @@ def malformed(trial: Trial) -> Dialogue:
 def answers(trial: Trial) -> Dialogue:
     """A vector's messages, and the answers to them; of the node itself nothing is judged."""
     assert trial.case.over is not None, "a case over a socket says over which"
-    return (yield from played(_Answers(trial, RunningStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"], trial.case.over))))
 
 
 class _Answers(OverSocket):
@@ -236,7 +236,7 @@ class _Answers(OverSocket):
         """Nobody tells."""
         yield from ()
 
-    def judge(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
+    def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
         """The names bound. Raises Failure."""
         protocol, rules = self.trial.vector.protocol, RULES[self.trial.vector.protocol]
         stage = self.stage

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any, Final
 
-from peerproof.conformance.runner.udp_peers import Datagram, Endpoint, NoSocket, bound, named
+from peerproof.conformance.runner.udp_peers import Datagram, Endpoint, NoSocket, bind_socket, endpoint_text
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -100,7 +100,7 @@ class Streams:
         for address, one in opened.items():
             one.listen(_WAITING)
             self._selector.register(one, EVENT_READ, _Listener(one, address))
-        return {address: named(one.getsockname()) for address, one in opened.items()}
+        return {address: endpoint_text(one.getsockname()) for address, one in opened.items()}
 
     def send(self, _: str, to: Endpoint, data: bytes) -> None:
         """A message goes out, and says itself who sends it [WA-52]; who is not there misses it."""
@@ -123,7 +123,7 @@ class Streams:
                     outgoing.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     self._over(outgoing)
 
-    def heard(self) -> list[dict[str, str]]:
+    def take_events(self) -> list[dict[str, str]]:
         """What the node has done with these connections, since the last time that was asked."""
         heard, self._heard = self._heard, []
         return heard
@@ -259,7 +259,7 @@ def _at_one_port(hosts: Sequence[str]) -> list[socket.socket]:
         opened: list[socket.socket] = []
         try:
             for host in hosts:
-                opened.append(bound(host, socket.SOCK_STREAM, opened[0].getsockname()[1] if opened else 0))
+                opened.append(bind_socket(host, socket.SOCK_STREAM, opened[0].getsockname()[1] if opened else 0))
         except NoSocket as error:
             for one in opened:
                 one.close()

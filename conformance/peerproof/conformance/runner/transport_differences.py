@@ -25,10 +25,10 @@ class TransportDifference(NamedTuple):
 
     def text(self) -> str:
         """In words."""
-        return f"{self.vector}: {_told(self.virtual)} under virtual time, {_told(self.socket)} over {self.over}"
+        return f"{self.vector}: {_outcome(self.virtual)} under virtual time, {_outcome(self.socket)} over {self.over}"
 
 
-def compared(results: Iterable[Result]) -> tuple[int, list[TransportDifference]]:
+def compare(results: Iterable[Result]) -> tuple[int, list[TransportDifference]]:
     """How many vectors came out both ways, and those that came out differently; skipped and undetermined ones did not."""
     every = {result.id: result for result in results}
     both = list(_both(every))
@@ -45,12 +45,12 @@ def _both(every: Mapping[str, Result]) -> Iterator[TransportDifference]:
 
 def lines(results: Iterable[Result]) -> Iterator[str]:
     """For people; nothing if nothing was tried both ways."""
-    count, otherwise = compared(results)
+    count, otherwise = compare(results)
     yield from (f"otherwise: {each.text()}" for each in otherwise)
     if count:
         agree = "all agree" if not otherwise else f"{len(otherwise)} disagree"
         yield f"virtual time and real sockets: {count} vectors came out both ways, {agree}"
 
 
-def _told(result: Result) -> str:
+def _outcome(result: Result) -> str:
     return f"{result.status} ({result.failure})" if result.failure else result.status

@@ -43,10 +43,12 @@ class Datagrams:
 
     def open(self, addresses: Sequence[str], hosts: Sequence[str]) -> Mapping[str, str]:
         """The real addresses of new sockets at these hosts, in the order of the vector's. Raises NoSocket."""
-        opened = sorted((bound(host, socket.SOCK_DGRAM) for host in hosts), key=lambda one: named(one.getsockname()).encode())
+        opened = sorted(
+            (bind_socket(host, socket.SOCK_DGRAM) for host in hosts), key=lambda one: endpoint_text(one.getsockname()).encode()
+        )
         self._sockets = dict(zip(addresses, opened, strict=True))
         self._addresses = {one.fileno(): address for address, one in self._sockets.items()}
-        return {address: named(one.getsockname()) for address, one in self._sockets.items()}
+        return {address: endpoint_text(one.getsockname()) for address, one in self._sockets.items()}
 
     def send(self, address: str, to: Endpoint, data: bytes) -> None:
         """From one of ours. What the network says of it is nothing that a sender of datagrams can rely on."""
@@ -60,7 +62,7 @@ class Datagrams:
             with suppress(OSError):  # nothing is left, or somebody does not listen
                 while True:
                     data, sender = opened.recvfrom(MAX_DATAGRAM)
-                    yield Datagram(self._addresses[opened.fileno()], named(sender), data)
+                    yield Datagram(self._addresses[opened.fileno()], endpoint_text(sender), data)
 
     def close(self) -> None:
         """All of them."""
@@ -69,7 +71,7 @@ class Datagrams:
         self._sockets.clear()
 
 
-def bound(host: str, kind: socket.SocketKind, port: int = 0) -> socket.socket:
+def bind_socket(host: str, kind: socket.SocketKind, port: int = 0) -> socket.socket:
     """A socket of this kind there, at any port that is free unless one is named. Raises NoSocket."""
     opened = socket.socket(socket.AF_INET, kind)
     opened.setblocking(False)
@@ -91,7 +93,7 @@ def own_host(to: Endpoint) -> str:
         return name
 
 
-def named(endpoint: Endpoint) -> str:
+def endpoint_text(endpoint: Endpoint) -> str:
     """Its text."""
     return f"{endpoint[0]}:{endpoint[1]}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.diagrams.labels import plain_text, shortened
+from peerproof.conformance.diagrams.labels import message_text, plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.runner.trial import on_connection
 from peerproof.conformance.vectors.suite import Vector
@@ -34,7 +34,7 @@ def _of_codec(vector: Vector) -> MessageGraph:
             Arrow("codec", "suite", f"rejected: {reason}", True),
         ]
     else:
-        message = shortened(body["message"])
+        message = message_text(body["message"])
         for check in body.get("checks", ("decode", "encode")):
             asked, answer = (message, body["bytes"]) if check == "encode" else (body["bytes"], message)
             happenings.append(Arrow("suite", "codec", f"{check} {asked}"))
@@ -44,7 +44,7 @@ def _of_codec(vector: Vector) -> MessageGraph:
 
 def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:
     """What one expectation of a vector, or a branch of one, wants: messages, and whatever else it judges."""
-    return tuple(_Graph(vector).expected(expect))
+    return tuple(_Graph(vector).expectation(expect))
 
 
 class _Graph:
@@ -91,15 +91,15 @@ class _Graph:
             case "told":
                 yield Note(how["node"], f"was told {how['event']}: {plain_text(how['equals'])}")
             case "expect":
-                yield from self.expected(how)
+                yield from self.expectation(how)
 
-    def expected(self, expect: Mapping[str, Any]) -> Iterator[Arrow | Note]:
+    def expectation(self, expect: Mapping[str, Any]) -> Iterator[Arrow | Note]:
         for branch in expect.get("any_of", ()):
             if expect.get("picked", branch["branch"]) != branch["branch"]:
                 continue
             drawn = f"drawn: {branch['because']}"
             yield Note("", drawn if "picked" in expect else f"either {branch['branch']} ({branch['verdict']})")
-            yield from self.expected(branch)
+            yield from self.expectation(branch)
         for kind, messages in expect.get("messages", {}).items():
             if kind == "unordered" and len(messages) > 1:
                 yield Note("", "in any order")
@@ -123,8 +123,8 @@ class _Graph:
 
     def label(self, message: Mapping[str, Any]) -> str:
         if "message" in message:
-            return shortened(message["message"])
+            return message_text(message["message"])
         try:
-            return shortened(self.message.plain(self.message.decode(bytes.fromhex(message["bytes"]))))
+            return message_text(self.message.plain(self.message.decode(bytes.fromhex(message["bytes"]))))
         except MalformedMessage as error:
             return f"{message['bytes'] or 'nothing'} ({error.reason})"

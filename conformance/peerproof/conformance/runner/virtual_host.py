@@ -15,7 +15,7 @@ from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Trial, TrialEvent, on_connection
 from peerproof.conformance.vectors.byte_text import describe_bytes
-from peerproof.conformance.vectors.generated_state import written_out
+from peerproof.conformance.vectors.generated_state import expand_numbered
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
@@ -68,7 +68,7 @@ class Stage:
         self.now = 0
         self._happened = 0
 
-    def named(self, addr: Plain) -> str:
+    def name_of(self, addr: Plain) -> str:
         """The node's name of an address, `all` for everybody's; an address of none stands for itself."""
         if addr == EVERYBODY:
             return "all"
@@ -87,7 +87,7 @@ class Stage:
         for actor in self.actors.values():
             about = {"case": trial.case.id, "node": actor.name, "protocol": trial.vector.protocol, "addr": actor.addr}
             how = {"now_ms": 0, "config": dict(actor.config), "seed": trial.seed}
-            reply = yield from self._asked(actor, {"op": "open", **about, **how, **_loading(actor)})
+            reply = yield from self._ask(actor, {"op": "open", **about, **how, **_loading(actor)})
             actor.handle = reply["handle"]
             trial.handles.append(actor.handle)
             self.take(actor, reply)
@@ -102,7 +102,7 @@ class Stage:
 
     def deliver(self, actor: Actor, sender: Plain, digits: str) -> Asking:
         """A message comes in."""
-        self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+        self.trial.story.append(Arrow(self.now, self.name_of(sender), actor.name, digits))
         yield from self.act(actor, "recv", via=self.transport, **{"from": sender}, bytes=digits)
 
     def deliver_all(self, actor: Actor, sender: Plain, datagrams: Sequence[str]) -> Asking:
@@ -111,7 +111,7 @@ class Stage:
         replies = yield [{**request, "bytes": digits} for digits in datagrams]
         answers: list[list[Message]] = []
         for digits, reply in zip(datagrams, replies, strict=True):
-            self.trial.story.append(Arrow(self.now, self.named(sender), actor.name, digits))
+            self.trial.story.append(Arrow(self.now, self.name_of(sender), actor.name, digits))
             before = len(self.messages)
             self.take(actor, reply)
             answers.append(self.messages[before:])
@@ -124,7 +124,7 @@ class Stage:
             self.open_ended.remove(message)
         actor = self.actors[message.sender]
         outcome = "did not arrive" if took is None else f"arrived after {took} µs"
-        what = f"{self.kind(message)} to {self.named(message.to)} {outcome}"
+        what = f"{self.kind(message)} to {self.name_of(message.to)} {outcome}"
         self.trial.story.append(TrialEvent(self.now, actor.name, what))
         yield from self.act(actor, "sent", to=message.to, bytes=message.bytes, took_us=took)
 
@@ -146,13 +146,13 @@ class Stage:
     def query(self, actor: Actor, what: str, args: Mapping[str, Any] | None = None) -> Asking:
         """The answer to a query, which may be about something."""
         about = {"args": dict(args)} if args else {}
-        reply = yield from self._asked(actor, {"op": "query", "handle": actor.handle, "what": what, **about})
+        reply = yield from self._ask(actor, {"op": "query", "handle": actor.handle, "what": what, **about})
         return reply["value"]
 
     def crash(self, actor: Actor) -> Asking:
         """It is gone until it is restarted, and what it has sent is nobody's any more."""
         self.trial.story.append(TrialEvent(self.now, actor.name, "crash"))
-        yield from self._asked(actor, {"op": "crash", "handle": actor.handle})
+        yield from self._ask(actor, {"op": "crash", "handle": actor.handle})
         actor.up, actor.next_timer = False, None
         self.open_ended = [message for message in self.open_ended if message.sender != actor.name]
 
@@ -191,29 +191,29 @@ class Stage:
         """What a node put out, and when it wants to be woken."""
         for effect in reply["effects"]:
             if send := effect.get("send"):
-                self.sent(Message(self.now, actor.name, send["to"], send["bytes"]))
+                self.handle_message(Message(self.now, actor.name, send["to"], send["bytes"]))
             elif stream := effect.get("stream"):
-                self.heard(actor, stream)
+                self.handle_stream(actor, stream)
             else:
                 self.events.append(effect["event"])
                 actor.told.append(effect["event"])
-                self.trial.story.append(TrialEvent(self.now, actor.name, _shown(effect["event"])))
+                self.trial.story.append(TrialEvent(self.now, actor.name, _event_text(effect["event"])))
         actor.next_timer = reply["next_timer_ms"]
         if actor.next_timer is not None and actor.next_timer < actor.now:
             raise Failure("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
 
-    def heard(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
+    def handle_stream(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
         """A node did something with a connection."""
         self.streams.append(stream)
         self.trial.story.append(TrialEvent(self.now, actor.name, on_connection(stream)))
 
-    def sent(self, message: Message) -> None:
+    def handle_message(self, message: Message) -> None:
         """A node put out a message."""
-        self.trial.story.append(Arrow(self.now, message.sender, self.named(message.to), message.bytes))
+        self.trial.story.append(Arrow(self.now, message.sender, self.name_of(message.to), message.bytes))
         self.messages.append(message)
         self.open_ended.append(message)
 
-    def _asked(self, actor: Actor, request: Request) -> Asking:
+    def _ask(self, actor: Actor, request: Request) -> Asking:
         (reply,) = yield [request]
         self._check_choices(actor)
         return reply
@@ -228,10 +228,10 @@ def _loading(actor: Actor) -> dict[str, Plain]:
     if actor.loaded is None:
         return {}
     timers = [{"timer": running["timer"], "due_ms": running["due"]} for running in actor.timers]
-    return {"op": "load", "state": written_out(actor.loaded), "timers": timers}
+    return {"op": "load", "state": expand_numbered(actor.loaded), "timers": timers}
 
 
-def _shown(event: Mapping[str, Plain]) -> str:
+def _event_text(event: Mapping[str, Plain]) -> str:
     return " ".join([f"event {event['name']}", *_members({name: value for name, value in event.items() if name != "name"})])
 
 

@@ -54,7 +54,7 @@ class Control:
             if self.ended is None or because == INTERRUPTED:  # then processes are killed, which says nothing about them
                 self.ended, self.unusable = because, unusable
 
-    def restarted(self) -> None:
+    def count_restart(self) -> None:
         """The implementation has to be started again because of what it did."""
         with self._lock:
             self._restarts += 1
@@ -111,7 +111,7 @@ class Worker:
     def run(self, pack: Sequence[Case], emit: Emit) -> None:
         """Tries cases, as long as there is any going on."""
         if len(pack) > 1 and all(case.pack for case in pack):
-            self._packed(pack, emit)
+            self._run_pack(pack, emit)
             return
         self._one_by_one(pack, emit)
 
@@ -125,7 +125,7 @@ class Worker:
         result, usable = self._steadily(case) if case.over else self.once(case)
         if usable or self._control.ended:
             return result
-        self._control.restarted()
+        self._control.count_restart()
         if not self._start():
             return result
         again, usable = self.once(case)
@@ -161,14 +161,14 @@ class Worker:
         except AdapterError as trouble:
             if playing.outcome is None:
                 _tell_unanswered(playing, len(trouble.answered))
-            return _troubled(trial, trouble, _since(begin)), False
+            return _error_result(trial, trouble, _since(begin)), False
         return result_of(trial, playing.outcome, _since(begin)), True
 
     def _emit(self, result: Result, emit: Emit) -> None:
         if self._control.ended != INTERRUPTED:
             emit(result)
 
-    def _packed(self, pack: Sequence[Case], emit: Emit) -> None:
+    def _run_pack(self, pack: Sequence[Case], emit: Emit) -> None:
         open_ones = [RunningTrial(Trial(case, self._seed, self._hello)) for case in pack]
         doubtful: list[Case] = []
         trouble: AdapterError | None = None
@@ -203,7 +203,7 @@ class Worker:
         """Who of these was it?"""
         if self._control.ended or not cases:
             return
-        self._control.restarted()
+        self._control.count_restart()
         if not self._start():
             return
         first = self.alone(cases[0])
@@ -217,7 +217,7 @@ class Worker:
                 found = found or rest[-1].failure in TROUBLES
         finally:
             if not found and trouble.kind != "hung":  # many small requests may take long together
-                blamed = _troubled(Trial(cases[0], self._seed, self._hello), trouble, 0)
+                blamed = _error_result(Trial(cases[0], self._seed, self._hello), trouble, 0)
                 reason = f"{blamed.reason}; together with {len(cases) - 1} other cases, by itself none of them does it"
                 first = replace(blamed, confirmed=False, reason=reason)
             for result in (first, *rest):
@@ -247,11 +247,11 @@ def result_of(trial: Trial, outcome: Verdict | Failure, milliseconds: float) -> 
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
     if isinstance(outcome, TimingFailure):
         status, reason = "undetermined", outcome.because
-    about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expected(trial)}
+    about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expectation(trial)}
     return _result(trial, status, milliseconds, **_evidence(trial), **about)
 
 
-def _troubled(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
+def _error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:
     return _result(
         trial,
         "failed" if trouble.kind == "garbled" else trouble.kind,
@@ -270,7 +270,7 @@ def _evidence(trial: Trial) -> dict[str, Any]:
     return {**which, "story": tuple(trial.story), "judged": trial.judged, "essence": tuple(trial.essence)}
 
 
-def _expected(trial: Trial) -> tuple[Arrow | TrialEvent, ...]:
+def _expectation(trial: Trial) -> tuple[Arrow | TrialEvent, ...]:
     """All that the expectation wants which was not met."""
     from peerproof.conformance.diagrams import message_graph  # it brings the models along, which a run that passes does not need
     from peerproof.conformance.runner.vector_diagram import of_expectation
@@ -311,7 +311,7 @@ def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> R
     )
 
 
-def skipped(case: Case, reason: str) -> Result:
+def skip_result(case: Case, reason: str) -> Result:
     """The result of a case that is not tried."""
     vector = case.vector
     return Result(case.id, "skipped", vector.id, vector.rev, vector.level, vector.clauses, reason=reason)

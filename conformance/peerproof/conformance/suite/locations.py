@@ -65,7 +65,7 @@ def cache_folder(name: str) -> Path | None:
     return base / "peerproof" / name
 
 
-def shown(path: Path) -> str:
+def path_text(path: Path) -> str:
     """A path as messages show it: from the working directory if it is below that."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))

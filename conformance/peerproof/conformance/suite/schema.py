@@ -32,7 +32,7 @@ def misfits(document: Document, name: str) -> list[VectorError]:
     """Where a document does not fit the schema of this name: unknown fields first, which explain others that are missing."""
     found: list[VectorError] = []
     for error in _validator(name).iter_errors(document.data):
-        found += _explained(document, error)
+        found += _explain(document, error)
     unique = {str(error): error for error in found}
     return sorted(unique.values(), key=lambda error: (not error.message.startswith(_UNKNOWN), error.line, error.column))
 
@@ -53,7 +53,7 @@ def _validator(name: str) -> Any:
     return Draft202012Validator(json.loads(schema(name).read_bytes()))
 
 
-def _explained(document: Document, error: Any) -> Iterator[VectorError]:
+def _explain(document: Document, error: Any) -> Iterator[VectorError]:
     path = tuple(error.absolute_path)
     instance, rule, value, about = error.instance, error.validator, error.validator_value, error.schema
     if rule is None:  # a schema that is `false`, whose error has its parent's path
@@ -62,7 +62,7 @@ def _explained(document: Document, error: Any) -> Iterator[VectorError]:
         others = ", ".join(other for other in parent if other != key)
         yield document.error((*path, key), f"{key!r} cannot stand together with {others}", at_key=True)
     elif "propertyNames" in list(error.absolute_schema_path)[-3:]:
-        yield document.error((*path, instance), f"expected {_expected(about)}, found {instance!r}", at_key=True)
+        yield document.error((*path, instance), f"expected {_describe_schema(about)}, found {instance!r}", at_key=True)
     elif rule == "additionalProperties":
         allowed = list(about["properties"])
         for key in instance:
@@ -94,17 +94,17 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
         case "enum" | "const":
             options = value if rule == "enum" else [value]
             guess = did_you_mean(instance, options) if isinstance(instance, str) else ""
-            return f"expected {one_of(options)}, found {_shown(instance)}{guess}"
+            return f"expected {one_of(options)}, found {_value_text(instance)}{guess}"
         case "minItems":
             return f"expected at least {value} item{'s' if value > 1 else ''}, found {len(instance)}"
         case "maxItems":
             return f"expected at most {value} items, found {len(instance)}"
         case "uniqueItems":
             twice = next(item for item in instance if instance.count(item) > 1)
-            return f"{_shown(twice)} is there twice"
+            return f"{_value_text(twice)} is there twice"
         case "minProperties" | "maxProperties":
             number = "exactly one" if about.get("maxProperties") == 1 else "at least one"
-            return f"expected {number} of {', '.join(about.get('properties', ('any name',)))}, found {_shown(instance)}"
+            return f"expected {number} of {', '.join(about.get('properties', ('any name',)))}, found {_value_text(instance)}"
         case "minimum":
             return f"expected at least {value}, found {instance}"
         case "minLength":
@@ -112,7 +112,7 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
         case "maxLength":
             return f"expected at most {value} characters, found {len(instance)}"
         case _:
-            return f"expected {_expected(about)}, found {_shown(instance)}"
+            return f"expected {_describe_schema(about)}, found {_value_text(instance)}"
 
 
 def _at(data: Any, path: Iterable[str | int]) -> Any:
@@ -121,13 +121,13 @@ def _at(data: Any, path: Iterable[str | int]) -> Any:
     return data
 
 
-def _expected(about: dict[str, Any]) -> str:
+def _describe_schema(about: dict[str, Any]) -> str:
     if "description" in about:
         return str(about["description"])
     return _IN_WORDS[about["type"]] if "type" in about else f"what fits {json.dumps(about)}"
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"  # noqa: PLR2004  # enough to recognise it
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
-from peerproof.conformance.clauses.catalogue import cited, protocols, specification
+from peerproof.conformance.clauses.catalogue import find_clause_ids, protocols, specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -114,7 +114,7 @@ def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, i
             progress(number, size)
         if raw.strip():
             reading.take(number, raw)
-    return reading.finished()
+    return reading.finish()
 
 
 class _Reading:
@@ -145,7 +145,7 @@ class _Reading:
         if divergence is not None:
             self._keep(replay, divergence, number, text)
 
-    def finished(self) -> Report:
+    def finish(self) -> Report:
         """The end of the file."""
         if self._replay is None and self.report.lines:
             first = self.report.unreadable[0]
@@ -215,7 +215,9 @@ def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
     if line.kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
         function = f"{function}_message"  # a command has the same name
     found = [getattr(module, function, None) for module in modules]
-    return tuple(dict.fromkeys(clause for handler in found for clause in cited(getattr(handler, "__doc__", None) or "")))
+    return tuple(
+        dict.fromkeys(clause for handler in found for clause in find_clause_ids(getattr(handler, "__doc__", None) or ""))
+    )
 
 
 def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] = lambda _: None) -> None:
@@ -224,7 +226,7 @@ def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] =
         report.tlc_problem = f"there is no TLA+ module for traces of {report.protocol}"
         return
     try:
-        judgements = trace_check.judge(tools, report.protocol, report.data, progress)
+        judgements = trace_check.check_with_tlc(tools, report.protocol, report.data, progress)
     except RunFailed as problem:
         report.tlc_problem = str(problem)
         return

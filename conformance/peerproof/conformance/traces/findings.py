@@ -86,7 +86,7 @@ class Findings:
         self._awaited: list[Finding] = []  #: those whose events after are still to come
         self._told = 0
 
-    def passed(self, refs: Iterable[Ref]) -> None:
+    def observe(self, refs: Iterable[Ref]) -> None:
         """The events that were judged last, in their order, up to `AFTER` and the last `BEFORE` at least."""
         for ref in refs:
             self._recent.append(ref)
@@ -149,8 +149,8 @@ class Findings:
             ", ".join(finding.clauses) or None,
             finding.name,
             finding.severity,
-            _shown(finding.expected),
-            _shown(finding.actual),
+            _value_text(finding.expected),
+            _value_text(finding.actual),
             finding.message,
             self._context(finding, event),
             event.src_file if event else None,
@@ -197,7 +197,7 @@ def replay_command(place: str, run_id: str, node: str, options: Sequence[str] = 
     return shlex.join(["peerproof", "pipeline", "validate", "--in", place, "--run", run_id, *chosen, *options])
 
 
-def _shown(plain: Plain) -> str | None:
+def _value_text(plain: Plain) -> str | None:
     if plain is None:
         return None
     text = json_text(plain)
@@ -214,15 +214,15 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     name = f" {row['property']}{clauses}" if row["property"] else ""
     lines = [f"{severity}{name}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
     if whole:
-        lines += [f"  {name:9} {_cut(row[name])}" for name in ("expected", "actual") if row[name] is not None]
+        lines += [f"  {name:9} {_truncate(row[name])}" for name in ("expected", "actual") if row[name] is not None]
         for line in json.loads(row["context"] or "[]"):
             mark = ">" if line["seq"] == row["seq"] else " "
-            lines.append(f"  {mark} {_cut(json.dumps(line, ensure_ascii=False, separators=(',', ':')))}")
+            lines.append(f"  {mark} {_truncate(json.dumps(line, ensure_ascii=False, separators=(',', ':')))}")
     if row["replay"]:
         lines.append(f"  again: {row['replay']}")
     return "\n".join(lines)
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"
     return shown if shown.isprintable() else ascii(shown)

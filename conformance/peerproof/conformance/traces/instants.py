@@ -158,15 +158,15 @@ class RunCheck:
         for effect in stepped.effects:
             if isinstance(effect, Send):
                 address = Address(ANYBODY if self._is_anybodys else node.name, effect.to, hash(effect.message))
-                self._mail.sent(address, is_news=self._is_anybodys)
+                self._mail.add(address, is_news=self._is_anybodys)
                 for to in self._names if effect.to == EVERYBODY else (effect.to,):
                     self._under_way.add(address._replace(to=to), InFlight(node.name, to, effect.message))
         if stepped.received is not None:
             self._under_way.remove(stepped.received._replace(to=node.name))
             if self._is_connected:
-                self._arrived.sent(stepped.received, is_news=True)
+                self._arrived.add(stepped.received, is_news=True)
         if stepped.failed is not None:
-            self._gone(stepped, stepped.failed)
+            self._handle_failed_send(stepped, stepped.failed)
         self._look(stepped)
 
     def _look(self, stepped: Stepped) -> None:
@@ -176,14 +176,14 @@ class RunCheck:
             if holding.name in self._told or (is_as_before if holding.of == "node" else taken is None):
                 continue
             if not holding.holds(stepped.state if holding.of == "node" else taken):
-                self._tell(holding, stepped)
+                self._report(holding, stepped)
         if self._instants % self._every == 0 and not self._is_over:
             cluster = Cluster(self._states, self._under_way.messages)
             for holding in self._of_all:
                 if holding.name not in self._told and not holding.holds(cluster):
-                    self._tell(holding, stepped)
+                    self._report(holding, stepped)
 
-    def _tell(self, holding: Property, stepped: Stepped) -> None:
+    def _report(self, holding: Property, stepped: Stepped) -> None:
         self._told.add(holding.name)
         event = stepped.ref.event
         message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
@@ -194,7 +194,7 @@ class RunCheck:
             self._is_over = True
             self._remark = f"what holds of the cluster was looked at up to {why}"
 
-    def _gone(self, stepped: Stepped, to: NodeId) -> None:
+    def _handle_failed_send(self, stepped: Stepped, to: NodeId) -> None:
         """A message has not arrived: its sender takes whoever it was for for gone."""
         if not self._is_over:
             self._is_over = True

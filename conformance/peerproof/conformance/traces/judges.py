@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from peerproof.conformance.traces.events import Event, line_of, text_of
 from peerproof.conformance.traces.findings import Finding
-from peerproof.conformance.traces.naming import named
+from peerproof.conformance.traces.naming import finding_of
 from peerproof.conformance.traces.rows import Ref, Rows
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
@@ -117,7 +117,7 @@ class ReplayJudge:
         if divergence is None:
             return None
         self.remark = self.remark or f"nothing is judged from the divergence at event {event.seq} to the next start"
-        return named(self._replay.spec, before, ref, divergence)
+        return finding_of(self._replay.spec, before, ref, divergence)
 
     def _no_start(self, ref: Ref) -> Finding:
         self.remark = f"the log begins with event {ref.event.seq}, which is no start"
@@ -136,7 +136,7 @@ class RelationJudge:
         self._specification: Final = specification
         reference = PROTOCOLS[specification.NAME].relation
         module = reference.load() if reference else None
-        narrowed, unfolded = (getattr(module, name, None) for name in ("narrowed", "unfolded"))
+        narrowed, unfolded = (getattr(module, name, None) for name in ("narrow", "unfold"))
         self._relation: Final = Relation(specification, narrowed, bounds, unfolded)
         self._held: Ref | None = None
         self._sends: list[Send[Any]] = []
@@ -157,7 +157,7 @@ class RelationJudge:
 
     def end(self) -> list[Finding]:
         """See `Judge`."""
-        found = self._explained()
+        found = self._explain_step()
         return [found] if found else []
 
     def _take(self, ref: Ref, event: Event) -> Finding | None:
@@ -170,13 +170,13 @@ class RelationJudge:
                 return None
             self.lose(f"event {event.seq} sends a message, and nothing has happened")
             return Finding("rejected", "Messages", self.remark, ref, actual=event.msg_type)
-        found = self._explained()
+        found = self._explain_step()
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
         if not (self.is_lost and event.kind != "start"):
             self._held, self._sends = ref, []
         return found
 
-    def _explained(self) -> Finding | None:
+    def _explain_step(self) -> Finding | None:
         """What is to be said of the step that is held, now that it is over."""
         ref, self._held = self._held, None
         if ref is None or (self.is_lost and ref.event.kind != "start"):
@@ -190,7 +190,7 @@ class RelationJudge:
         if judgement.opinion is Opinion.ACCEPTED:
             self.is_lost = False
             return None
-        return self._told(ref, event, judgement)
+        return self._make_finding(ref, event, judgement)
 
     def _judgement(self, event: Event) -> Judgement:
         specification, relation = self._specification, self._relation
@@ -211,25 +211,25 @@ class RelationJudge:
         happened = event_of(specification, _happening(specification, event, args))
         return relation.take(happened, observed)
 
-    def _told(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
+    def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
         from peerproof.conformance.traces.files import step_clauses
 
         what = f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
         if judgement.opinion is Opinion.UNDETERMINED:
             self.lose(f"event {event.seq} was explained by none of the states that were looked at, but there are {judgement.why}")
             message = f"{what}: {self.remark}"
-            return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._seen(event))
+            return Finding("undetermined", "Bound", message, ref, (), list(judgement.allowed), self._observations(event))
         if not self._sees_outcomes:
             self.lose(f"event {event.seq} was explained by nothing, but the log does not say what became of messages (kind sent)")
-            return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._seen(event))
+            return Finding("undetermined", "Outcomes", f"{what}: {self.remark}", ref, (), [], self._observations(event))
         why = f": {judgement.why}" if judgement.why else ""
         self.lose(f"nothing is judged from the divergence at event {event.seq} to the next start")
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
         clauses = step_clauses(self._specification.NAME, happening)
         message = f"{what}: no outcome of the specification explains what was seen{why}"
-        return Finding("rejected", "Step", message, ref, clauses, list(judgement.allowed), self._seen(event))
+        return Finding("rejected", "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
-    def _seen(self, event: Event) -> Plain:
+    def _observations(self, event: Event) -> Plain:
         seen: dict[str, Plain] = {}
         if event.effects is not None:
             seen["effects"] = json.loads(event.effects)
@@ -273,7 +273,7 @@ class MonitorJudge:
             self.judged += 1
             seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size, rows.times[at])
             if breaches := list(self._see(seen)):
-                return at + 1, [_breached(Ref(rows, at), breach) for breach in breaches]
+                return at + 1, [_rule_finding(Ref(rows, at), breach) for breach in breaches]
         return end, []
 
     def lose(self, why: str) -> None:
@@ -293,7 +293,7 @@ def message_of(specification: Specification, event: Event) -> Any:
     return specification.MESSAGE.value(json.loads(event.args or "null"))
 
 
-def _breached(ref: Ref, breach: Breach) -> Finding:
+def _rule_finding(ref: Ref, breach: Breach) -> Finding:
     rule = breach.rule
     return Finding("rejected", rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, breach.expected, breach.actual)
 

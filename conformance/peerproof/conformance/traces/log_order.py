@@ -42,7 +42,7 @@ class LogOrder:
         self._place: tuple[str | None, int] = (None, -1)  #: where the last event lies
 
     def is_clean(self, rows: Rows) -> bool:
-        """Whether all of these are the next ones, in their order; then `passed` takes them."""
+        """Whether all of these are the next ones, in their order; then `take_clean` takes them."""
         first = rows.seqs[0]
         if self._waiting or (self.expected is not None and first != self.expected):
             return False
@@ -55,7 +55,7 @@ class LogOrder:
             return False
         return self._place[0] is None or self._place[0] != rows.event(0).src_file or offsets[0] > self._place[1]
 
-    def passed(self, rows: Rows) -> None:
+    def take_clean(self, rows: Rows) -> None:
         """These came, and are clean."""
         last = len(rows) - 1
         self._recent.extend(Ref(rows, index) for index in range(max(0, last - WINDOW + 1), last + 1))
@@ -72,7 +72,7 @@ class LogOrder:
             yield self._again(ref, seq)
         elif seq > self.expected:
             if seq in self._waiting:
-                yield self._doubled(ref, self._waiting[seq])
+                yield self._duplicate_fault(ref, self._waiting[seq])
             else:
                 self._waiting[seq] = ref
                 if len(self._waiting) > WINDOW:
@@ -83,7 +83,7 @@ class LogOrder:
                 message = f"event {seq} stands in the log beside its place: it was taken there"
                 yield Fault(ref, SWAPPED, message)
             yield self._in_order(ref, event)
-            yield from self._released()
+            yield from self._release()
 
     def end(self) -> Iterator[Item]:
         """There are no more."""
@@ -96,7 +96,7 @@ class LogOrder:
         self._place = event.src_file, -1 if event.src_off is None else event.src_off
         return ref
 
-    def _released(self) -> Iterator[Item]:
+    def _release(self) -> Iterator[Item]:
         while (ref := self._waiting.pop(self.expected or 0, None)) is not None:
             yield self._in_order(ref, ref.event)
 
@@ -109,7 +109,7 @@ class LogOrder:
             self._waiting[first], LOST, f"{which} missing in the log; from there to the next start nothing is judged", lost
         )
         self.expected = first
-        yield from self._released()
+        yield from self._release()
 
     def _again(self, ref: Ref, seq: int) -> Fault:
         before = next((other for other in self._recent if other.rows.seqs[other.at] == seq), None)
@@ -117,9 +117,9 @@ class LogOrder:
             return Fault(
                 ref, RENUMBERED, f"a line with the number {seq} comes when event {self.expected} should; it is passed over"
             )
-        return self._doubled(ref, before)
+        return self._duplicate_fault(ref, before)
 
-    def _doubled(self, ref: Ref, before: Ref) -> Fault:
+    def _duplicate_fault(self, ref: Ref, before: Ref) -> Fault:
         event, other = ref.event, before.event
         if event[:-2] == other[:-2]:
             return Fault(ref, DOUBLED, f"event {event.seq} stands in the log twice; the second is passed over")

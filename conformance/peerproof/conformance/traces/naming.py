@@ -11,7 +11,7 @@ from peerproof.conformance.traces.rows import Ref
 from peerproof.spec.core import NodeId, Received, Send, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.properties import Property, Taken, violated
+from peerproof.spec.properties import Property, Taken, find_violations
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.observed import Rule, Seen
 from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
@@ -27,11 +27,11 @@ NAMES: Final[Mapping[str, str]] = {
 }
 
 
-def named(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
+def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
     """The finding of a divergence; `before` is the state that the node was in."""
     from peerproof.conformance.traces.files import step_clauses  # what it imports is not needed as long as all agrees
 
-    broken = [] if divergence.what != "effects" or before is None else list(_broken(specification, before, divergence))
+    broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; so it is not true that {broken[0].about}" if broken else ""
     return Finding(
@@ -70,7 +70,7 @@ def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[st
         yield where, expected, actual
 
 
-def _broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
+def _find_broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
     """The properties of a step and the rules for messages that the recorded step contradicts, as far as it can be read."""
     try:
         event = event_of(specification, divergence.line)
@@ -78,11 +78,13 @@ def _broken(specification: Specification, before: Any, divergence: Divergence) -
     except (MalformedMessage, KeyError, TypeError):
         return
     after = _after(specification, before, event, divergence.line)
-    yield from violated(specification.PROPERTIES, "step", Taken(before, event, after, sends))
+    yield from find_violations(specification.PROPERTIES, "step", Taken(before, event, after, sends))
     received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
     right, wrong = ([Seen(True, s.to, s.message, _size(specification, s.message)) for s in each] for each in (instead, sends))
-    at_odds = set(_told(specification, before, [*received, *wrong], right))  # which of the two is wrong they do not say
-    yield from (rule for rule in _told(specification, before, [*received, *right], wrong) if rule not in at_odds)
+    at_odds = set(
+        _find_broken_rules(specification, before, [*received, *wrong], right)
+    )  # which of the two is wrong they do not say
+    yield from (rule for rule in _find_broken_rules(specification, before, [*received, *right], wrong) if rule not in at_odds)
 
 
 def _after(specification: Specification, before: Any, event: Any, line: Line) -> Any:
@@ -93,7 +95,7 @@ def _after(specification: Specification, before: Any, event: Any, line: Line) ->
         return before
 
 
-def _told(specification: Specification, before: Any, first: list[Seen], then: list[Seen]) -> Iterator[Rule]:
+def _find_broken_rules(specification: Specification, before: Any, first: list[Seen], then: list[Seen]) -> Iterator[Rule]:
     """The rules that messages break after others."""
     monitors = PROTOCOLS[specification.NAME].monitors
     if monitors is None:

@@ -87,7 +87,7 @@ class NodeCheck:
         specification = specification_of(rows.protocol)
         command = replay_command(options.place, rows.run_id, rows.node, options.arguments)
         self.findings: Final = Findings(specification, rows.run_id, rows.node, command)
-        self.judge: Final = _judge(rows, specification, replays, options)
+        self.judge: Final = _select_judge(rows, specification, replays, options)
         self._order: Final = LogOrder()
         self._timing: Final = Timing()
         self._count = 0
@@ -96,8 +96,8 @@ class NodeCheck:
         """The next events."""
         self._count += len(rows)
         if self._order.is_clean(rows):
-            self._order.passed(rows)
-            self._judged(rows, 0, len(rows))
+            self._order.take_clean(rows)
+            self._check_rows(rows, 0, len(rows))
             return
         for index in range(len(rows)):
             self._items(self._order.take(Ref(rows, index)))
@@ -106,7 +106,7 @@ class NodeCheck:
         """There are no more."""
         self._items(self._order.end())
         for finding in self.judge.end():
-            self._found(finding)
+            self._add_finding(finding)
         findings, judge = self.findings, self.judge
         verdict = REJECTED if findings.divergences else UNDETERMINED if judge.remark or findings.undetermined else ACCEPTED
         return Verdict(
@@ -125,42 +125,42 @@ class NodeCheck:
     def _items(self, items: Iterator[Item]) -> None:
         for item in items:
             if isinstance(item, Fault):
-                self._found(Finding("log", item.name, item.message, item.ref))
+                self._add_finding(Finding("log", item.name, item.message, item.ref))
                 if item.lost:
                     self.judge.lose(item.message)
                     self._timing.lose()
-                    self._left(item.ref.event.seq)
+                    self._mark_lost(item.ref.event.seq)
             else:
-                self._judged(item.rows, item.at, item.at + 1)
+                self._check_rows(item.rows, item.at, item.at + 1)
 
-    def _judged(self, rows: Rows, begin: int, end: int) -> None:
+    def _check_rows(self, rows: Rows, begin: int, end: int) -> None:
         for finding in self._timing.take(rows, begin, end):
-            self._found(finding)
+            self._add_finding(finding)
         while begin < end:
             until, found = self.judge.advance(rows, begin, min(begin + AFTER, end) if self.findings.awaits else end)
             first = begin if self.findings.awaits else max(begin, until - BEFORE - AFTER)
-            self.findings.passed(Ref(rows, index) for index in range(first, until))
+            self.findings.observe(Ref(rows, index) for index in range(first, until))
             for finding in found:
-                self._found(finding)
+                self._add_finding(finding)
                 if self.judge.is_lost:
-                    self._left(rows.seqs[until - 1])
+                    self._mark_lost(rows.seqs[until - 1])
             begin = until
 
-    def _found(self, finding: Finding) -> None:
+    def _add_finding(self, finding: Finding) -> None:
         self.findings.add(finding)
 
-    def _left(self, seq: int) -> None:
+    def _mark_lost(self, seq: int) -> None:
         self.until = seq if self.until is None else min(self.until, seq)
 
 
-def _judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:
+def _select_judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:
     """By how much is logged."""
     if not (rows.is_null("picks") or rows.is_null("effects")):
         return ReplayJudge(replays.of(specification), rows)
     if "start" in rows.kinds:
         return RelationJudge(specification, Bounds(options.states, options.tries))
     return MonitorJudge(
-        specification, rows.node, lambda node: PROTOCOLS[specification.NAME].runtime.load().configured(options.config, node, [])
+        specification, rows.node, lambda node: PROTOCOLS[specification.NAME].runtime.load().build_config(options.config, node, [])
     )
 
 

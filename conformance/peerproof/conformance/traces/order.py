@@ -32,7 +32,7 @@ class Mail:
         news, self._news = self._news, []
         return news
 
-    def sent(self, address: Address, *, is_news: bool = False) -> None:
+    def add(self, address: Address, *, is_news: bool = False) -> None:
         """A message was sent; `is_news` if `news` is to have it."""
         if is_news:
             self._news.append(address)
@@ -144,13 +144,13 @@ class ConnectedOrder:
         node = self._nodes[number]
         if node.head is None:
             return
-        awaited = self._awaited(node)
+        awaited = self._dependency(node)
         if awaited is None:
             heappush(self._ready, (node.now, number))
         else:
             self._waiting.setdefault(awaited, []).append(number)
 
-    def _awaited(self, node: NodeSteps) -> tuple[bool, Address] | None:
+    def _dependency(self, node: NodeSteps) -> tuple[bool, Address] | None:
         """What must come before the node's next step and has not; whether it has to arrive."""
         if node.message is not None and not self._sent.was_sent(node.message):
             return False, node.message

@@ -58,7 +58,7 @@ class Recording:
         file, line = self.lines[place]
         return line.t_us + self.shifts[file]
 
-    def ordered(self) -> list[int]:
+    def order(self) -> list[int]:
         """The places of the lines, in the order in which they are told."""
         queues: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
         for place, (_, line) in enumerate(self.lines):
@@ -92,7 +92,7 @@ class Recording:
         What is received more often than it was sent has arrived once more.
         """
         self.sent_by, self.again = {}, set()
-        sent = self._sent()
+        sent = self._sendings_by_key()
         to_all: dict[tuple[Key, str], list[Sending]] = {}
         latest: dict[Key, Sending] = {}
         for place, (_, line) in enumerate(self.lines):
@@ -108,7 +108,7 @@ class Recording:
                 self.sent_by[place] = latest[key]
                 self.again.add(place)
 
-    def _sent(self) -> dict[Key, list[Sending]]:
+    def _sendings_by_key(self) -> dict[Key, list[Sending]]:
         found: dict[Key, list[Sending]] = {}
         for place, (_, line) in enumerate(self.lines):
             for effect, to, message in sendings(line):

@@ -15,7 +15,7 @@ from peerproof.spec.forms.json_text import remembering
 from peerproof.spec.properties import Taken
 from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.observed import Senders
-from peerproof.spec.traces.trace import LINE, Script, WrongAnswer, sent_of
+from peerproof.spec.traces.trace import LINE, Script, WrongAnswer, parse_sent
 
 _MICROSECONDS: Final = 1000
 _PICKS: Final = LINE.forms["picks"]
@@ -101,7 +101,7 @@ class NodeSteps:
         assert ref is not None
         before = self._state
         try:
-            step, taken = self._stepped(ref, event)
+            step, taken = self._take_step(ref, event)
         except (MalformedMessage, WrongAnswer, NotEnabled, ValueError):
             self.is_lost, self.head, self.message, self.confirmed = True, None, None, None
             return None
@@ -111,7 +111,7 @@ class NodeSteps:
         of_step = Taken(before, event, step.state, step.effects) if taken else None
         return Stepped(self.name, ref, step.state, step.effects, of_step, received, failed)
 
-    def _stepped(self, ref: Ref, event: Any) -> Any:
+    def _take_step(self, ref: Ref, event: Any) -> Any:
         if event is None:
             return self._specification.initial(self.name, self._specification.CONFIG.value(_json(ref, "args"))), False
         pick = Script(_PICKS.value(_json(ref, "picks")))
@@ -139,11 +139,11 @@ class NodeSteps:
             if kind == "recv":
                 message, key = self._message(rows.column("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
-                self.maker = self._made_by(self._event)
+                self.maker = self._sender_of(self._event)
                 to = EVERYBODY if self._is_everybodys else self.name
                 self.message = Address(ANYBODY if self._is_anybodys else self.maker, to, key)
             elif kind == "sent":
-                self._sent(now, NodeId(rows.peers[at] or ""), rows.column("args")[at] or "null")
+                self._parse_sent(now, NodeId(rows.peers[at] or ""), rows.column("args")[at] or "null")
             elif kind == "timer":
                 self._event = Expired(now, specification.TIMER.value(_json(self.head, "args")))
             elif kind == "api":
@@ -151,18 +151,18 @@ class NodeSteps:
         except MalformedMessage:
             self.is_lost, self.head = True, None
 
-    def _sent(self, now: Instant, to: NodeId, args: str) -> None:
+    def _parse_sent(self, now: Instant, to: NodeId, args: str) -> None:
         """The next event is what has become of a message. Raises MalformedMessage."""
         if found := _SENT(args):
             message, key = self._message(found[2])
             self._event = Sent(now, to, message, None if found[1] == "null" else int(found[1]))
         else:
-            self._event = sent_of(self._specification, now, to, json.loads(args))
+            self._event = parse_sent(self._specification, now, to, json.loads(args))
             key = hash(self._event.message)
         if self._event.took is not None:
             self.confirmed = Address(ANYBODY, to, key)
 
-    def _made_by(self, event: Received[Any]) -> NodeId:
+    def _sender_of(self, event: Received[Any]) -> NodeId:
         return self._senders().sender(event.message, event.sender, self.name) if self._senders else event.sender
 
 

@@ -71,7 +71,7 @@ class Timing:
         for index, now in enumerate(times, begin):
             before, self._now = self._now, now
             if before is not None and now < before:
-                self._moved(now - before)
+                self._shift_timers(now - before)
                 message = f"the clock goes back by {before - now:,} microseconds"
                 yield Finding("log", JUMPED, message, Ref(rows, index), expected={"at least": before}, actual=now)
 
@@ -103,10 +103,10 @@ class Timing:
             message = f"the timer {timer} runs out {(due - now) / 1000:,.0f} milliseconds early"
             yield Finding("rejected", TOO_EARLY, message, ref, expected={"at least": due}, actual=now)
         elif now > due + LATE:
-            self._moved(now - due)
+            self._shift_timers(now - due)
             late = f"{(now - due) / 1_000_000:,.0f} seconds late"
             message = f"the timer {timer} runs out {late}: the clock jumps, or the node stood still"
             yield Finding("log", JUMPED, message, ref, expected=due, actual=now)
 
-    def _moved(self, by: int) -> None:
+    def _shift_timers(self, by: int) -> None:
         self._due = {timer: due + by for timer, due in self._due.items()}

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import BinaryIO, Final, NamedTuple
 
 from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.traces.recording import Read, Recording, Sending, sendings
 from peerproof.spec.core import EVERYBODY
@@ -111,10 +111,10 @@ class Reader:
 _SINCE_1970: Final = 2**49
 
 
-def drawn(reader: Reader, excerpt: Excerpt) -> MessageGraph:
+def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
     """The picture of what was read. Raises NoTrace."""
     story = _Story(reader.recording(), reader.origin, excerpt, is_whole=not reader.cut)
-    return excerpt.graph(story.told())
+    return excerpt.graph(story.entries())
 
 
 @dataclass
@@ -127,7 +127,7 @@ class _Story:
     is_whole: bool
 
     @cached_property
-    def _received(self) -> dict[Sending, int]:
+    def _receipts(self) -> dict[Sending, int]:
         """What was sent -> the place of the line that receives it first."""
         found: dict[Sending, int] = {}
         for place, sending in self.record.sent_by.items():
@@ -143,11 +143,11 @@ class _Story:
             found[line.node] = max(self.record.t_us(place), found.get(line.node, 0))
         return found
 
-    def told(self) -> Iterator[Timed]:
+    def entries(self) -> Iterator[Timed]:
         under_way: dict[Sending, tuple[int, Note]] = {}
         before: int | None = None
         end = 0
-        for place in self.record.ordered():
+        for place in self.record.order():
             at = self._at(place)
             if not self.excerpt.has(at):
                 continue
@@ -160,7 +160,7 @@ class _Story:
             for effect, to, message in sendings(line):
                 sending = Sending(place, effect)
                 if self._is_under_way(sending, to):
-                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {shortened(message)}")
+                    note = Note(line.node, f"still under way to {_name(to)}, sent at {at} ms: {message_text(message)}")
                     under_way[sending] = at, note
         for _, note in under_way.values():
             yield Timed(end, note)
@@ -170,7 +170,7 @@ class _Story:
 
     def _is_under_way(self, sending: Sending, to: str) -> bool:
         """Whether it is on its way when the picture ends."""
-        if sending in self._received:
+        if sending in self._receipts:
             return True
         return to in self._last and not self._is_lost(sending, to)
 
@@ -180,13 +180,13 @@ class _Story:
     def _happenings(self, place: int, line: Line, at: str, before: int | None) -> Iterator[Arrow | Note]:
         match line.kind:
             case "recv":
-                yield Arrow(line.peer or "", line.node, at + shortened(line.args) + self._remark(place, before))
+                yield Arrow(line.peer or "", line.node, at + message_text(line.args) + self._remark(place, before))
             case "start":
                 yield Note(line.node, f"{at}start")
             case "sent":
                 yield from _outcome(line, at)
             case kind:
-                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{shortened(line.args)}")
+                yield Note(line.node, f"{at}{'timer ' if kind == 'timer' else ''}{message_text(line.args)}")
         if line.refused is not None:
             yield Note(line.node, f"refused: {line.refused}")
         for number, effect in enumerate(line.effects):
@@ -195,12 +195,12 @@ class _Story:
     def _effect(self, sending: Sending, line: Line, effect: Plain) -> Iterator[Arrow | Note]:
         match effect:
             case {"notify": notice}:
-                yield Note(line.node, f"tells {shortened(notice)}")
-            case {"send": {"to": str(to), "message": message}} if sending not in self._received:
+                yield Note(line.node, f"tells {message_text(notice)}")
+            case {"send": {"to": str(to), "message": message}} if sending not in self._receipts:
                 if to not in self._last:
-                    yield Arrow(line.node, _name(to), shortened(message))
+                    yield Arrow(line.node, _name(to), message_text(message))
                 elif self._is_lost(sending, to):
-                    yield Arrow(line.node, to, shortened(message), lost=True)
+                    yield Arrow(line.node, to, message_text(message), lost=True)
 
     def _remark(self, place: int, before: int | None) -> str:
         sending = self.record.sent_by.get(place)
@@ -213,7 +213,7 @@ def _outcome(line: Line, at: str) -> Iterator[Note]:
     """A sender over a connection learns whether its message has arrived; that it has, the picture shows already."""
     match line.args:
         case {"took": None, "message": message}:
-            yield Note(line.node, f"{at}did not arrive at {line.peer}: {shortened(message)}")
+            yield Note(line.node, f"{at}did not arrive at {line.peer}: {message_text(message)}")
 
 
 def _name(to: str) -> str:

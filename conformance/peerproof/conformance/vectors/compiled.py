@@ -41,7 +41,7 @@ def key(digest: str) -> str:
     return hashed.hexdigest()
 
 
-def stored(key: str) -> Any:
+def load(key: str) -> Any:
     """The compiled form of this key, or None."""
     place = folder()
     if place is None:

@@ -21,10 +21,10 @@ class WrongNumbers(ValueError):
     """Something has the name, and is no such thing."""
 
 
-def written_out(plain: Plain) -> Plain:
+def expand_numbered(plain: Plain) -> Plain:
     """Plain data with all items in it. Raises WrongNumbers."""
     if isinstance(plain, dict):
-        return {name: written_out(value) for name, value in plain.items()}
+        return {name: expand_numbered(value) for name, value in plain.items()}
     if not isinstance(plain, list):
         return plain
     found: list[Plain] = []
@@ -32,7 +32,7 @@ def written_out(plain: Plain) -> Plain:
         if isinstance(item, dict) and item.keys() == {WORD}:
             found += _items(item[WORD])
         else:
-            found.append(written_out(item))
+            found.append(expand_numbered(item))
     return found
 
 

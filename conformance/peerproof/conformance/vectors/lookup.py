@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from peerproof.conformance.suite.locations import shown
+from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.conformance.vectors.suite import Suite, Vector
 
@@ -64,14 +64,14 @@ def vector_source(suite: Suite, vector: Vector) -> str:
     """
     path = suite.path(vector)
     if vector.layer == LAYER:
-        return "\n".join([f"# {shown(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *_flow(vector)])
+        return "\n".join([f"# {path_text(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *_flow(vector)])
     lines = path.read_text(encoding="utf-8").splitlines()
     after = [other.line for other in suite.vectors if other.file == vector.file and other.line > vector.line]
     body = lines[vector.line - 1 : min(after, default=len(lines) + 1) - 1]
     while body and (not body[-1].strip() or body[-1].startswith("#")):  # what stands in front of the next vector
         body.pop()
     flags = [f"# {flag}: {suite.notes[flag]['text']}" for flag in vector.flags if flag in suite.notes]
-    return "\n".join([f"# {shown(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *flags, *body])
+    return "\n".join([f"# {path_text(path)}:{vector.line}", f"# needs: {' '.join(vector.needs)}", *flags, *body])
 
 
 def _flow(vector: Vector) -> Iterator[str]:

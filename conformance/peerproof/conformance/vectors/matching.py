@@ -90,9 +90,9 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
         return None
     name = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else None
     if name in ("multiset", "contains", "subset_of") and isinstance(actual, list) and isinstance(expected[name], list):
-        return _unpaired(name, expected[name], actual, bound, where)
+        return _pairing_difference(name, expected[name], actual, bound, where)
     if name == "contains" and isinstance(expected[name], dict) and isinstance(actual, dict):
-        return first_difference(expected[name], _named_in(expected[name], actual), bound, where)
+        return first_difference(expected[name], _select_members(expected[name], actual), bound, where)
     if name in MATCHERS:
         shown = {"ref": expected.get("ref"), "is": bound.get(expected["ref"])} if name == "ref" else expected
         return Difference(where, shown, actual)
@@ -125,7 +125,7 @@ def _beyond(expected: Sequence[Any], actual: Sequence[Any], where: str) -> Diffe
     )
 
 
-def _unpaired(name: str, expected: list[Any], actual: list[Any], bound: Bound, where: str) -> Difference:
+def _pairing_difference(name: str, expected: list[Any], actual: list[Any], bound: Bound, where: str) -> Difference:
     """The first item that nothing is left for, taking items as they come."""
     left = list(range(len(actual)))
     missing = []
@@ -168,7 +168,7 @@ def _members(expected: Mapping[str, Any], actual: Mapping[str, Any], bound: Boun
     yield from _in_order(list(expected.values()), values, bound)
 
 
-def _paired(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Iterator[Bound]:
+def _pairings(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Iterator[Bound]:
     """Every way to give each of the expected an item of its own; without names to bind, one way is as good as any."""
     if not any(map(_names, expected)):
         if _each_has_its_own([[fits(wanted, item, bound) for item in actual] for wanted in expected]):
@@ -176,7 +176,7 @@ def _paired(expected: Sequence[Any], actual: Sequence[Any], bound: Bound) -> Ite
         return
     for index, item in enumerate(actual):
         for first in bindings(expected[0], item, bound):
-            yield from _paired(expected[1:], [*actual[:index], *actual[index + 1 :]], first)
+            yield from _pairings(expected[1:], [*actual[:index], *actual[index + 1 :]], first)
 
 
 def _names(expected: Any) -> bool:
@@ -214,13 +214,13 @@ def _u64(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
 
 def _multiset(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
     if isinstance(actual, list) and len(actual) == len(argument):
-        yield from _paired(argument, actual, bound)
+        yield from _pairings(argument, actual, bound)
 
 
 def _subset_of(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
     if isinstance(actual, list) and len(actual) <= len(argument):
         for some in combinations(argument, len(actual)) if any(map(_names, argument)) else ():
-            yield from _paired(some, actual, bound)
+            yield from _pairings(some, actual, bound)
         if not any(map(_names, argument)) and _each_has_its_own(
             [[fits(wanted, item, bound) for wanted in argument] for item in actual]
         ):
@@ -230,12 +230,12 @@ def _subset_of(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
 def _contains(argument: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
     if isinstance(argument, dict):
         if isinstance(actual, dict):
-            yield from _members(argument, _named_in(argument, actual), bound)
+            yield from _members(argument, _select_members(argument, actual), bound)
     elif isinstance(actual, list) and len(actual) >= len(argument):
-        yield from _paired(argument, actual, bound)
+        yield from _pairings(argument, actual, bound)
 
 
-def _named_in(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Mapping[str, Any]:
+def _select_members(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Mapping[str, Any]:
     return {member: value for member, value in actual.items() if member in wanted}
 
 

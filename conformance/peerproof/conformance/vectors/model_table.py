@@ -109,7 +109,7 @@ def table_of(plain: Mapping[str, Any]) -> Table:
     if plain["format"] != FORMAT:
         raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
     members = {name: value for name, value in plain.items() if name not in ("format", "parts")}
-    states = [(place, _joined(plain["parts"], numbers)) for place, numbers in plain["states"]]
+    states = [(place, _join_parts(plain["parts"], numbers)) for place, numbers in plain["states"]]
     return Table(**{**members, "states": states, "steps": [Row(*row) for row in plain["steps"]]})
 
 
@@ -117,7 +117,7 @@ def table_of(plain: Mapping[str, Any]) -> Table:
 _ITEM: Final = "[]"
 
 
-def divided(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[int]]]:
+def split_states(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[int]]]:
     """The parts that states are made of, each once, and for each state their numbers: members, or items of lists."""
     parts: list[tuple[str, Any]] = []
     numbers: dict[str, int] = {}
@@ -135,7 +135,7 @@ def divided(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[in
     return parts, rows
 
 
-def _joined(parts: Sequence[tuple[str, Any]], numbers: Iterable[int]) -> Body:
+def _join_parts(parts: Sequence[tuple[str, Any]], numbers: Iterable[int]) -> Body:
     state: Body = {}
     for name, value in (parts[number] for number in numbers):
         if name.endswith(_ITEM):
@@ -159,7 +159,7 @@ class Expanded(Mapping[str, Any]):
             return self._labels[name]
         if name == "nodes":
             return nodes(self.table, self.kind, self.number)
-        return _made(self.table, self.kind, self.number)[name]
+        return _make_body(self.table, self.kind, self.number)[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """What a body has, without making the whole of it to find that it has not."""
@@ -176,7 +176,7 @@ _MADE: Final = ("model", "nodes", "steps")
 
 
 @lru_cache(maxsize=512)
-def _made(table: Table, kind: str, number: int) -> Body:
+def _make_body(table: Table, kind: str, number: int) -> Body:
     return {"model": _model(table, kind, number), "steps": _STEPS[kind](table, number)}
 
 
@@ -212,15 +212,15 @@ def _model(table: Table, kind: str, number: int) -> Body:
     if kind != "path":
         return {"config": table.configuration}
     edges = table.paths[table.walks[number][1]]
-    return {"config": table.configuration, "path": [said(table, edge) for edge in edges]}
+    return {"config": table.configuration, "path": [edge_text(table, edge) for edge in edges]}
 
 
-def said(table: Table, edge: Tokens) -> str:
+def edge_text(table: Table, edge: Tokens) -> str:
     """An edge in words, with the numbers of its steps."""
-    return " and ".join(_said(table, token) for token in tokens_of(edge))
+    return " and ".join(_token_text(table, token) for token in tokens_of(edge))
 
 
-def _said(table: Table, token: int) -> str:
+def _token_text(table: Table, token: int) -> str:
     if token < 0:
         message = -1 - token
         if message < len(table.messages):
@@ -234,7 +234,7 @@ def _said(table: Table, token: int) -> str:
 
 def _step(table: Table, number: int) -> list[Body]:
     row = table.steps[number]
-    return [*happening(table, row, 0), {"expect": _expected(table, row, with_state=True)}]
+    return [*happening(table, row, 0), {"expect": _expectation(table, row, with_state=True)}]
 
 
 def _refusal(table: Table, number: int) -> list[Body]:
@@ -245,8 +245,8 @@ def _refusal(table: Table, number: int) -> list[Body]:
 
 def _path(table: Table, number: int) -> list[Body]:
     steps: list[Body] = []
-    for at, row in timed(table, table.walks[number][0], table.steps_of(number)):
-        steps += [*happening(table, row, at), {"expect": _expected(table, row, with_state=False)}]
+    for at, row in schedule(table, table.walks[number][0], table.steps_of(number)):
+        steps += [*happening(table, row, at), {"expect": _expectation(table, row, with_state=False)}]
     return steps
 
 
@@ -257,7 +257,7 @@ class OutOfTime(Exception):
     """A timer runs out in a path when, by the clock, another thing would happen."""
 
 
-def timed(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[int, Row]]:
+def schedule(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[int, Row]]:
     """
     When a node takes each of these steps, from its beginning on.
 
@@ -290,11 +290,11 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
     match kind:
         case "send":
             sender, digits = what
-            return [{"at": at, "send": {"from": _called(table, row, sender), "to": NODE, "bytes": digits}} | picks]
+            return [{"at": at, "send": {"from": _node_name(table, row, sender), "to": NODE, "bytes": digits}} | picks]
         case "sent":
             to, digits, took = what
             outcome = {"failed": True} if took is None else {"took": took}
-            return [{"at": at, "sent": {"node": NODE, "to": _called(table, row, to), "bytes": digits} | outcome} | picks]
+            return [{"at": at, "sent": {"node": NODE, "to": _node_name(table, row, to), "bytes": digits} | outcome} | picks]
         case "call":
             return [_call(table, row.event, at) | picks]
         case "timer":
@@ -305,7 +305,7 @@ def happening(table: Table, row: Row, at: int) -> list[Body]:
     raise ValueError(f"there is no kind of event {kind!r}")
 
 
-def _called(table: Table, row: Row, addr: str) -> str:
+def _node_name(table: Table, row: Row, addr: str) -> str:
     """How a body calls the node at an address."""
     place = table.states[row.state][0]
     return next(_name(place, other) for other, one in enumerate(table.nodes) if one["addr"] == addr)
@@ -317,13 +317,13 @@ def _call(table: Table, event: int, at: int) -> Body:
     return {"at": at, "call": {"node": NODE, "op": command["type"], "args": args}}
 
 
-def _expected(table: Table, row: Row, *, with_state: bool) -> Body:
+def _expectation(table: Table, row: Row, *, with_state: bool) -> Body:
     """What may come of it: one thing, or one for each way to draw; a node that is told what to draw must do that."""
     numbers = table.draws[row.state, row.event]
     if len(numbers) == 1:
         return _outcome(table, row, with_state=with_state)
     branches = [
-        {"branch": f"draw-{at}", "verdict": "conformant", "because": _drawn(table.steps[number])}
+        {"branch": f"draw-{at}", "verdict": "conformant", "because": _picks_text(table.steps[number])}
         | _outcome(table, table.steps[number], with_state=with_state)
         for at, number in enumerate(numbers, start=1)
     ]
@@ -338,7 +338,7 @@ def as_sent(copies: list[tuple[str, str]], spec: Specification) -> list[tuple[st
     return list(dict.fromkeys((EVERYBODY, digits) for _, digits in copies))
 
 
-def _drawn(row: Row) -> str:
+def _picks_text(row: Row) -> str:
     return "; ".join(f"{site} {' '.join(map(str, pick))}" for site, pick in row.picks)
 
 

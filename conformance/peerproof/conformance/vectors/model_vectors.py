@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import in_order
-from peerproof.conformance.diagrams.labels import plain_text, shortened
+from peerproof.conformance.diagrams.labels import message_text, plain_text
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
 from peerproof.conformance.vectors.byte_text import describe_bytes
@@ -28,7 +28,7 @@ LONGEST_TITLE: Final = 160
 _MEMBERS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}
 
 
-def compiled(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str, Any], list[list[Any]]]:
+def compile_table(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str, Any], list[list[Any]]]:
     """A table as it is kept, and for each of its vectors kind, number, line, needs and labels. Raises VectorError."""
     try:
         plain = json.loads(content)
@@ -147,12 +147,12 @@ def _what(table: Table, event: int) -> str:
     kind, *what = table.events[event]
     match kind:
         case "send":
-            return f"gets {shortened(describe_bytes(table.protocol, what[1]))} from {what[0]}"
+            return f"gets {message_text(describe_bytes(table.protocol, what[1]))} from {what[0]}"
         case "sent":
             outcome = "did not arrive" if what[2] is None else "has arrived"
-            return f"hears that {shortened(describe_bytes(table.protocol, what[1]))} to {what[0]} {outcome}"
+            return f"hears that {message_text(describe_bytes(table.protocol, what[1]))} to {what[0]} {outcome}"
         case "call":
-            return shortened(what[0])
+            return message_text(what[0])
         case "timer":
-            return f"at its timer {shortened(what[0])}"
+            return f"at its timer {message_text(what[0])}"
     return "restarts"

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.suite.strict_yaml import Path as Where
 from peerproof.conformance.vectors import matching
-from peerproof.conformance.vectors.generated_state import written_out
+from peerproof.conformance.vectors.generated_state import expand_numbered
 from peerproof.conformance.vectors.malformed import malformed
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Text
@@ -67,7 +67,9 @@ def _fits(where: Where, reader: Any, plain: Any) -> Iterator[Misfit]:
 def _beginning(spec: Any, name: str, node: Mapping[str, Any]) -> Iterator[Misfit]:
     """A node begins in a state that can be read, with timers that there are."""
     config, addr = spec.CONFIG.value(node.get("config", {})), Text(most=2**16).value(node["addr"])
-    yield from _fits(("nodes", name, "state"), lambda plain: spec.STATE.value(written_out(plain), addr, config), node["state"])
+    yield from _fits(
+        ("nodes", name, "state"), lambda plain: spec.STATE.value(expand_numbered(plain), addr, config), node["state"]
+    )
     for index, running in enumerate(node.get("timers", ())):
         yield from _fits(("nodes", name, "timers", index, "timer"), spec.TIMER.value, running["timer"])
 
@@ -125,9 +127,9 @@ def _step(spec: Any, step: Mapping[str, Any]) -> Iterator[Misfit]:
         case {"observe": {"query": query}} if query not in spec.QUERIES:
             yield Misfit(("observe", "query"), f"expected one of {', '.join(spec.QUERIES)}, found {query!r}")
         case {"expect": expect}:
-            yield from _expected(spec, ("expect",), expect)
+            yield from _check_expectation(spec, ("expect",), expect)
             for index, branch in enumerate(expect.get("any_of", ())):
-                yield from _expected(spec, ("expect", "any_of", index), branch)
+                yield from _check_expectation(spec, ("expect", "any_of", index), branch)
 
 
 def _restart(spec: Any, nodes: Mapping[str, Any], step: Mapping[str, Any]) -> Iterator[Misfit]:
@@ -137,7 +139,7 @@ def _restart(spec: Any, nodes: Mapping[str, Any], step: Mapping[str, Any]) -> It
             yield from _fits(("config",), spec.CONFIG.value, {**nodes[name].get("config", {}), **config})
 
 
-def _expected(spec: Any, where: Where, expect: Mapping[str, Any]) -> Iterator[Misfit]:
+def _check_expectation(spec: Any, where: Where, expect: Mapping[str, Any]) -> Iterator[Misfit]:
     """Nothing that is no message can be expected."""
     for kind, messages in expect.get("messages", {}).items():
         for index, message in enumerate(messages):

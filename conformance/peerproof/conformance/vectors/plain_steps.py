@@ -75,12 +75,12 @@ def open_picks(
     return tuple(asked)
 
 
-def first_drawn(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
+def pick_first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  # noqa: ARG001  # it does not matter
     """A pick for where it does not matter what is drawn."""
     return tuple(sorted(among)[:some])
 
 
-def configured(spec: Specification, config: Any) -> dict[str, Any]:
+def plain_config(spec: Specification, config: Any) -> dict[str, Any]:
     """A configuration as vectors have it: only what is not the default."""
     form = spec.CONFIG
     shown: dict[str, Any] = form.plain(config)

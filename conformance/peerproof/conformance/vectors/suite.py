@@ -72,7 +72,7 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     contents = _contents(root)
     digest = _digest(contents)
     key = compiled.key(digest)
-    plain = compiled.stored(key)
+    plain = compiled.load(key)
     if plain is None:
         plain = _compile(root, contents)
         compiled.store(key, plain)
@@ -90,17 +90,17 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
 def _contents(root: Path) -> dict[str, bytes]:
     """Every source below the root by its path from there: YAML, and the tables that are made from models."""
     if not root.is_dir():
-        raise VectorError(locations.shown(root), None, "there is no such folder of vectors")
+        raise VectorError(locations.path_text(root), None, "there is no such folder of vectors")
     found: dict[str, bytes] = {}
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
         if relative != RETIRED and not _is_table(relative) and (path.suffix != ".yaml" or relative.count("/") != 2):  # noqa: PLR2004  # as the message says
             expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
-            raise VectorError(locations.shown(path), None, f"expected a path like {expected} below the vectors' root")
+            raise VectorError(locations.path_text(path), None, f"expected a path like {expected} below the vectors' root")
         try:
             found[relative] = path.read_bytes()
         except OSError as error:
-            raise VectorError(locations.shown(path), None, f"cannot be read: {error.strerror}") from None
+            raise VectorError(locations.path_text(path), None, f"cannot be read: {error.strerror}") from None
     return found
 
 
@@ -153,7 +153,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     for name, content in contents.items():
         if _is_table(name):
             continue
-        document = parse(content, locations.shown(root / name))
+        document = parse(content, locations.path_text(root / name))
         if name == RETIRED:
             found, retired = misfits(document, "retired"), document.data
         else:
@@ -172,7 +172,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "vectors": rows,
         "tables": [
-            (name, *model_vectors.compiled(content, PurePosixPath(name), locations.shown(root / name)))
+            (name, *model_vectors.compile_table(content, PurePosixPath(name), locations.path_text(root / name)))
             for name, content in contents.items()
             if _is_table(name)
         ],
@@ -186,9 +186,9 @@ def _check_retired(root: Path, retired: Mapping[str, Any], ids: Mapping[str, str
     aliases, withdrawn = retired.get("aliases", {}), retired.get("withdrawn", {})
     for former, now in aliases.items():
         if now not in ids:
-            raise VectorError(locations.shown(root / RETIRED), None, f"alias {former} leads to {now}, which is no vector")
+            raise VectorError(locations.path_text(root / RETIRED), None, f"alias {former} leads to {now}, which is no vector")
     for former in (*aliases, *withdrawn):
         if former in ids:
             raise VectorError(
-                locations.shown(root / RETIRED), None, f"{former} is in use again, at {ids[former]}; ids are for ever"
+                locations.path_text(root / RETIRED), None, f"{former} is in use again, at {ids[former]}; ids are for ever"
             )

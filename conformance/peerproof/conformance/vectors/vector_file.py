@@ -31,7 +31,7 @@ def problems(document: Document, path: PurePosixPath) -> list[VectorError]:
     """What makes the file at this path below the root no vector file, in its order."""
     if found := misfits(document, "vector"):
         return found
-    found = list(_misplaced(document, path))
+    found = list(_find_misplaced(document, path))
     for index, vector in enumerate(document.data["vectors"]):
         found += _offsets(document, ("vectors", index), vector)
         if "nodes" in vector:
@@ -39,7 +39,7 @@ def problems(document: Document, path: PurePosixPath) -> list[VectorError]:
     return found
 
 
-def _misplaced(document: Document, path: PurePosixPath) -> Iterator[VectorError]:
+def _find_misplaced(document: Document, path: PurePosixPath) -> Iterator[VectorError]:
     protocol = document.data["protocol"]
     if path.parts[0] != protocol:
         yield document.error(("protocol",), f"expected {path.parts[0]!r}, after the file's folder, found {protocol!r}")
@@ -135,28 +135,28 @@ class _Script:
 def body(file: Mapping[str, Any], vector: Mapping[str, Any]) -> dict[str, Any]:
     """The vector, normalised; one that rejects has the file's receiver, if there is any."""
     receiver = {"receiver": file["receiver"]} if "rejects" in vector and "receiver" in file else {}
-    return normalised({**vector, **receiver})
+    return normalise({**vector, **receiver})
 
 
-def normalised(vector: Mapping[str, Any]) -> dict[str, Any]:
+def normalise(vector: Mapping[str, Any]) -> dict[str, Any]:
     """The vector with all bytes as lower-case hexadecimal digits without blanks."""
     return {
-        name: _hex_of(value) if name == "bytes" else _normalised(value, protocols_own=name in PROTOCOLS_OWN)
+        name: _hex_of(value) if name == "bytes" else _normalise_value(value, protocols_own=name in PROTOCOLS_OWN)
         for name, value in vector.items()
     }
 
 
-def _normalised(value: Any, *, protocols_own: bool) -> Any:
+def _normalise_value(value: Any, *, protocols_own: bool) -> Any:
     match value:
         case list():
-            return [_normalised(item, protocols_own=protocols_own) for item in value]
+            return [_normalise_value(item, protocols_own=protocols_own) for item in value]
         case {"hex": str() as digits} if len(value) == 1:
             return {"hex": _hex_of(digits)}
         case dict():
             return {
                 name: _hex_of(part)
                 if name in ("bytes", "byte") and not protocols_own
-                else _normalised(part, protocols_own=protocols_own or name in PROTOCOLS_OWN)
+                else _normalise_value(part, protocols_own=protocols_own or name in PROTOCOLS_OWN)
                 for name, part in value.items()
             }
     return value
@@ -182,7 +182,7 @@ def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _expected(expect: Mapping[str, Any]) -> set[str]:
+def _needs_of_expect(expect: Mapping[str, Any]) -> set[str]:
     parts = (expect, *expect.get("any_of", ()))
     return {need for member, need in (("events", "events"), ("state", "observe.state")) if any(member in part for part in parts)}
 
@@ -195,6 +195,6 @@ _NEEDS: Final[Mapping[str, Callable[[Any], set[str]]]] = {
     "crash": lambda _: {"restart"},
     "restart": lambda _: {"restart"},
     "observe": lambda observe: {f"observe.{observe['query']}"},
-    "expect": _expected,
+    "expect": _needs_of_expect,
     "told": lambda _: {"events"},
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.diagrams.labels import shortened
+from peerproof.conformance.diagrams.labels import message_text
 from peerproof.spec.errors import MalformedMessage
 
 _PLAIN: Final = re.compile(r"[a-z][a-z0-9_.]*(-[a-z0-9_.]+)*|[A-Z]{1,3}-[0-9]{2,3}")
@@ -69,6 +69,6 @@ def _remark(protocol: str, step: Mapping[str, Any]) -> str:
 def _reading(protocol: str, data: bytes) -> str:
     message = specification(protocol).MESSAGE
     try:
-        return shortened(message.plain(message.decode(data)))
+        return message_text(message.plain(message.decode(data)))
     except MalformedMessage as error:
         return f"{data.hex() or 'nothing'} ({error.reason})"

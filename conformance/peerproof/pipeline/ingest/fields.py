@@ -67,10 +67,10 @@ def lookup(field: str | Sequence[str]) -> Getter:
     return get
 
 
-def required(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
+def require(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
     """What a line has at a place. Raises Unreadable if it has nothing there, unless there is a default."""
     get = lookup(field)
-    name = shown(field)
+    name = field_name(field)
 
     def get_required(line: Any) -> Any:
         value = get(line)
@@ -83,7 +83,7 @@ def required(field: str | Sequence[str], *, default: Any = NOTHING) -> Getter:
     return get_required
 
 
-def translated(get: Getter, values: Mapping[str, Any], name: str, *, closed: bool) -> Getter:
+def translate(get: Getter, values: Mapping[str, Any], name: str, *, closed: bool) -> Getter:
     """A value looked up in a table; what is not in it is an error if the table is `closed`, else stays as it is."""
 
     def get_translated(line: Any) -> Any:
@@ -163,7 +163,7 @@ def number_time(get: Getter, unit: str, name: str) -> Getter:
 def duration(field: str | Sequence[str], unit: str) -> Getter:
     """Microseconds, from a number in this unit; None if the field is not there, or null."""
     get = lookup(field)
-    get_number = number_time(get, unit, shown(field))
+    get_number = number_time(get, unit, field_name(field))
     return lambda line: None if get(line) in (NOTHING, None) else get_number(line)
 
 
@@ -189,7 +189,7 @@ def template(plain: Plain, leaf: Callable[[Mapping[str, Any]], Getter]) -> Gette
     if isinstance(plain, Mapping) and "field" in plain:
         return leaf(plain)
     if isinstance(plain, Mapping) and "each" in plain:
-        return _each(required(plain["each"]), template(plain["as"], leaf), shown(plain["each"]))
+        return _each(require(plain["each"]), template(plain["as"], leaf), field_name(plain["each"]))
     if isinstance(plain, Mapping):
         members = [(name, template(part, leaf)) for name, part in plain.items()]
         return lambda line: {name: get(line) for name, get in members}
@@ -242,7 +242,7 @@ def matches(field: str | Sequence[str], pattern: str) -> Condition:
     return check
 
 
-def shown(field: str | Sequence[str]) -> str:
+def field_name(field: str | Sequence[str]) -> str:
     """A field, as messages name it."""
     return repr(field) if isinstance(field, str) else "/".join(field)
 

@@ -77,7 +77,7 @@ class ForeignLines:
         codec = self._mapping.specification.MESSAGE
         try:
             if rule.kind == "sent":
-                return self._sent(rule, line)
+                return self._send_outcome(rule, line)
             if rule.octets:
                 payload = rule.octets(line)
                 return codec.form.names[type(codec.decode(payload))], payload, None
@@ -92,7 +92,7 @@ class ForeignLines:
                 raise Unreadable("not_a_message", f"{error.reason}: {error.detail}") from None
             raise Unreadable("bad_field", f"no {rule.kind} of {self._protocol}: {error.detail}") from None
 
-    def _sent(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
+    def _send_outcome(self, rule: EventRule, line: Any) -> tuple[str | None, bytes | None, str | None]:
         """What became of a message."""
         codec = self._mapping.specification.MESSAGE
         message = codec.decode(rule.octets(line)) if rule.octets else codec.value(rule.message(line) if rule.message else None)

@@ -50,10 +50,10 @@ def inputs(names: Sequence[str], form: Format, part_size: int = PART) -> list[In
         if real in found:
             raise BadInput(f"{name} is given twice" + (f", the first time as {found[real]}" if found[real] != name else ""))
         found[real] = name
-    return [_looked_at(name, Path(name).absolute(), form, part_size) for name in names]
+    return [_inspect(name, Path(name).absolute(), form, part_size) for name in names]
 
 
-def _looked_at(name: str, path: Path, form: Format, part_size: int) -> Input:
+def _inspect(name: str, path: Path, form: Format, part_size: int) -> Input:
     surveyed = survey(path, part_size)
     parts = surveyed.parts if form == "jsonl" or not surveyed.size else (Part(0, None, 1),)
     return Input(name, path, surveyed.sha256, surveyed.size, surveyed.lines if form == "jsonl" else None, parts)

@@ -105,8 +105,8 @@ class _Loader:
             time=self.time(),
             seq=self.whole(("seq",)) if "seq" in data else None,
             order=order,
-            ignore=tuple(self.condition(("ignore", index)) for index, _ in enumerate(self.listed(("ignore",), empty=True))),
-            events=tuple(self.event(("events", index)) for index, _ in enumerate(self.listed(("events",)))),
+            ignore=tuple(self.condition(("ignore", index)) for index, _ in enumerate(self.list_at(("ignore",), empty=True))),
+            events=tuple(self.event(("events", index)) for index, _ in enumerate(self.list_at(("events",)))),
         )
 
     def event(self, path: Path) -> EventRule:
@@ -144,7 +144,7 @@ class _Loader:
 
     def conditions(self, path: Path) -> tuple[Condition, ...]:
         if isinstance(self.at(path), list):
-            return tuple(self.condition((*path, index)) for index, _ in enumerate(self.listed(path)))
+            return tuple(self.condition((*path, index)) for index, _ in enumerate(self.list_at(path)))
         return (self.condition(path),)
 
     def condition(self, path: Path) -> Condition:
@@ -161,7 +161,7 @@ class _Loader:
             if not isinstance(value, bool):
                 raise self.wrong((*path, test), (True, False), value)
             return fields.is_missing(field, value)
-        return fields.is_one_of(field, self.listed((*path, test)) if test == "in" else [value])
+        return fields.is_one_of(field, self.list_at((*path, test)) if test == "in" else [value])
 
     def pattern(self, path: Path) -> str:
         value = self.at(path)
@@ -179,7 +179,7 @@ class _Loader:
                 path, "expected exactly one of unit, format; found " + ("both" if "unit" in data else "none")
             )
         field = self.field(path)
-        get, name = fields.required(field), fields.shown(field)
+        get, name = fields.require(field), fields.field_name(field)
         if "unit" in data:
             if data["unit"] not in fields.UNITS:
                 raise self.wrong((*path, "unit"), list(fields.UNITS), data["unit"])
@@ -195,7 +195,7 @@ class _Loader:
         if data["encoding"] not in fields.ENCODINGS:
             raise self.wrong((*path, "encoding"), list(fields.ENCODINGS), data["encoding"])
         field = self.field(path)
-        return fields.octets(fields.required(field), data["encoding"], fields.shown(field))
+        return fields.octets(fields.require(field), data["encoding"], fields.field_name(field))
 
     def template(self, path: Path) -> Getter:
         self.check_template(path)
@@ -223,11 +223,11 @@ class _Loader:
 
     def leaf(self, data: Mapping[str, Any]) -> Getter:
         """The getter of a `{field: …}` that was found to be one."""
-        name = fields.shown(data["field"])
-        get = fields.required(data["field"], default=data.get("default", fields.NOTHING))
+        name = fields.field_name(data["field"])
+        get = fields.require(data["field"], default=data.get("default", fields.NOTHING))
         if "values" in data:
-            get = fields.translated(get, data["values"], name, closed=True)
-        return fields.translated(get, self.names, name, closed=False) if data.get("named") else get
+            get = fields.translate(get, data["values"], name, closed=True)
+        return fields.translate(get, self.names, name, closed=False) if data.get("named") else get
 
     def text(self, path: Path) -> Getter:
         value = self.at(path)
@@ -236,15 +236,15 @@ class _Loader:
         if not isinstance(value, Mapping):
             raise self.document.error(path, f"expected a text or {{field: …}}, found {value!r}")
         self.check_field(path)
-        return fields.text(self.leaf(value), fields.shown(value["field"]))
+        return fields.text(self.leaf(value), fields.field_name(value["field"]))
 
     def node(self, path: Path) -> Getter:
-        return fields.text(fields.translated(self.text(path), self.names, str(path[-1]), closed=False), str(path[-1]))
+        return fields.text(fields.translate(self.text(path), self.names, str(path[-1]), closed=False), str(path[-1]))
 
     def whole(self, path: Path) -> Getter:
         self.check_field(path)
         data = self.at(path)
-        return fields.whole(self.leaf(data), fields.shown(data["field"]))
+        return fields.whole(self.leaf(data), fields.field_name(data["field"]))
 
     def table(self, path: Path) -> Mapping[str, str]:
         data = self.mapping_at(path)
@@ -278,7 +278,7 @@ class _Loader:
             raise self.document.error(path, f"expected a mapping{what}, found {data!r}")
         return data
 
-    def listed(self, path: Path, *, empty: bool = False) -> Sequence[Any]:
+    def list_at(self, path: Path, *, empty: bool = False) -> Sequence[Any]:
         data = self.at(path) if not empty or path[0] in self.document.data else []
         if not isinstance(data, list) or not (data or empty):
             raise self.document.error(path, f"expected a list{'' if empty else ' of at least one'}, found {data!r}")

@@ -103,7 +103,7 @@ def _read_lines(task: Task, source: Source, chunker: Chunker, refused: _Refused)
         except Unreadable as unreadable:
             refused(Refusal(line.offset, line.number, unreadable.reason, unreadable.detail, line.data[:RAW]))
         except (ValueError, RecursionError, msgspec.DecodeError):
-            refused(_explained(line, data))
+            refused(_explain(line, data))
         else:
             if event is None:
                 counts["left out: ignored by the mapping"] += 1
@@ -133,7 +133,7 @@ def _time(event: Event) -> int:
     return event.t_us
 
 
-def _explained(line: Line, data: bytes) -> Refusal:
+def _explain(line: Line, data: bytes) -> Refusal:
     """Why a line is no JSON."""
     if b"\0" in data:
         reason, detail = "nul_bytes", f"{data.count(0)} of {len(data)} bytes are NUL"

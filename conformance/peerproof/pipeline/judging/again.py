@@ -10,7 +10,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it ships no type
 
 from peerproof.conformance.traces.instants import Place, RunCheck
 from peerproof.conformance.traces.node_check import Verdict
-from peerproof.pipeline.stages.validate import Validation, inputs, judged
+from peerproof.pipeline.stages.validate import Validation, check_nodes, inputs
 from peerproof.pipeline.storage.arrow_rows import find_spans, read_batches, read_rows
 from peerproof.pipeline.storage.tables import TRACES
 
@@ -21,7 +21,7 @@ def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Ver
     for batch in inputs(todo.place):
         for file in batch.files(TRACES):
             begins: dict[str, int] = {}
-            for check, _, verdict in judged(_chosen(file, run, node, begins), todo.options):
+            for check, _, verdict in check_nodes(_filter_batches(file, run, node, begins), todo.options):
                 yield verdict, list(check.findings.rows())
                 begin = begins[check.node]
                 places.append(
@@ -34,7 +34,7 @@ def findings(todo: Validation, run: str, node: str | None) -> Iterator[tuple[Ver
         yield together.verdict(), list(together.findings.rows())
 
 
-def _chosen(file: Path, run: str, node: str | None, begins: dict[str, int]) -> Iterator[Any]:
+def _filter_batches(file: Path, run: str, node: str | None, begins: dict[str, int]) -> Iterator[Any]:
     """Batches with the events of one run, or node; where each node begins is noted."""
     at = 0
     for batch in read_batches(file):

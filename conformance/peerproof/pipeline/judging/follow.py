@@ -67,7 +67,7 @@ class Watch:
             identity = status.st_dev, status.st_ino
             if known is None or known.identity != identity or status.st_size < known.at:
                 if known is not None:
-                    yield from self._ended(known)
+                    yield from self._finish(known)
                 known = self._files[path] = Followed(path, path.open("rb"), identity)
             if status.st_size > known.at and not known.is_given_up:
                 yield from self._more(known)
@@ -75,17 +75,17 @@ class Watch:
     def end(self) -> Iterator[dict[str, Any]]:
         """Whatever waited for more; nothing more comes."""
         for followed in self._files.values():
-            yield from self._ended(followed)
+            yield from self._finish(followed)
 
     @property
     def nodes(self) -> int:
         """Nodes that were seen."""
         return sum(len(followed.checks) for followed in self._files.values())
 
-    def _ended(self, followed: Followed) -> Iterator[dict[str, Any]]:
+    def _finish(self, followed: Followed) -> Iterator[dict[str, Any]]:
         for check in followed.checks.values():
             check.end()
-            yield from _told(check)
+            yield from _new_violations(check)
         followed.file.close()
 
     def _more(self, followed: Followed) -> Iterator[dict[str, Any]]:
@@ -114,10 +114,10 @@ class Watch:
             if check is None:
                 check = followed.checks[key] = NodeCheck(rows, followed.replays, self._options)
             check.take(rows)
-            yield from _told(check)
+            yield from _new_violations(check)
 
 
-def _told(check: NodeCheck) -> Iterator[dict[str, Any]]:
+def _new_violations(check: NodeCheck) -> Iterator[dict[str, Any]]:
     names = [column.name for column in VIOLATIONS.columns]
     for finding in check.findings.fresh():
         yield dict(zip(names, check.findings.row(finding), strict=True)) | {"replay": None}

@@ -258,7 +258,7 @@ class _Node:
             args = _decode(event.args or "null")
             is_refused = event.refused is not None
             about = event.kind, event.peer, args, tuple(sent), tuple(notices), is_refused, event.t_us
-            for report in self._observer.seen(Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
+            for report in self._observer.observe(Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
                 self._report(report, event.t_us)
 
     def _report(self, report: Report, t_us: int) -> None:
@@ -320,7 +320,7 @@ class _Node:
         """What a life was: its end is the last event of it. A node that judges others is judged by them."""
         if self._begun is None or self._observer is None:
             return
-        for report in self._observer.ended():
+        for report in self._observer.finish():
             self._report(report, self._last)
         self._sight(self._begun, LIVES, self._observer.name, self._clock, self._last, self._period)
         if self._observer.detects:

@@ -67,7 +67,9 @@ class Members:
             self._spans[row.subject].append(Span(row.t_us, min(known, default=None)))
 
 
-def routed(rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], *, shared_clock: bool) -> Iterator[Figure]:
+def route_figures(
+    rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], *, shared_clock: bool
+) -> Iterator[Figure]:
     """
     Of one message, or several that are alike: whether each was delivered, and each time whether somebody else was closer.
 

@@ -75,9 +75,9 @@ class Nodes:
             lives.sort()
         self.end: Final = max((life.end for lives in self.lives.values() for life in lives), default=0)
         self.periods: Final = {node: lives[0].period for node, lives in self.lives.items() if lives[0].period}
-        self.lasting: Final = sorted(node for node, lives in self.lives.items() if not self.crashed(lives[-1]))
+        self.lasting: Final = sorted(node for node, lives in self.lives.items() if not self.has_crashed(lives[-1]))
 
-    def crashed(self, life: Life) -> bool:
+    def has_crashed(self, life: Life) -> bool:
         """Whether a life ended before the run did. On clocks of their own, only a node that has started again has crashed."""
         if life is not self.lives[life.node][-1]:
             return True
@@ -114,11 +114,11 @@ def together(batches: Iterable[Any]) -> Iterator[Any]:
 
 def _figures(block: int, rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
     if block == JUDGEMENTS:
-        return judged(rows, nodes)
+        return detection_figures(rows, nodes)
     if block == ROUTES:
-        return routes.routed(rows, nodes.members, nodes.periods, shared_clock=nodes.shared_clock)
+        return routes.route_figures(rows, nodes.members, nodes.periods, shared_clock=nodes.shared_clock)
     if block == TOPICS:
-        return trees.delivered(rows, nodes.members, nodes.periods, nodes.end, shared_clock=nodes.shared_clock)
+        return trees.delivery_figures(rows, nodes.members, nodes.periods, nodes.end, shared_clock=nodes.shared_clock)
     return spread(rows, nodes)
 
 
@@ -168,7 +168,7 @@ def _hops(row: Sighting | None, owner: str, by_node: dict[str, Sighting]) -> int
     return None if row is None else hops
 
 
-def judged(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
+def detection_figures(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
     """Of one node: when its crashes were detected, and how often others took it for down or suspected it while it was up."""
     own = [row for row in rows if row.what in (SHARED, OWN)]
     if not own or not nodes.shared_clock:
@@ -177,7 +177,7 @@ def judged(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
     lives = nodes.lives[address]
     judgements = [row for row in rows if row.what not in (SHARED, OWN)]
     for number, life in enumerate(lives):
-        if nodes.crashed(life):
+        if nodes.has_crashed(life):
             until = lives[number + 1].begun if number + 1 < len(lives) else nodes.end + 1
             observers = [node for node in nodes.lasting if node != address and nodes.lives[node][-1].begun <= life.end]
             yield from _detection(life, until, observers, judgements, nodes)
@@ -187,7 +187,7 @@ def judged(rows: Sequence[Sighting], nodes: Nodes) -> Iterator[Figure]:
 
 
 def _is_up(t_us: int, lives: Iterable[Life], nodes: Nodes) -> bool:
-    return any(life.begun <= t_us and (t_us <= life.end or not nodes.crashed(life)) for life in lives)
+    return any(life.begun <= t_us and (t_us <= life.end or not nodes.has_crashed(life)) for life in lives)
 
 
 def _detection(

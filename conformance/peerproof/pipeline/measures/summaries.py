@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from peerproof.pipeline.measures.node_figures import ROWS
-from peerproof.pipeline.storage.batches import Output, Unit, renamed
+from peerproof.pipeline.storage.batches import Output, Unit, atomic_write
 from peerproof.pipeline.storage.tables import METRICS, SUMMARIES
 
 #: So many different values of a metric are counted one by one.
@@ -47,12 +47,12 @@ class Distribution:
 
     def add(self, value: float, times: int = 1) -> None:
         """A value, so many times more."""
-        self.counts[_rounded(value) if self._rounded else value] += times
+        self.counts[_round_value(value) if self._rounded else value] += times
         if not self._rounded and len(self.counts) > DISTINCT:
             self._rounded = True
             exact, self.counts = self.counts, Counter()
             for each, count in exact.items():
-                self.counts[_rounded(each)] += count
+                self.counts[_round_value(each)] += count
 
     def row(self) -> tuple[Any, ...]:
         """Number, total, least, mean, percentiles, most."""
@@ -72,11 +72,11 @@ class Distribution:
         return found
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     return float(f"{value:.2e}")
 
 
-def summarised(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, ...]]:
+def summary_rows(metrics: Iterable[Any], configurations: Any) -> list[tuple[Any, ...]]:
     """
     The rows of `summaries`, from batches of `metrics` and a table of `run_id` and `config_json`.
 
@@ -106,7 +106,7 @@ def summarise(folder: Path, unit: Unit, output: Output) -> None:
     runs = pa.concat_tables(
         pq.read_table(file, columns=["run_id", "config_json"], partitioning=None) for file in unit.task["runs"]
     )
-    rows = SUMMARIES.batch(summarised(_batches(files), runs))
+    rows = SUMMARIES.batch(summary_rows(_batches(files), runs))
     output.write(SUMMARIES, rows)
     _write_csv(folder / "metrics.csv", METRICS.schema, _batches(files))
     _write_csv(folder / "summaries.csv", SUMMARIES.schema, [rows])
@@ -117,6 +117,6 @@ def _batches(files: Iterable[Path]) -> Iterable[Any]:
 
 
 def _write_csv(path: Path, schema: Any, batches: Iterable[Any]) -> None:
-    with renamed(path) as unfinished, pa_csv.CSVWriter(unfinished, schema) as writer:
+    with atomic_write(path) as unfinished, pa_csv.CSVWriter(unfinished, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)

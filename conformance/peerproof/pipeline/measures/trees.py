@@ -30,7 +30,7 @@ class Event:
     updated: list[Sighting] = field(default_factory=list)
 
 
-def delivered(
+def delivery_figures(
     rows: Sequence[Sighting], members: Members, numbers: Mapping[str, int], end: int, *, shared_clock: bool
 ) -> Iterator[Figure]:
     """
@@ -38,7 +38,7 @@ def delivered(
 
     `numbers` are the microseconds of a round of each node, `end` those of the run's last event.
     """
-    subscribed = _subscribed(rows, members)
+    subscribed = _subscribers(rows, members)
     for event in _events(rows).values():
         if shared_clock and event.published:
             yield from _due(event, subscribed, numbers, end)
@@ -75,7 +75,7 @@ def _events(rows: Sequence[Sighting]) -> Mapping[str, Event]:
     return events
 
 
-def _subscribed(rows: Sequence[Sighting], members: Members) -> Mapping[str, int]:
+def _subscribers(rows: Sequence[Sighting], members: Members) -> Mapping[str, int]:
     """Who is subscribed in the end, and since when."""
     last: dict[str, Sighting] = {}
     for row in rows:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from peerproof.conformance.diagrams.labels import MARK, plain_text, shortened
+from peerproof.conformance.diagrams.labels import MARK, message_text, plain_text
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 
 
@@ -32,20 +32,20 @@ def _happenings(line: Mapping[str, Any], *, diverges: bool) -> Iterator[Arrow | 
     number = f"{MARK if diverges else ''}{line.get('seq', '')}."
     match line["kind"]:
         case "recv":
-            yield Arrow(plain_text(line["peer"]), node, f"{number} {shortened(args)}")
+            yield Arrow(plain_text(line["peer"]), node, f"{number} {message_text(args)}")
         case "send":
-            yield Arrow(node, plain_text(line["peer"]), f"{number} {shortened(args)}")
+            yield Arrow(node, plain_text(line["peer"]), f"{number} {message_text(args)}")
         case "sent" if isinstance(args, dict):
             outcome = "not arrived" if args["took"] is None else f"arrived after {args['took']} us"
-            yield Note(node, f"{number} {outcome}: {shortened(args['message'])} to {plain_text(line['peer'])}")
+            yield Note(node, f"{number} {outcome}: {message_text(args['message'])} to {plain_text(line['peer'])}")
         case "start":
             yield Note(node, f"{number} start")
         case kind:
-            yield Note(node, f"{number} {kind} {shortened(args)}")
+            yield Note(node, f"{number} {kind} {message_text(args)}")
     if line.get("refused"):
         yield Note(node, f"refused: {plain_text(line['refused'])}")
     for effect in line.get("effects") or ():
         if "send" in effect:
-            yield Arrow(node, plain_text(effect["send"]["to"]), shortened(effect["send"]["message"]))
+            yield Arrow(node, plain_text(effect["send"]["to"]), message_text(effect["send"]["message"]))
         elif "notify" in effect:
-            yield Note(node, f"tells {shortened(effect['notify'])}")
+            yield Note(node, f"tells {message_text(effect['notify'])}")

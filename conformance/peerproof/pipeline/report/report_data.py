@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from peerproof.pipeline.storage.batches import Success, successes, uncommitted
+from peerproof.pipeline.storage.batches import Success, find_uncommitted, successes
 from peerproof.pipeline.storage.tables import (
     METRICS,
     QUARANTINE,
@@ -67,7 +67,7 @@ class Gathered:
     )  #: protocol, metric -> round, mean
 
     @property
-    def validated(self) -> bool:
+    def is_validated(self) -> bool:
         """Whether there is a verdict."""
         return any(batch.told["stage"] == "validate" for batch in self.batches)
 
@@ -78,7 +78,7 @@ class Gathered:
     @property
     def verdict(self) -> str:
         """The worst of all; what is not certain is never accepted."""
-        if not self.validated:
+        if not self.is_validated:
             return "not validated"
         for verdict in ("rejected", "undetermined"):
             if self.count(verdict) or any(severity == verdict for severity, _ in self.severities):
@@ -86,12 +86,12 @@ class Gathered:
         return "accepted" if self.count("accepted") else "nothing judged"
 
 
-def gathered(place: Path) -> Gathered:
+def gather(place: Path) -> Gathered:
     """What the committed batches of a place tell. Raises NothingToReport, WrongSchema."""
     batches = successes(place)
     if not batches:
         raise NothingToReport(f"no committed batch in {place}: run simulate or ingest with --out {place} first, to its end")
-    found = Gathered(batches, [folder.name for folder in uncommitted(place)])
+    found = Gathered(batches, [folder.name for folder in find_uncommitted(place)])
     found.runs = sum(batch.rows(RUNS) for batch in batches)
     found.events = sum(batch.rows(TRACES) for batch in batches)
     _verdicts(found)
@@ -110,7 +110,7 @@ def _read(batches: Iterable[Success], table: Table, columns: Sequence[str] | Non
             yield from pq.ParquetFile(file).iter_batches(columns=columns)
 
 
-def _counted(batch: Any, by: Sequence[str], summed: Sequence[str] = ()) -> Iterator[Row]:
+def _count_rows(batch: Any, by: Sequence[str], summed: Sequence[str] = ()) -> Iterator[Row]:
     aggregates = [(name, "sum") for name in summed]
     yield from pa.Table.from_batches([batch]).group_by(list(by)).aggregate([*aggregates, ([], "count_all")]).to_pylist()
 
@@ -119,11 +119,11 @@ def _verdicts(found: Gathered) -> None:
     ways: dict[tuple[str, str, str], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
     remarks: Counter[str] = Counter()
     for batch in _read(found.batches, VERDICTS, ["protocol", "way", "verdict", "n_events", "judged", "remark"]):
-        for row in _counted(batch, ("protocol", "way", "verdict"), ("n_events", "judged")):
+        for row in _count_rows(batch, ("protocol", "way", "verdict"), ("n_events", "judged")):
             key = row["protocol"], row["way"], row["verdict"]
             nodes, events, judged = ways[key]
             ways[key] = nodes + row["count_all"], events + row["n_events_sum"], judged + row["judged_sum"]
-        for row in _counted(batch, ("remark",)):
+        for row in _count_rows(batch, ("remark",)):
             if row["remark"] and (row["remark"] in remarks or len(remarks) < SHOWN):
                 remarks[row["remark"]] += row["count_all"]
     found.ways, found.remarks = dict(sorted(ways.items())), dict(remarks)
@@ -135,7 +135,7 @@ def _violations(found: Gathered) -> None:
     first: dict[tuple[str, str], Row] = {}
     further: dict[str, list[Row]] = defaultdict(list)
     for batch in _read(found.batches, VIOLATIONS):
-        for row in _counted(batch, ("severity", "property")):
+        for row in _count_rows(batch, ("severity", "property")):
             severities[row["severity"], row["property"] or ""] += row["count_all"]
         for row in batch.to_pylist():
             if row["property"] is None:  # the number of a node's further ones
@@ -157,7 +157,7 @@ def _quarantine(found: Gathered) -> None:
     reasons: Counter[str] = Counter()
     shown: list[Row] = []
     for batch in _read(found.batches, QUARANTINE):
-        for row in _counted(batch, ("reason_code",)):
+        for row in _count_rows(batch, ("reason_code",)):
             reasons[row["reason_code"]] += row["count_all"]
         shown += batch.slice(0, SHOWN - len(shown)).to_pylist()
     found.reasons, found.quarantined = dict(reasons.most_common()), shown
@@ -172,7 +172,7 @@ def _curves(found: Gathered) -> None:
     step = int(last) // POINTS + 1
     totals: dict[tuple[str, str, int], tuple[float, int]] = defaultdict(lambda: (0.0, 0))
     for batch in _read(found.batches, METRICS, ["protocol", "metric", "round", "value"]):
-        for row in _counted(batch, ("protocol", "metric", "round"), ("value",)):
+        for row in _count_rows(batch, ("protocol", "metric", "round"), ("value",)):
             if row["metric"] in BY_ROUND and row["round"] is not None:
                 key = row["protocol"], row["metric"], row["round"] // step * step
                 total, count = totals[key]
@@ -192,7 +192,7 @@ def configuration_names(configs: Iterable[str]) -> dict[str, str]:
     names = sorted({name for flat in plain.values() for name in flat})
     differing = [name for name in names if len({repr(flat.get(name)) for flat in plain.values()}) > 1]
     return {
-        config: ", ".join(f"{name} {_said(flat[name])}" for name in differing if name in flat)
+        config: ", ".join(f"{name} {_value_text(flat[name])}" for name in differing if name in flat)
         or ("all runs" if config else "unknown")
         for config, flat in plain.items()
     }
@@ -204,5 +204,5 @@ def _flat(plain: Plain, where: str = "") -> dict[str, Plain]:
     return {name: part for key, value in plain.items() for name, part in _flat(value, f"{where}.{key}" if where else key).items()}
 
 
-def _said(value: Plain) -> str:
+def _value_text(value: Plain) -> str:
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)

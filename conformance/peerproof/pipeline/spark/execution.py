@@ -77,9 +77,9 @@ class Executed:
 def execute(engine: Engine, place: Path, todo: Work, show: Show | None = None) -> Executed:
     """Do a stage, or what is left of it, and commit it. Raises Refused, SparkUnusable, and what the stage raises."""
     with Batch.open(place, todo.plan) as batch:
-        if batch.committed:
+        if batch.is_committed:
             return Executed(Success.read(batch.folder), None)
-        left = {unit.name for unit in todo.units} - batch.finished()
+        left = {unit.name for unit in todo.units} - batch.find_finished()
         done = work(engine.spark if left else None, batch, todo.units, todo.stage, show)
         success = batch.commit(todo.units, todo.tables, peak_mib=done.peak_mib)
         return Executed(success, done)

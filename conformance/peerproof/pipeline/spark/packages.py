@@ -18,7 +18,7 @@ PARTS: Final = ("spec", "tla", "reference", "conformance", "pipeline", "cli")
 
 def pack(path: Path) -> Path:
     """Write the zip; the same sources give the same bytes."""
-    modules = {name: _content(source) for name, source in _modules().items()} | dict(_added())
+    modules = {name: _content(source) for name, source in _modules().items()} | dict(_extension_files())
     # `peerproof` has no __init__.py, and Python 3.11 finds such a package in a zip only if its folder is listed.
     folders = {f"{folder.as_posix()}/" for name in modules for folder in PurePosixPath(name).parents if folder.name}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -35,7 +35,7 @@ def _content(source: Path) -> bytes:
     return content.partition(b"import lazy_loader")[0] if source.with_suffix(".pyi").exists() else content
 
 
-def _added() -> Iterator[tuple[str, bytes]]:
+def _extension_files() -> Iterator[tuple[str, bytes]]:
     """What other distributions add protocols with: the package that each entry point names, and what registers it."""
     for point in entry_points(group=GROUP):
         package = point.module.partition(".")[0]

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from peerproof.pipeline.spark.spark_errors import SparkUnusable, explained
+from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
 from peerproof.tla.tools.installation import ToolsUnusable, find_java, java_version
 
 #: The first compiler only, and the simple collector.
@@ -73,7 +73,7 @@ def warm() -> Path:
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if ran.returncode or not unfinished.is_file():
-            raise SparkUnusable(explained(RuntimeError(f"exit {ran.returncode}"), ran.stdout + ran.stderr))
+            raise SparkUnusable(explain(RuntimeError(f"exit {ran.returncode}"), ran.stdout + ran.stderr))
         unfinished.rename(archive)
     finally:
         job.unlink()

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from peerproof.pipeline.spark.packages import pack
 from peerproof.pipeline.spark.quick_start import FAST, java_options
-from peerproof.pipeline.spark.spark_errors import SparkUnusable, explained
+from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
 from peerproof.tla.tools.installation import ToolsUnusable, find_java, java_version
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def session(settings: Settings) -> Iterator[SparkSession | None]:
         except KeyboardInterrupt:
             raise
         except Exception as error:
-            raise SparkUnusable(explained(error, _end_of(log))) from error
+            raise SparkUnusable(explain(error, _end_of(log))) from error
         try:
             yield spark
         except BrokenPipeError:
             raise  # whoever read our output has gone; a Java that has gone is a Py4JError
         except (PySparkException, Py4JError, ConnectionError) as error:
-            raise SparkUnusable(explained(error, _end_of(log))) from error
+            raise SparkUnusable(explain(error, _end_of(log))) from error
         except KeyboardInterrupt:
             with suppress(Exception):
                 spark.interruptAll()

@@ -60,7 +60,7 @@ _JAVA_SAID: Final = re.compile(r"^Exception in thread \"main\" (.*)$|^\S+ \S+ ER
 _LAST_OF_TRACEBACK: Final = re.compile(r"^((?:[\w.]+\.)?[A-Za-z_]\w*: .*)$", re.MULTILINE)
 
 
-def explained(error: BaseException, log: str) -> str:
+def explain(error: BaseException, log: str) -> str:
     """What to tell about an error of Spark's; `log` is the end of what Java has said."""
     if isinstance(error, SparkUnusable):
         return str(error)

@@ -81,12 +81,12 @@ def worker(folder: Path, stage: Stage) -> Worker:
         for batch in batches:
             for row in batch.to_pylist():
                 unit = Unit(row["number"], json.loads(row["task"]), row["weight"])
-                yield pa.RecordBatch.from_pylist([_performed(folder, stage, unit)], FINISHED)
+                yield pa.RecordBatch.from_pylist([_run_unit(folder, stage, unit)], FINISHED)
 
     return perform
 
 
-def _performed(folder: Path, stage: Stage, unit: Unit) -> dict[str, Any]:
+def _run_unit(folder: Path, stage: Stage, unit: Unit) -> dict[str, Any]:
     begun = time.monotonic()
     output = Output(folder, unit)
     try:
@@ -109,7 +109,7 @@ def unit_frame(spark: SparkSession, units: Sequence[Unit]) -> DataFrame:
     return rows.select("unit.number", "unit.task", "unit.weight")
 
 
-def performed(units: DataFrame, folder: Path, stage: Stage) -> DataFrame:
+def run_units(units: DataFrame, folder: Path, stage: Stage) -> DataFrame:
     """A DataFrame of what is finished, from one of units; the rows that the stage writes are in the folder."""
     return units.mapInArrow(worker(folder, stage), FINISHED_DDL)
 
@@ -118,10 +118,10 @@ def work(spark: SparkSession | None, batch: Batch, units: Sequence[Unit], stage:
     """
     Do all units that are not finished, the heaviest first; without Spark in this process, one after the other.
 
-    Raises what the stage raises; from Spark, as the exception of pyspark that `session.explained` puts into words.
+    Raises what the stage raises; from Spark, as the exception of pyspark that `spark_errors.explain` puts into words.
     """
     begun = time.monotonic()
-    finished = batch.finished()
+    finished = batch.find_finished()
     waiting = sorted((unit for unit in units if unit.name not in finished), key=lambda unit: (-unit.weight, unit.number))
     told = _teller(batch, units, show)
     told()
@@ -129,13 +129,13 @@ def work(spark: SparkSession | None, batch: Batch, units: Sequence[Unit], stage:
         for _ in worker(batch.folder, stage)(unit_rows([unit]) for unit in waiting):
             told()
     elif waiting:
-        frame = performed(unit_frame(spark, waiting), batch.folder, stage)
-        _watched(frame.collect, told)
+        frame = run_units(unit_frame(spark, waiting), batch.folder, stage)
+        _run_job(frame.collect, told)
     peaks = [remarks["peak_mib"] for remarks in batch.remarks(units)]
     return Done(len(units), len(units) - len(waiting), time.monotonic() - begun, max(peaks, default=0.0))
 
 
-def _watched(job: Callable[[], Any], told: Callable[[], None]) -> None:
+def _run_job(job: Callable[[], Any], told: Callable[[], None]) -> None:
     """Run a job beside the main thread, which so can tell how far it is, and hears Ctrl-C at once."""
     failed: list[BaseException] = []
 
@@ -160,7 +160,7 @@ def _teller(batch: Batch, units: Sequence[Unit], show: Show | None) -> Callable[
 
     def tell() -> None:
         if show:
-            done = batch.finished() & weights.keys()
+            done = batch.find_finished() & weights.keys()
             show(len(done), len(weights), sum(weights[name] for name in done) / whole)
 
     return tell

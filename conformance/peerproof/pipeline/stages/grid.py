@@ -81,7 +81,7 @@ def read(text: str) -> list[Point]:
             raise BadGrid(f"no parameter {name!r}{hint}; there are {', '.join(DEFAULTS)}")
     points: list[Point] = []
     for point in _combinations(grid):
-        points.append(_checked({**DEFAULTS, **point}))
+        points.append(_parse_point({**DEFAULTS, **point}))
         if len(points) > MOST_POINTS:
             raise BadGrid(f"more than {MOST_POINTS:,} combinations: list fewer values")
     return points
@@ -130,7 +130,7 @@ def _combinations(grid: Any) -> Iterator[Any]:
         yield grid
 
 
-def _checked(point: Point) -> Point:
+def _parse_point(point: Point) -> Point:
     try:
         return {name: _READ[name](value) for name, value in point.items()}
     except ValueError as error:

@@ -29,7 +29,7 @@ from peerproof.pipeline.ingest.reading import COUNTS, read_part
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.work import Done, Show, work
 from peerproof.pipeline.storage.batches import Batch, Output, Plan, Success, Unit
-from peerproof.pipeline.storage.chunks import CHUNKS, INDEX, Group, groups, merged
+from peerproof.pipeline.storage.chunks import CHUNKS, INDEX, Group, groups, merge
 from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
 from peerproof.pipeline.storage.tables import QUARANTINE, RUNS, TRACES, Column, Table, Type
 from peerproof.pipeline.storage.versions import code_digest, spec_version
@@ -112,7 +112,7 @@ def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str],
     """
     with Batch.open(place, reading.plan()) as batch:
         done: list[Done] = []
-        if not batch.committed:
+        if not batch.is_committed:
             parts, buckets, count = _units(reading)
             steps = (
                 ("reading", parts, read_part),
@@ -120,10 +120,10 @@ def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str],
                 ("counting", [count], partial(write_runs, batch.folder / LOTS.name)),
             )
             for name, units, stage in steps:
-                left = {unit.name for unit in units} - batch.finished()
+                left = {unit.name for unit in units} - batch.find_finished()
                 done.append(work(engine.spark if left else None, batch, units, stage, show(name)))
             units = [*parts, *buckets, count]
-            counts = _counted(batch.folder, units)
+            counts = _count_rows(batch.folder, units)
             _check_sum(counts, reading)
             batch.commit(units, (TRACES, RUNS, QUARANTINE), counts=counts, peak_mib=max(each.peak_mib for each in done))
         for table in (CHUNKS, INDEX, COUNTS, LOTS):
@@ -158,12 +158,12 @@ def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
     """Write the rows of a bucket, of the chunks in this batch's folder, node by node."""
     node: tuple[str, str] | None = None
     following = 0  #: the number of the next event of this node
-    for table in merged(folder, unit.task["chunks"], unit.task["bucket"]):
+    for table in merge(folder, unit.task["chunks"], unit.task["bucket"]):
         found = groups(table)
         first = (found[0].run_id, found[0].node)
         if first != node:
             following = 0
-        batch = _numbered(table, found, following).combine_chunks().to_batches()[0]
+        batch = _number_events(table, found, following).combine_chunks().to_batches()[0]
         last = found[-1]
         following = last.end - last.begin + (following if len(found) == 1 else 0)
         lots = list(_lots(batch, found, first == node))
@@ -172,7 +172,7 @@ def write_bucket(folder: Path, unit: Unit, output: Output) -> None:
         node = last.run_id, last.node
 
 
-def _numbered(table: Any, found: Sequence[Group], following: int) -> Any:
+def _number_events(table: Any, found: Sequence[Group], following: int) -> Any:
     """Events that have no number yet get one each, from 0, or from `following` for the first node."""
     column = TRACES.schema.names.index("seq")
     if table.column(column)[0].as_py() != UNNUMBERED:
@@ -192,7 +192,7 @@ def _lots(batch: Any, found: Sequence[Group], goes_on: bool) -> Iterable[tuple[A
         begin, end = nodes[0].begin, nodes[-1].end
         rows = batch.slice(begin, end - begin)
         new = len(nodes) - (goes_on and begin == 0)
-        yield run, rows.column("protocol")[0].as_py(), new, rows.num_rows, digest(rows, TRACES.digested)
+        yield run, rows.column("protocol")[0].as_py(), new, rows.num_rows, digest(rows, TRACES.digest_columns)
 
 
 def write_runs(folder: Path, unit: Unit, output: Output) -> None:
@@ -209,7 +209,7 @@ def write_runs(folder: Path, unit: Unit, output: Output) -> None:
     output.write(RUNS, RUNS.batch(rows))
 
 
-def _counted(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
+def _count_rows(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
     """What was read, by those who read; and the rows that are there, by their files."""
     names = [f"{unit.name}.parquet" for unit in units]
     counts: Counter[str] = Counter()

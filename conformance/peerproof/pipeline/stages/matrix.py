@@ -28,7 +28,7 @@ from peerproof.conformance.traces.events import canonical_json
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.pipeline.spark.execution import Engine, Executed
 from peerproof.pipeline.spark.work import Show, work
-from peerproof.pipeline.storage.batches import Batch, Output, Plan, Success, Unit, renamed
+from peerproof.pipeline.storage.batches import Batch, Output, Plan, Success, Unit, atomic_write
 from peerproof.pipeline.storage.tables import VECTOR_RESULTS
 from peerproof.pipeline.storage.versions import code_digest
 
@@ -110,7 +110,7 @@ def check(todo: Matrix) -> None:
         if implementation.startswith(MUTANT):
             continue
         try:
-            adapter = _reached(implementation, todo.options())
+            adapter = _reach_adapter(implementation, todo.options())
             adapter.start()
         except AdapterUnavailable as error:
             raise AdapterUnavailable(f"{implementation}: {error}", error.errors) from None
@@ -120,10 +120,10 @@ def check(todo: Matrix) -> None:
 def execute(engine: Engine, place: Path, todo: Matrix, show: Show | None = None) -> Executed:
     """Try everything, or what is left of it, and commit it. Raises Refused, SparkUnusable, AdapterUnavailable."""
     with Batch.open(place, todo.plan()) as batch:
-        if batch.committed:
+        if batch.is_committed:
             return Executed(Success.read(batch.folder), None)
         units = todo.units()
-        left = {unit.name for unit in units} - batch.finished()
+        left = {unit.name for unit in units} - batch.find_finished()
         file = batch.folder / _SUITE
         if left:
             keep(file, todo.cases)
@@ -135,28 +135,28 @@ def execute(engine: Engine, place: Path, todo: Matrix, show: Show | None = None)
 
 def keep(file: Path, cases: Sequence[Case]) -> None:
     """Write cases to a file that the workers read; it is for them alone, and trusted as code is."""
-    with renamed(file) as unfinished:
+    with atomic_write(file) as unfinished:
         unfinished.write_bytes(pickle.dumps({case.id: case for case in cases}))
 
 
 @lru_cache(1)
-def _kept(file: Path, _changed: int) -> dict[str, Case]:
+def _load_cases(file: Path, _changed: int) -> dict[str, Case]:
     cases: dict[str, Case] = pickle.loads(file.read_bytes())
     return cases
 
 
 def _try_unit(file: Path, unit: Unit, output: Output) -> None:
-    rows = tried(file, unit.task["impl"], unit.task["cases"], unit.task)
+    rows = run_cases(file, unit.task["impl"], unit.task["cases"], unit.task)
     output.write(VECTOR_RESULTS, VECTOR_RESULTS.batch(rows))
 
 
-def tried(file: Path, implementation: str, ids: Sequence[str], options: Any) -> list[tuple[Any, ...]]:
+def run_cases(file: Path, implementation: str, ids: Sequence[str], options: Any) -> list[tuple[Any, ...]]:
     """
     Rows of `vector_results`: each of these cases on one implementation.
 
     Raises AdapterUnavailable, except of a mutant: one that cannot even be loaded has crashed in every case.
     """
-    known = _kept(file, file.stat().st_mtime_ns)
+    known = _load_cases(file, file.stat().st_mtime_ns)
     try:
         results = _results(implementation, [known[name] for name in ids], options)
     except AdapterUnavailable:
@@ -173,17 +173,17 @@ def _results(implementation: str, cases: Sequence[Case], options: Any) -> dict[s
         results[result.id] = result
         return False
 
-    first = _reached(implementation, options)
+    first = _reach_adapter(implementation, options)
     hello = first.start()
     # However often it has to be started again: no case is left out because of others in its unit.
     settings = runner.Settings(options["seed"], most_restarts=10 * len(cases) + 20, strict=options["strict"])
-    end = runner.run(lambda: _reached(implementation, options), first, hello, cases, settings, take)
+    end = runner.run(lambda: _reach_adapter(implementation, options), first, hello, cases, settings, take)
     if end.because is not None:
         raise AdapterUnavailable(f"{implementation}: {end.because}")
     return results
 
 
-def _reached(implementation: str, options: Any) -> Adapter:
+def _reach_adapter(implementation: str, options: Any) -> Adapter:
     patience = Timeouts(*options["patience"])
     if implementation == REFERENCE:
         return program(options["reference"], patience, options["version"])
@@ -216,6 +216,6 @@ def trying(file: Path, options: Any) -> Callable[[Iterable[Any]], Iterator[Any]]
     def results(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for row in batch.to_pylist():
-                yield VECTOR_RESULTS.batch(tried(file, row["impl"], json.loads(row["cases"]), options))
+                yield VECTOR_RESULTS.batch(run_cases(file, row["impl"], json.loads(row["cases"]), options))
 
     return results

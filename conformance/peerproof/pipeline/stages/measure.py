@@ -85,10 +85,10 @@ def execute(engine: Engine, place: Path, measured: Sequence[Source], show: Calla
         done: list[Done] = []
 
         def step(name: str, units: Sequence[Unit], stage: Callable[[Unit, Output], None]) -> None:
-            several = len({unit.name for unit in units} - batch.finished()) > 1  # one is done here sooner than elsewhere
+            several = len({unit.name for unit in units} - batch.find_finished()) > 1  # one is done here sooner than elsewhere
             done.append(work(engine.spark if several else None, batch, units, stage, show(name)))
 
-        if not batch.committed:
+        if not batch.is_committed:
             alone = _alone(measured)
             step("nodes", alone, measure_nodes)
             together = _together(batch, alone)
@@ -167,7 +167,7 @@ def _summary(measured: Iterable[Source], units: Sequence[Unit]) -> Unit:
     return Unit(len(units), {"metrics": [f"{unit.name}.parquet" for unit in units], "runs": runs})
 
 
-def measured(traces: DataFrame, *, shared_clock: bool) -> DataFrame:
+def measure_traces(traces: DataFrame, *, shared_clock: bool) -> DataFrame:
     """
     A DataFrame of `metrics` from one of `traces`; `shared_clock` says whether the nodes of a run have one clock.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from peerproof.pipeline.report.report_data import Gathered, gathered
+from peerproof.pipeline.report.report_data import Gathered, gather
 from peerproof.pipeline.report.report_page import page
 from peerproof.pipeline.storage.batches import write_whole
 
@@ -15,7 +15,7 @@ NAME: Final = "report.html"
 
 def write(place: Path, to: Path | None = None) -> tuple[Path, Gathered]:
     """Write the page, and say where it is. Raises NothingToReport, WrongSchema."""
-    found = gathered(place)
+    found = gather(place)
     path = to or place / NAME
     write_whole(path, page(found))
     return path, found

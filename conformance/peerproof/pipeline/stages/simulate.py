@@ -95,18 +95,18 @@ class Rows(Recorder):
     """Records a run as rows of `traces`."""
 
     def __init__(self, specification: Specification, run: str, events: ByNode) -> None:
-        super().__init__(specification, run, _unused)
+        super().__init__(specification, run, _reject_line)
         self.count = 0
         self.nodes: set[str] = set()
         self._encode = specification.MESSAGE.encode
         self._events = events
         self._size: int | None = None
 
-    def stepped(self, node: NodeId, event: Any, *rest: Any) -> None:
+    def record_step(self, node: NodeId, event: Any, *rest: Any) -> None:
         """As every recorder, and notes the size of a message."""
         message = getattr(event, "message", None)
         self._size = None if message is None else len(self._encode(message))
-        super().stepped(node, event, *rest)
+        super().record_step(node, event, *rest)
 
     def keep(self, line: Line) -> None:
         """Keeps the row, not the line."""
@@ -117,5 +117,5 @@ class Rows(Recorder):
         self._events.add(row)
 
 
-def _unused(line: str) -> None:
+def _reject_line(line: str) -> None:
     raise AssertionError(line)

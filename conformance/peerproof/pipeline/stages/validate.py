@@ -100,7 +100,7 @@ def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str],
     batches = inputs(todo.place)
     with Batch.open(place, todo.plan(batches)) as batch:
         done: list[Done] = []
-        if not batch.committed:
+        if not batch.is_committed:
             nodes = _node_units(batches, todo)
             done.append(_work(engine, batch, nodes, validate_nodes, show("nodes")))
             runs = _run_units(batch.folder, nodes, todo) if todo.every else []
@@ -112,7 +112,7 @@ def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str],
 
 
 def _work(engine: Engine, batch: Batch, units: Sequence[Unit], stage: Callable[[Unit, Output], None], show: Show | None) -> Done:
-    left = {unit.name for unit in units} - batch.finished()
+    left = {unit.name for unit in units} - batch.find_finished()
     return work(engine.spark if left else None, batch, units, stage, show)
 
 
@@ -177,7 +177,7 @@ def validate_nodes(unit: Unit, output: Output) -> None:
         return
     lots = _Lots(output)
     with no_collector():
-        for check, begin, verdict in judged(read_batches(file), options):
+        for check, begin, verdict in check_nodes(read_batches(file), options):
             lots.add(VIOLATIONS, check.findings.rows())
             lots.add(VERDICTS, [tuple(verdict)])
             place = Place(check.run_id, check.node, check.protocol, verdict.way, str(file), begin, verdict.n_events, check.until)
@@ -185,7 +185,7 @@ def validate_nodes(unit: Unit, output: Output) -> None:
     lots.flush()
 
 
-def judged(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
+def check_nodes(batches: Iterator[Any], options: Options) -> Iterator[tuple[NodeCheck, int, Any]]:
     """Each node of these batches of `traces`, when it is over: its check, at which row it begins, and its verdict."""
     check: NodeCheck | None = None
     at = begin = 0

@@ -30,7 +30,7 @@ def check_config(config: Mapping[str, Plain]) -> None:
     problems: list[str] = []
     for protocol in RUNTIMES.values():
         try:
-            protocol.configured(config, NodeId("127.0.0.1:1"), [])
+            protocol.build_config(config, NodeId("127.0.0.1:1"), [])
         except ValueError as error:
             problems.append(f"{protocol.name}: {getattr(error, 'detail', None) or error}")
         else:

@@ -125,13 +125,13 @@ class Output:
         `known` is their digest, if the caller has computed it.
         """
         if table.name not in self._writers:
-            path = _unfinished(self._folder / table.name / f"{self._name}.parquet")
+            path = _temp_path(self._folder / table.name / f"{self._name}.parquet")
             short = [column.name for column in table.columns if column.type is not Type.OCTETS]  # bytes hardly ever repeat
             self._writers[table.name] = (
                 path,
                 pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=short, write_statistics=short),
             )
-        added = Written(batch.num_rows, known or digest(batch, table.digested))
+        added = Written(batch.num_rows, known or digest(batch, table.digest_columns))
         if batch.num_rows:
             self._writers[table.name][1].write_batch(batch)
             before = self._written.get(table.name, Written(0, NOTHING))
@@ -171,7 +171,7 @@ class Batch:
     def open(cls, place: Path, plan: Plan) -> Iterator[Batch]:
         """Begin or continue a batch. Raises Refused if the place has another of this stage, or somebody is at work there."""
         batch = cls(place, plan)
-        for other in uncommitted(place) + [success.folder for success in successes(place)]:
+        for other in find_uncommitted(place) + [success.folder for success in successes(place)]:
             if other.name.startswith(f"{plan.stage}-") and other != batch.folder:
                 raise Refused(_difference(place, plan, other))
         batch.folder.mkdir(parents=True, exist_ok=True)
@@ -181,17 +181,17 @@ class Batch:
             yield batch
 
     @property
-    def committed(self) -> bool:
+    def is_committed(self) -> bool:
         """It is complete: there is nothing left to do."""
         return (self.folder / SUCCESS).exists()
 
-    def finished(self) -> set[str]:
+    def find_finished(self) -> set[str]:
         """The names of the units that are finished."""
         return {entry.name.removesuffix(".json") for entry in _entries(self.folder / "units")}
 
     def remarks(self, units: Iterable[Unit]) -> Iterator[Mapping[str, Plain]]:
         """What the workers noted of the finished ones of these units: `wall_s`, `peak_mib`, `tables`."""
-        finished = self.finished()
+        finished = self.find_finished()
         return (json.loads(self._mark(unit).read_bytes()) for unit in units if unit.name in finished)
 
     def _mark(self, unit: Unit) -> Path:
@@ -199,9 +199,9 @@ class Batch:
 
     def commit(self, units: Sequence[Unit], tables: Iterable[Table], **summary: Plain) -> Success:
         """Commit it: from now on readers see it. Raises RuntimeError if a unit is not finished. Twice is as once."""
-        if self.committed:
+        if self.is_committed:
             return Success.read(self.folder)
-        missing = len({unit.name for unit in units} - self.finished())
+        missing = len({unit.name for unit in units} - self.find_finished())
         if missing:
             raise RuntimeError(f"{missing} of {len(units)} units are not finished; run the same command again")
         marks = {unit.name: json.loads(self._mark(unit).read_bytes()) for unit in units}
@@ -232,7 +232,7 @@ class Batch:
         inputs = canonical_json(self.plan.inputs)
         rows = [(self.plan.batch_id, name, inputs, total["rows"], total["digest"], wall) for name, total in totals.items()]
         path = self.folder / MANIFEST.name / f"{MANIFEST.name}.parquet"
-        unfinished = _unfinished(path)
+        unfinished = _temp_path(path)
         with pq.ParquetWriter(unfinished, MANIFEST.schema, compression="zstd") as writer:
             writer.write_batch(MANIFEST.batch(rows))
         _flush(unfinished)
@@ -277,26 +277,26 @@ def successes(place: Path) -> list[Success]:
     return [Success.read(folder) for folder in folders(place) if (folder / SUCCESS).exists()]
 
 
-def uncommitted(place: Path) -> list[Path]:
+def find_uncommitted(place: Path) -> list[Path]:
     """The folders of batches that were begun and are not committed."""
     return [folder for folder in folders(place) if not (folder / SUCCESS).exists()]
 
 
-def committed(place: Path, table: Table) -> list[Path]:
+def table_files(place: Path, table: Table) -> list[Path]:
     """The files of a table, of all committed batches of a place. Raises WrongSchema."""
     return [file for success in successes(place) for file in success.files(table)]
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
-    with renamed(path) as unfinished:
+    with atomic_write(path) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def renamed(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Another name to write a file under, which is then there whole; an error leaves what was there before."""
-    unfinished = _unfinished(path)
+    unfinished = _temp_path(path)
     try:
         yield unfinished
         _flush(unfinished)
@@ -305,7 +305,7 @@ def renamed(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _unfinished(path: Path) -> Path:
+def _temp_path(path: Path) -> Path:
     """The name under which this process writes a file; makes its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.with_name(f"{UNFINISHED}{path.name}.{os.uname().nodename}.{os.getpid()}.{time.monotonic_ns()}")

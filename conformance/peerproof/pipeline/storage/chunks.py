@@ -118,7 +118,7 @@ class Chunker:
         """Write rows that somebody else has kept: the columns of `traces`, and by which integers they are sorted."""
         files = np.full(len(orders), self._file)
         keys = [pa.array(column, pa.int64()) for column in (orders, files, places)]
-        table = _sorted(pa.Table.from_arrays([*keys, *columns], schema=_SCHEMA))
+        table = _sort(pa.Table.from_arrays([*keys, *columns], schema=_SCHEMA))
         of_bucket: dict[int, list[Group]] = {}
         for group in groups(table):
             of_bucket.setdefault(bucket_of(group.run_id, group.node, self._buckets), []).append(group)
@@ -126,7 +126,7 @@ class Chunker:
             rows = pa.concat_tables([table.slice(group.begin, group.end - group.begin) for group in found])
             for begin, end in _cuts([group.end - group.begin for group in found]):
                 chunk = rows.slice(begin, end - begin)
-                self._output.write(CHUNKS, CHUNKS.batch([(len(self._index), _packed(chunk))]))
+                self._output.write(CHUNKS, CHUNKS.batch([(len(self._index), _pack(chunk))]))
                 self._index.append((bucket, len(self._index), *_key(chunk, 0)))
 
 
@@ -147,16 +147,16 @@ def _group_starts(table: Any) -> list[int]:
     """The rows at which another node begins, the first one too."""
     if not table.num_rows:
         return []
-    changes = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in _combined(table, "run_id", "node")]
+    changes = [pc.not_equal(column.slice(1), column.slice(0, len(column) - 1)) for column in _combine(table, "run_id", "node")]
     return [0, *(int(row) + 1 for row in np.flatnonzero(pc.or_(*changes).to_numpy(zero_copy_only=False)))]
 
 
-def _combined(table: Any, *names: str) -> list[Any]:
+def _combine(table: Any, *names: str) -> list[Any]:
     """Columns in one piece each."""
     return [pa.concat_arrays(table.column(name).chunks) for name in names]
 
 
-def _packed(table: Any) -> bytes:
+def _pack(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, _SCHEMA) as stream:
         stream.write_table(table)
@@ -168,7 +168,7 @@ def _key(table: Any, row: int) -> tuple[Any, ...]:
     return tuple(table.column(name)[row].as_py() for name in _KEY)
 
 
-def _sorted(table: Any) -> Any:
+def _sort(table: Any) -> Any:
     """Rows with equal keys stay in their order."""
     ranks = [_ranks(table.column(name)) for name in _KEY]
     return table.take(np.lexsort(ranks[::-1]))
@@ -200,7 +200,7 @@ class Group(NamedTuple):
     end: int
 
 
-def merged(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
+def merge(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
     """The rows of a bucket in the order of `traces`, as `pyarrow.Table`s of its columns; of chunks in files of these names."""
     chunks = sorted(chunk for name in names for chunk in _chunks(folder, name, bucket))
     opened = lru_cache(OPEN_FILES)(pq.ParquetFile)
@@ -211,7 +211,7 @@ def merged(folder: Path, names: Sequence[str], bucket: int) -> Iterator[Any]:
         pending.append(pa.ipc.open_stream(packed.as_buffer()).read_all())
         last = number + 1 == len(chunks)
         if last or sum(table.num_rows for table in pending) >= wanted:
-            whole = _joined(pending)
+            whole = _concat(pending)
             cut = whole.num_rows if last else _rows_before(whole, chunks[number + 1].key)
             if cut:
                 yield whole.slice(0, cut).select(TRACES.schema.names)
@@ -227,11 +227,11 @@ def _chunks(folder: Path, name: str, bucket: int) -> Iterator[_Chunk]:
             yield _Chunk(key, folder / CHUNKS.name / name, number)
 
 
-def _joined(tables: list[Any]) -> Any:
+def _concat(tables: list[Any]) -> Any:
     whole = pa.concat_tables(tables)
     filled = [table for table in tables if table.num_rows]
     in_order = all(_key(a, a.num_rows - 1) <= _key(b, 0) for a, b in pairwise(filled))
-    return whole if in_order else _sorted(whole)
+    return whole if in_order else _sort(whole)
 
 
 def _rows_before(table: Any, key: tuple[Any, ...]) -> int:

@@ -69,10 +69,10 @@ class ByNode:
                 waiting.append(_read(piece))
                 size += piece.length
                 if size >= self._kept:
-                    yield _joined(waiting)
+                    yield _concat(waiting)
                     waiting, size = [], 0
         if waiting:
-            yield _joined(waiting)
+            yield _concat(waiting)
 
     def _spill(self) -> None:
         self._events.sort(key=_NODE)  # stable: a node's events stay in their order
@@ -95,5 +95,5 @@ def _read(piece: Piece) -> Any:
         return pa.ipc.open_file(file).get_batch(0).slice(piece.start, piece.length)
 
 
-def _joined(batches: list[Any]) -> Any:
+def _concat(batches: list[Any]) -> Any:
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

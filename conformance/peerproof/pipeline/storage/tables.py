@@ -77,7 +77,7 @@ class Table:
         return ", ".join(f"`{column.name}` {column.type.value}" for column in self.columns)
 
     @property
-    def digested(self) -> list[str]:
+    def digest_columns(self) -> list[str]:
         """The columns that a digest covers."""
         return [column.name for column in self.columns if not column.measured]
 

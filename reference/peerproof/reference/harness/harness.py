@@ -27,11 +27,11 @@ from peerproof.reference.harness.requests import (
     member,
     now,
     octets,
-    shown,
+    render_value,
     timers,
 )
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.driver import Driver, random_pick
 from peerproof.reference.runtime.protocol import Runtime, configuration
 from peerproof.reference.runtime.recorder import IMPLEMENTATION
 from peerproof.spec.core import NodeId, Option
@@ -120,7 +120,7 @@ class Harness:
     def _op(self, request: dict[str, Any], ops: Mapping[str, Op]) -> Op:
         op = member(request, "op", str)
         if op not in self._ops:
-            raise RequestError("unknown_op", f"there is no op {shown(op)}")
+            raise RequestError("unknown_op", f"there is no op {render_value(op)}")
         if op not in ops:
             raise RequestError("bad_request", f"{op} cannot stand in a batch")
         number = request.get("handle")
@@ -136,7 +136,9 @@ class Harness:
                 if not lowest <= PROTOCOL_VERSION <= highest:
                     raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
             case other:
-                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {shown(other)}")
+                raise RequestError(
+                    "bad_request", f"protocol: expected the lowest and highest version, found {render_value(other)}"
+                )
         offered = request.get("choices", ["oracle"])
         self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
         return {
@@ -166,25 +168,25 @@ class Harness:
             return {"rejected": {"class": error.reason, "message": error.detail}}
 
     def _open(self, request: dict[str, Any]) -> dict[str, Any]:
-        node = self._made(request)
+        node = self._make_handle(request)
         node.start(node.config)
-        return {"handle": self._kept(node), **_effects(node)}
+        return {"handle": self._add_handle(node), **_effects(node)}
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
-        node = self._made(request)
+        node = self._make_handle(request)
         node.load(member(request, "state", dict), list(timers(request, node)))
-        return {"handle": self._kept(node), **_effects(node)}
+        return {"handle": self._add_handle(node), **_effects(node)}
 
-    def _made(self, request: dict[str, Any]) -> Handle:
+    def _make_handle(self, request: dict[str, Any]) -> Handle:
         protocol = self._protocol(request)
         self_id = NodeId(ADDRESS.value(request.get("addr"), "addr"))
         config = _configuration(protocol, request.get("config", {}))
-        pick = self._ask if self._oracle else seeded(f"{shown(request.get('seed', ''))}/{self_id!a}")
+        pick = self._ask if self._oracle else random_pick(f"{render_value(request.get('seed', ''))}/{self_id!a}")
         node = Handle(protocol, self_id, config, pick)
         node.clock = now(request, node)
         return node
 
-    def _kept(self, node: Handle) -> int:
+    def _add_handle(self, node: Handle) -> int:
         self._opened += 1
         self._handles[self._opened] = node
         return self._opened
@@ -198,29 +200,29 @@ class Harness:
         try:
             message = node.specification.MESSAGE.decode(data)
         except MalformedMessage as error:
-            node.malformed(error)
+            node.report_malformed(error)
         else:
-            driver.received(sender, message)
+            driver.receive(sender, message)
         return _effects(node)
 
     def _sent(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        self._connected(node)
+        self._require_connected(node)
         to, message = NodeId(ADDRESS.value(request.get("to"), "to")), node.specification.MESSAGE.decode(octets(request))
         took = None if request.get("took_us") is None else INSTANT.value(request["took_us"], "took_us")
         node.clock = now(request, node)
-        driver.sent(to, message, took)
+        driver.finish_send(to, message, took)
         return _effects(node)
 
     def _stream(self, request: dict[str, Any]) -> dict[str, Any]:
         node, _ = self._running(request)
-        self._connected(node)
+        self._require_connected(node)
         conn, event, data = connection(request, node)
         node.clock = now(request, node)
         node.on_connection(conn, event, data)
         return _effects(node)
 
-    def _connected(self, node: Handle) -> None:
+    def _require_connected(self, node: Handle) -> None:
         if node.protocol.connected is None:
             raise RequestError("unsupported", f"{node.protocol.name} comes over {node.protocol.transport}")
 
@@ -238,7 +240,7 @@ class Harness:
         wanted = command(request, node.protocol)
         node.clock = now(request, node)
         try:
-            driver.asked(wanted)
+            driver.ask(wanted)
         except NotEnabled as refusal:
             return {**_effects(node), "refused": {"class": refusal.reason, "message": str(refusal)}}
         return _effects(node)
@@ -253,7 +255,7 @@ class Harness:
         return {}
 
     def _restart(self, request: dict[str, Any]) -> dict[str, Any]:
-        node = self._opened_before(request)
+        node = self._find_handle(request)
         changes = member(request, "config", dict) if "config" in request else {}
         config = _configuration(node.protocol, {**node.specification.CONFIG.plain(node.config), **changes})
         node.clock = now(request, node)
@@ -261,7 +263,7 @@ class Harness:
         return _effects(node)
 
     def _close(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._opened_before(request)
+        self._find_handle(request)
         del self._handles[request["handle"]]
         return {}
 
@@ -275,7 +277,7 @@ class Harness:
         results = []
         for item in member(request, "items", list):
             if not isinstance(item, dict):
-                raise RequestError("bad_request", f"items: expected objects, found {shown(item)}")
+                raise RequestError("bad_request", f"items: expected objects, found {render_value(item)}")
             if "id" in item:  # its questions are its own
                 self._request_id, self._asked = _id(item), 0
             results.append({**({"id": _id(item)} if "id" in item else {}), **self._reply(item, self._batched)})
@@ -291,7 +293,7 @@ class Harness:
             raise RequestError("unsupported", f"via: {protocol.name} comes over {protocol.transport}; served are {served}")
         config = _configuration(protocol, request.get("config", {}))
         self._sockets = self._sockets or Sockets()
-        pick = seeded(f"{shown(request.get('seed', ''))}/{shown(request.get('node', ''))}")
+        pick = random_pick(f"{render_value(request.get('seed', ''))}/{render_value(request.get('node', ''))}")
         try:
             node = self._sockets.serve(protocol, member(request, "bind", str), config, pick)
         except AddressError as error:
@@ -319,19 +321,19 @@ class Harness:
     def _protocol(self, request: dict[str, Any]) -> Runtime:
         name = member(request, "protocol", str)
         if name not in self._protocols:
-            raise RequestError("unsupported", f"there is no protocol {shown(name)} here, but {', '.join(self._protocols)}")
+            raise RequestError("unsupported", f"there is no protocol {render_value(name)} here, but {', '.join(self._protocols)}")
         return self._protocols[name]
 
-    def _opened_before(self, request: dict[str, Any]) -> Handle:
+    def _find_handle(self, request: dict[str, Any]) -> Handle:
         number = request.get("handle")
         node = self._handles.get(number) if type(number) is int else None
         if node is None:
-            raise RequestError("no_handle", f"there is no handle {shown(number)}")
+            raise RequestError("no_handle", f"there is no handle {render_value(number)}")
         node.effects = []
         return node
 
     def _running(self, request: dict[str, Any]) -> tuple[Handle, Driver]:
-        node = self._opened_before(request)
+        node = self._find_handle(request)
         if node.driver is None:
             raise RequestError("no_handle", f"the node of handle {request['handle']} has crashed; restart or close it")
         return node, node.driver
@@ -362,7 +364,7 @@ class Harness:
             or len(set(answer)) < some
         ):
             raise RequestError(
-                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {shown(answer)}"
+                "bad_request", f"choice: expected {some} different indices below {len(options)}, found {render_value(answer)}"
             )
         return tuple(options[index] for index in answer)
 

@@ -54,32 +54,32 @@ class Handle:
             return
         inbound = self.connections[conn]
         if inbound is not None and event == "data":
-            self._fed(conn, inbound, data, connected, driver)
+            self._feed(conn, inbound, data, connected, driver)
         elif event != "data":
             if inbound is not None and event == "eof":
                 self._close(conn)
             del self.connections[conn]
 
-    def _fed(self, conn: str, inbound: Inbound, data: bytes, connected: Connected, driver: Driver) -> None:
+    def _feed(self, conn: str, inbound: Inbound, data: bytes, connected: Connected, driver: Driver) -> None:
         try:
             raw = inbound.feed(data)
             if raw is None:
                 return
             message = self.specification.MESSAGE.decode(raw)
         except MalformedMessage as error:
-            self.malformed(error)
+            self.report_malformed(error)
         else:
             if connected.admits(driver.state, message):
                 shown = {"conn": conn, "event": "data", "bytes": connected.FRAMING.ACKNOWLEDGEMENT.hex()}
                 self.effects.append({"stream": shown})
-                driver.received(NodeId(conn), message)
+                driver.receive(NodeId(conn), message)
         self._close(conn)
 
     def _close(self, conn: str) -> None:
         self.connections[conn] = None
         self.effects.append({"stream": {"conn": conn, "event": "close"}})
 
-    def malformed(self, error: MalformedMessage) -> None:
+    def report_malformed(self, error: MalformedMessage) -> None:
         """Into the reply."""
         self.event("malformed", {"class": error.reason, "offset": error.offset})
 

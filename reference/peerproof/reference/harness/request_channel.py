@@ -74,7 +74,7 @@ class Channel:
             if line is None:
                 raise Gone
             if isinstance(line, dict) and "choice" in line:
-                return _answered(question, line["choice"])
+                return _parse_answer(question, line["choice"])
             self._waiting.append(line)
 
     def _read(self) -> dict[str, Any] | Unreadable | None:
@@ -106,7 +106,7 @@ def _refusal(request_id: Plain, message: str) -> dict[str, Any]:
     return {"id": request_id, "error": {"code": "bad_request", "message": message}}
 
 
-def _answered(question: dict[str, Any], answer: Plain) -> list[int]:
+def _parse_answer(question: dict[str, Any], answer: Plain) -> list[int]:
     """The indices of an answer. Raises Unanswered."""
     if not isinstance(answer, dict) or answer.get("for") != question["for"] or answer.get("n") != question["n"]:
         raise Unanswered(f"choice: expected the answer for {question['for']!r}, n {question['n']}, found {answer!r}")

@@ -43,7 +43,7 @@ def timers(request: dict[str, Any], node: Handle) -> Iterator[tuple[Any, Instant
     for index, item in enumerate(given if isinstance(given, list) else [given]):
         where = f"timers[{index}]"
         if not isinstance(item, dict) or item.keys() != {"timer", "due_ms"}:
-            raise RequestError("bad_request", f"{where}: expected an object with timer and due_ms, found {shown(item)}")
+            raise RequestError("bad_request", f"{where}: expected an object with timer and due_ms, found {render_value(item)}")
         due = Instant(INSTANT.value(item["due_ms"], f"{where}.due_ms"))
         if due < node.clock:
             raise RequestError("bad_request", f"{where}.due_ms: {due} is before {node.clock}")
@@ -54,9 +54,9 @@ def connection(request: dict[str, Any], node: Handle) -> tuple[str, str, bytes]:
     """The name of a connection, what happens to it, and the bytes that it brings."""
     conn, event = member(request, "conn", str), member(request, "event", str)
     if event not in STREAM_EVENTS:
-        raise RequestError("bad_request", f"event: expected {', '.join(STREAM_EVENTS)}, found {shown(event)}")
+        raise RequestError("bad_request", f"event: expected {', '.join(STREAM_EVENTS)}, found {render_value(event)}")
     if (event == "open") == (conn in node.connections):
-        raise RequestError("bad_request", f"conn: {shown(conn)} is {'open already' if event == 'open' else 'not open'}")
+        raise RequestError("bad_request", f"conn: {render_value(conn)} is {'open already' if event == 'open' else 'not open'}")
     return conn, event, octets(request) if event == "data" else b""
 
 
@@ -65,7 +65,7 @@ def command(request: dict[str, Any], protocol: Runtime) -> Any:
     form = protocol.specification().COMMAND
     name, args = member(request, "name", str), member(request, "args", dict)
     if name not in form.cases:
-        raise RequestError("unsupported", f"{protocol.name} has no call {shown(name)}")
+        raise RequestError("unsupported", f"{protocol.name} has no call {render_value(name)}")
     return form.value({**args, "type": name})
 
 
@@ -73,11 +73,11 @@ def answer(request: dict[str, Any], protocol: Runtime, state: Any) -> Plain:
     """That of a node in this state to a query."""
     what, queries = member(request, "what", str), protocol.specification().QUERIES
     if what not in queries:
-        raise RequestError("unsupported", f"{protocol.name} has no query {shown(what)}")
+        raise RequestError("unsupported", f"{protocol.name} has no query {render_value(what)}")
     args = member(request, "args", dict) if "args" in request else {}
     wanted = list(signature(queries[what]).parameters)[1:]
     if list(args) != wanted:
-        raise RequestError("bad_request", f"args: {what} wants {', '.join(wanted) or 'no args'}, found {shown(args)}")
+        raise RequestError("bad_request", f"args: {what} wants {', '.join(wanted) or 'no args'}, found {render_value(args)}")
     return queries[what](state, **args)
 
 
@@ -87,7 +87,7 @@ def octets(request: dict[str, Any]) -> bytes:
     try:
         return bytes.fromhex(digits)
     except ValueError:
-        raise RequestError("bad_request", f"bytes: expected hexadecimal digits, found {shown(digits)}") from None
+        raise RequestError("bad_request", f"bytes: expected hexadecimal digits, found {render_value(digits)}") from None
 
 
 def member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] | list[Any]]) -> Any:
@@ -95,11 +95,11 @@ def member(request: dict[str, Any], name: str, kind: type[str | dict[str, Any] |
     value = request.get(name)
     if not isinstance(value, kind):
         expected = "a string" if kind is str else "an object" if kind is dict else "a list"
-        raise RequestError("bad_request", f"{name}: expected {expected}, found {shown(value)}")
+        raise RequestError("bad_request", f"{name}: expected {expected}, found {render_value(value)}")
     return value
 
 
-def shown(value: Plain) -> str:
+def render_value(value: Plain) -> str:
     """A value for people, not too long."""
     text = json.dumps(value)
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from peerproof.reference.runtime.live_node import Listener, RealTimeNode
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.tcp import TcpNode
-from peerproof.reference.runtime.udp import UdpNode, bound, named
+from peerproof.reference.runtime.udp import UdpNode, bind_socket, format_address
 from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -36,9 +36,9 @@ class Sockets:
 
     def serve(self, protocol: Runtime, bind: str, config: Any, pick: Pick) -> ServedNode:
         """A fresh node at this address, where port 0 is any that is free. Raises AddressError, NotEnabled."""
-        opened = bound(NodeId(bind), KINDS[protocol.transport])
+        opened = bind_socket(NodeId(bind), KINDS[protocol.transport])
         try:
-            return self.do(_started(self, protocol, named(opened.getsockname()), config, opened, pick))
+            return self.do(_start_node(self, protocol, format_address(opened.getsockname()), config, opened, pick))
         except Exception:
             opened.close()
             raise
@@ -52,7 +52,7 @@ class Sockets:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
 
-async def _started(sockets: Sockets, protocol: Runtime, self_id: NodeId, config: Any, opened: Any, pick: Pick) -> ServedNode:
+async def _start_node(sockets: Sockets, protocol: Runtime, self_id: NodeId, config: Any, opened: Any, pick: Pick) -> ServedNode:
     events: list[Plain] = []
     specification = protocol.specification()
 

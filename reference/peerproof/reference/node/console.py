@@ -19,12 +19,12 @@ from typing import Any, Final
 
 from peerproof.reference.node import display, typed_commands
 from peerproof.reference.node.terminal import Terminal
-from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.runtime.tcp import TcpNode
-from peerproof.reference.runtime.udp import UdpNode, bound, named
+from peerproof.reference.runtime.udp import UdpNode, bind_socket, format_address
 from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
@@ -60,8 +60,8 @@ class RunningNode:
         self._setup: Final = setup
         self._specification: Final = setup.protocol.specification()
         self._connected: Final = setup.protocol.connected
-        opened = bound(setup.bind, socket.SOCK_STREAM if self._connected else socket.SOCK_DGRAM)
-        self.self_id: Final = setup.advertise or named(opened.getsockname())
+        opened = bind_socket(setup.bind, socket.SOCK_STREAM if self._connected else socket.SOCK_DGRAM)
+        self.self_id: Final = setup.advertise or format_address(opened.getsockname())
         run = setup.run or f"{self.self_id}/{setup.random_seed}"
         recorder = Recorder(self._specification, run, record) if record else None
         self._loop: Final = asyncio.get_running_loop()
@@ -72,16 +72,16 @@ class RunningNode:
         self._tries = 0
         try:
             config = setup.config(self.self_id)
-            self._node: Final = self._made(opened, config, seeded(setup.random_seed), recorder)
+            self._node: Final = self._make_node(opened, config, random_pick(setup.random_seed), recorder)
             self._node.driver.start(config)
             for key, value in setup.assignments:
-                self._node.driver.asked(setup.protocol.assign(self._node.driver.state, key, value))
+                self._node.driver.ask(setup.protocol.assign(self._node.driver.state, key, value))
         except ValueError:
             opened.close()
             raise
 
-    def _made(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
-        listener = Listener(self._told, self._stepped, left=partial(self._terminal.stop, "left"))
+    def _make_node(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
+        listener = Listener(self._handle_notice, self._schedule_show, left=partial(self._terminal.stop, "left"))
         what = self._specification, self.self_id, opened, pick
         if self._connected is None:
             return UdpNode(*what, recorder=recorder, listener=listener)
@@ -96,17 +96,17 @@ class RunningNode:
         self._show()
         self._join()
         try:
-            await self._terminal.stopped()
+            await self._terminal.wait()
         finally:
             self._node.close()
 
-    def _told(self, notice: Any) -> None:
+    def _handle_notice(self, notice: Any) -> None:
         logger.info("%s", notice)
         if self._connected is None:
             return
         if self._connected.is_alone(notice):
             self._loop.call_later(AGAIN, self._join)
-        if shown := self._connected.printed(notice):
+        if shown := self._connected.render_notice(notice):
             self._terminal.print(display.json_line(self.self_id, self._node.now(), shown))
 
     def _join(self) -> None:
@@ -120,7 +120,7 @@ class RunningNode:
         except NotEnabled as error:  # it has joined by a contact that was typed, or left
             logger.warning("refused: %s", error)
 
-    def _stepped(self) -> None:
+    def _schedule_show(self) -> None:
         if self._gathering is None and self._node.driver.state is not self._shown_state:
             self._gathering = self._loop.call_later(GATHER, self._show)
 
@@ -141,7 +141,7 @@ class RunningNode:
     def _command(self, line: str) -> None:
         name, _, rest = line.strip().partition(" ")
         if self._connected and name in self._connected.TYPED:
-            self._ask_for(partial(self._connected.typed, name, rest))
+            self._ask_for(partial(self._connected.parse_command, name, rest))
             return
         try:
             words = shlex.split(line)

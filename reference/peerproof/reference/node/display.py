@@ -39,10 +39,10 @@ def table(self_id: str, known: dict[str, Plain]) -> str:
         if _name(record) == text(self_id):
             beside = {"status": "(this node)"}
         rows += _rows({**record, **beside})
-    return "\n".join([*lines, aligned(rows)] if rows else lines)
+    return "\n".join([*lines, align_rows(rows)] if rows else lines)
 
 
-def aligned(rows: Iterable[dict[str, str]]) -> str:
+def align_rows(rows: Iterable[dict[str, str]]) -> str:
     """Rows under headings, columns wide enough for their longest text."""
     rows = list(rows)
     headings = list(dict.fromkeys(name for row in rows for name in row))

@@ -18,7 +18,7 @@ from peerproof.reference.node import display
 from peerproof.reference.node.terminal import Terminal
 from peerproof.reference.protocols.distkv.disk import Disk
 from peerproof.reference.protocols.distkv.store import StoreNode
-from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.recorder import Recorder
@@ -70,11 +70,11 @@ class RunningStore:
         self._node: Final = StoreNode(
             setup.name,
             self._bus(),
-            seeded(setup.random_seed),
+            random_pick(setup.random_seed),
             root=setup.root,
             disk=self._disk,
             recorder=Recorder(distkv, run, record) if record else None,
-            listener=Listener(told=self._told),
+            listener=Listener(told=self._handle_notice),
             failed=self._fail,
         )
 
@@ -87,12 +87,12 @@ class RunningStore:
     async def run(self) -> None:
         """Until it is over. Raises BusError if it cannot begin, and JournalError."""
         config = self._setup.config(self._disk.stored if self._disk else None)
-        config = self._setup.protocol.begun(config, seeded(f"{self._setup.random_seed}/start"))
+        config = self._setup.protocol.begun(config, random_pick(f"{self._setup.random_seed}/start"))
         self._terminal.listen()
         try:
             await self._node.listen(config, self._setup.place)
             self._print(own=distkv.QUERIES["own"](self._node.driver.state))
-            await self._terminal.stopped()
+            await self._terminal.wait()
         finally:
             await self._node.leave()
             if self._disk:
@@ -102,11 +102,11 @@ class RunningStore:
         self.failure = why
         self._terminal.stop(why)
 
-    def _told(self, notice: Any) -> None:
+    def _handle_notice(self, notice: Any) -> None:
         shown = distkv.NOTICE.plain(notice)
         self._print(**{_SHOWN.get(kind := shown.pop("type"), kind): shown or True})
 
-    def _sent(self, update: Update) -> None:
+    def _print_sent(self, update: Update) -> None:
         shown = distkv.MESSAGE.plain(update)
         self._print(sent={"path": shown["path"], "tick": str(update.chain.head.tick)})
 
@@ -131,7 +131,7 @@ class RunningStore:
             kind, *members = CHANGES[name]
             _expect(name, members, arguments)
             command = distkv.COMMAND.value({"type": kind, **dict(zip(members, arguments, strict=True))})
-            self._node.ask(command, self._sent)
+            self._node.ask(command, self._print_sent)
         elif (query := distkv.QUERIES.get(name)) and self._node.driver.state is not None:
             _expect(name, ["path"] * (len(signature(query).parameters) - 1), arguments)
             answer = query(self._node.driver.state, *arguments)

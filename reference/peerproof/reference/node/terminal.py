@@ -38,7 +38,7 @@ class Terminal:
         logger.info("%s: the end", why)
         self._done.set()
 
-    async def stopped(self) -> None:
+    async def wait(self) -> None:
         """Until it is over."""
         await self._done.wait()
 

@@ -19,11 +19,11 @@ from peerproof.spec.forms.form import Plain
 class Figures(Protocol):
     """What is measured in a simulation besides the protocol's properties."""
 
-    def routed(self) -> None:
+    def record_route(self) -> None:
         """Some node has been asked to send a message to a key."""
         ...
 
-    def told(self, node: NodeId, notice: Any) -> None:
+    def notify(self, node: NodeId, notice: Any) -> None:
         """A node has told its application something."""
         ...
 
@@ -67,11 +67,11 @@ class Connected(Protocol):
         """Whether this is told when the contact could not be reached, and another may be tried."""
         ...
 
-    def printed(self, notice: Any) -> Mapping[str, Plain] | None:
+    def render_notice(self, notice: Any) -> Mapping[str, Plain] | None:
         """What a running node prints of a notice; None for nothing."""
         ...
 
-    def typed(self, name: str, rest: str) -> Any:
+    def parse_command(self, name: str, rest: str) -> Any:
         """One of `TYPED`, with what is typed after it. Raises MalformedMessage."""
         ...
 

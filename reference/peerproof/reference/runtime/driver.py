@@ -50,7 +50,7 @@ class Environment(Protocol):
         """
         Put one message on the wire. Never raises: a message that cannot be sent is a message that is lost.
 
-        Where the transport can tell what has become of it, `Driver.sent` is told, later.
+        Where the transport can tell what has become of it, `Driver.finish_send` is told, later.
         """
         ...
 
@@ -105,7 +105,7 @@ class Driver:
             self._keep(step.state)
         self.state = step.state
         if self._recorder:
-            self._recorder.started(self.self_id, self._environment.now(), config, step)
+            self._recorder.record_start(self.self_id, self._environment.now(), config, step)
         self._perform(step.effects)
 
     def load(self, state: Any, timers: Iterable[tuple[Any, Instant]]) -> None:
@@ -116,13 +116,13 @@ class Driver:
 
     def datagram(self, sender: NodeId, data: bytes) -> None:
         """Bytes came in. Raises MalformedMessage if they are no message; the node then has not noticed anything."""
-        self.received(sender, self._specification.MESSAGE.decode(data))
+        self.receive(sender, self._specification.MESSAGE.decode(data))
 
-    def received(self, sender: NodeId, message: Any) -> None:
+    def receive(self, sender: NodeId, message: Any) -> None:
         """A message came in."""
         self._take(Received(self._environment.now(), sender, message))
 
-    def sent(self, to: NodeId, message: Any, took: int | None) -> None:
+    def finish_send(self, to: NodeId, message: Any, took: int | None) -> None:
         """
         A message was confirmed after so many microseconds, or was not.
 
@@ -130,7 +130,7 @@ class Driver:
         """
         self._take(Sent(self._environment.now(), to, message, took))
 
-    def asked(self, command: Any) -> None:
+    def ask(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled if the node refuses; it then has not changed."""
         self._take(Asked(self._environment.now(), command))
 
@@ -151,13 +151,13 @@ class Driver:
             step = self._specification.step(before, event, pick)
         except NotEnabled as refusal:
             if self._recorder:
-                self._recorder.stepped(self.self_id, event, answers, Step(before), refusal.reason)
+                self._recorder.record_step(self.self_id, event, answers, Step(before), refusal.reason)
             raise
         if self._keep:
             self._keep(step.state)
         self.state = step.state
         if self._recorder:
-            self._recorder.stepped(self.self_id, event, answers, step, None)
+            self._recorder.record_step(self.self_id, event, answers, step, None)
         self._perform(step.effects)
         if self._observe:
             self._observe(Taken(before, event, step.state, step.effects))
@@ -182,7 +182,7 @@ class Driver:
 FEW: Final = 16
 
 
-def seeded(seed: str) -> Pick:
+def random_pick(seed: str) -> Pick:
     """
     A pick whose answers follow from the seed and the questions so far.
 

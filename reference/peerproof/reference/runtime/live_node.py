@@ -51,7 +51,7 @@ class RealTimeNode:
 
     def ask(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled."""
-        self.driver.asked(command)
+        self.driver.ask(command)
         self._settle()
 
     def now(self) -> Instant:

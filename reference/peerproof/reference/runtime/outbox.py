@@ -41,10 +41,10 @@ class Outbox:
         self.size += len(parcel.data or b"")
 
     def take(self) -> Parcel | None:
-        """The next one that may go, to an address that nothing is on its way to until `ended`; None if there is none."""
+        """The next one that may go, to an address that nothing is on its way to until `finish`; None if there is none."""
         return self._pop(self._lines[self._ready.popleft()]) if self._ready else None
 
-    def ended(self, to: NodeId) -> None:
+    def finish(self, to: NodeId) -> None:
         """What was on its way to an address has arrived, or not: the next one may go."""
         if self._lines[to]:
             self._ready.append(to)

@@ -40,7 +40,7 @@ class Runtime:
         """Whether each message has a connection of its own, and is confirmed."""
         return self.connected is not None
 
-    def configured(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
+    def build_config(self, plain: Mapping[str, Plain], self_id: NodeId, seeds: Iterable[NodeId]) -> Any:
         """The configuration of a node at this address that is to ask these first. Raises ValueError as `configuration` does."""
         return configuration(self, {**self.placed(self_id, seeds), **plain})
 

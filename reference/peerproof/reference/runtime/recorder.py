@@ -15,7 +15,7 @@ from typing import Any, Final
 from peerproof.spec.core import Instant, NodeId, Specification, Step
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.traces.trace import Kind, Line, described, effect_plain
+from peerproof.spec.traces.trace import Kind, Line, describe_event, effect_plain
 
 IMPLEMENTATION: Final = "peerproof-reference"
 
@@ -31,15 +31,15 @@ class Recorder:
         self._write = write
         self._next: dict[NodeId, int] = {}
 
-    def started(self, node: NodeId, now: Instant, config: Any, step: Step[Any, Any]) -> None:
+    def record_start(self, node: NodeId, now: Instant, config: Any, step: Step[Any, Any]) -> None:
         """A node has started, for the first time or again."""
         self._line(node, now, ("start", None, self._specification.CONFIG.plain(config)), [], step, None)
 
-    def stepped(
+    def record_step(
         self, node: NodeId, event: Any, picks: Sequence[tuple[str, tuple[Any, ...]]], step: Step[Any, Any], refused: str | None
     ) -> None:
         """A node has taken a step, or has refused to."""
-        self._line(node, event.now, described(self._specification, event), picks, step, refused)
+        self._line(node, event.now, describe_event(self._specification, event), picks, step, refused)
 
     def _line(
         self,

@@ -34,7 +34,7 @@ from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.live_node import Listener, RealTimeNode
 from peerproof.reference.runtime.outbox import Outbox, Parcel
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.runtime.udp import named, parsed
+from peerproof.reference.runtime.udp import format_address, parse_address
 from peerproof.spec.core import Duration, NodeId, Pick, Specification
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.bounded import BoundedDict
@@ -115,14 +115,14 @@ class TcpNode(RealTimeNode):
     def send(self, to: NodeId, message: Any) -> None:
         """As soon as there is a connection to spare; what can be sent to nobody has failed, in a moment."""
         try:
-            ip_address(parsed(to)[0])
+            ip_address(parse_address(to)[0])
             data = self._specification.MESSAGE.encode(message)
         except (ValueError, NotEnabled) as error:
             logger.info("nothing sent to %a: %s", to, error)
             data = None
         self._waiting.put(Parcel(to, message, data, self._loop.time()))
 
-    def arrived(self, incoming: Incoming, data: bytes) -> None:
+    def receive(self, incoming: Incoming, data: bytes) -> None:
         """A whole message is there: it is confirmed, and taken in. Raises MalformedMessage if it is none."""
         message = self._specification.MESSAGE.decode(data)
         if not self.connected.admits(self.driver.state, message):
@@ -133,12 +133,12 @@ class TcpNode(RealTimeNode):
         if remark := self.connected.remark(message):
             self._warn("strange:", f"{remark}; it came from {incoming.peer}")
         try:
-            self.driver.received(incoming.peer, message)
+            self.driver.receive(incoming.peer, message)
         except Exception:
             logger.exception("a fault of this program: the message %r from %s is passed over", data[:2000], incoming.peer)
         self._settle()
 
-    def came(self, incoming: Incoming) -> None:
+    def add_connection(self, incoming: Incoming) -> None:
         """Somebody has connected."""
         self._incoming[incoming] = None
         if self._is_full:
@@ -148,12 +148,12 @@ class TcpNode(RealTimeNode):
             self._warn("too many connections:", f"cut off that from {oldest.peer}, of {MOST_INCOMING} the oldest")
             oldest.cut_off()
 
-    def went(self, incoming: Incoming) -> None:
+    def remove_connection(self, incoming: Incoming) -> None:
         """A connection is over."""
         if self._incoming.pop(incoming, self) is not self:
             self._held -= incoming.size
 
-    def held(self, incoming: Incoming, size: int) -> None:
+    def hold_bytes(self, incoming: Incoming, size: int) -> None:
         """A connection holds so many bytes more of a message that is not whole."""
         incoming.size += size
         self._held += size
@@ -162,12 +162,12 @@ class TcpNode(RealTimeNode):
             self._warn("too many bytes:", f"cut off the connection from {largest.peer}, which holds {largest.size}, the most")
             largest.cut_off()
 
-    def malformed_from(self, incoming: Incoming, error: MalformedMessage) -> None:
+    def report_malformed(self, incoming: Incoming, error: MalformedMessage) -> None:
         """A connection has brought no message."""
-        self.broken_off(incoming, error)
+        self.reject(incoming, error)
         self._listener.malformed(error)
 
-    def broken_off(self, incoming: Incoming, error: MalformedMessage) -> None:
+    def reject(self, incoming: Incoming, error: MalformedMessage) -> None:
         """A connection has ended before there was a message; whether it would have been one nobody knows."""
         self._note_malformed("message", incoming.peer, error)
         incoming.cut_off()
@@ -201,7 +201,7 @@ class TcpNode(RealTimeNode):
         while len(self._outgoing) < MOST_OUTGOING and (parcel := self._waiting.take()):
             task = self._loop.create_task(self._deliver(parcel))
             self._outgoing.add(task)
-            task.add_done_callback(partial(self._delivered, parcel.to))
+            task.add_done_callback(partial(self._finish_delivery, parcel.to))
         if self._has_left and not self._outgoing:
             self._loop.call_soon(self._listener.left)
         is_full = len(self._waiting) > MOST_WAITING or self._waiting.size > MOST_WAITING_BYTES
@@ -212,10 +212,10 @@ class TcpNode(RealTimeNode):
             for incoming in self._incoming:
                 incoming.pause() if is_full else incoming.resume()
 
-    def _delivered(self, to: NodeId, task: asyncio.Task[None]) -> None:
+    def _finish_delivery(self, to: NodeId, task: asyncio.Task[None]) -> None:
         self._outgoing.discard(task)
         if not self._is_closed:
-            self._waiting.ended(to)
+            self._waiting.finish(to)
             self._pump()
 
     async def _deliver(self, parcel: Parcel) -> None:
@@ -223,7 +223,7 @@ class TcpNode(RealTimeNode):
         given_up = begun - MOST_TIMEOUTS * self.timeout  #: what has waited since then
         try:
             async with asyncio.timeout(self.timeout):
-                if parcel.data is not None and await self._exchanged(to, parcel.data):
+                if parcel.data is not None and await self._exchange(to, parcel.data):
                     took = self._least(to, int((self._loop.time() - begun) * 1_000_000))
         except TimeoutError:
             logger.info("not sent to %s: not confirmed in %g s", to, self.timeout)
@@ -235,15 +235,15 @@ class TcpNode(RealTimeNode):
         behind = list(self._waiting.behind(to, given_up))
         if behind:
             logger.info("not sent to %s: %d messages that waited for others too long", to, len(behind))
-        self._known(parcel, took)
+        self._finish_send(parcel, took)
         for late in behind:
-            self._known(late, None)
+            self._finish_send(late, None)
         self._settle()
 
-    def _known(self, parcel: Parcel, took: int | None) -> None:
+    def _finish_send(self, parcel: Parcel, took: int | None) -> None:
         """What has become of a message."""
         try:
-            self.driver.sent(parcel.to, parcel.message, took)
+            self.driver.finish_send(parcel.to, parcel.message, took)
         except Exception:
             logger.exception("a fault of this program: what became of a message to %s is passed over", parcel.to)
 
@@ -256,9 +256,9 @@ class TcpNode(RealTimeNode):
         self._shortest[to] = least, since
         return least
 
-    async def _exchanged(self, to: NodeId, data: bytes) -> bool:
+    async def _exchange(self, to: NodeId, data: bytes) -> bool:
         """Whether the peer has confirmed the message."""
-        reader, writer = await self._opened_to(to)
+        reader, writer = await self._connect(to)
         try:
             writer.write(data)
             confirmation = self.connected.FRAMING.Confirmation()
@@ -270,11 +270,11 @@ class TcpNode(RealTimeNode):
             writer.transport.abort()
         return False
 
-    async def _opened_to(self, to: NodeId) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(self, to: NodeId) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection. Tries again as long as it is this machine that has none to spare, for which the peer is not to blame."""
         while True:
             try:
-                return await asyncio.open_connection(*parsed(to), limit=_PIECE)
+                return await asyncio.open_connection(*parse_address(to), limit=_PIECE)
             except OSError as error:
                 if error.errno not in _OWN_FAULTS:
                     raise
@@ -300,9 +300,9 @@ class Incoming(asyncio.Protocol):
         """See `asyncio.Protocol`, as for the others."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self.peer = named(transport.get_extra_info("peername") or ("unknown", 0))
-        self._timer = asyncio.get_running_loop().call_later(self._node.timeout, self._expired)
-        self._node.came(self)
+        self.peer = format_address(transport.get_extra_info("peername") or ("unknown", 0))
+        self._timer = asyncio.get_running_loop().call_later(self._node.timeout, self._expire)
+        self._node.add_connection(self)
 
     def data_received(self, data: bytes) -> None:
         """Part of a message, or what follows it and is not looked at."""
@@ -311,22 +311,22 @@ class Incoming(asyncio.Protocol):
         try:
             whole = self._inbound.feed(data)
             if whole is None:
-                self._node.held(self, len(data))
+                self._node.hold_bytes(self, len(data))
             else:
-                self._node.arrived(self, whole)
+                self._node.receive(self, whole)
         except MalformedMessage as error:
-            self._node.malformed_from(self, error)
+            self._node.report_malformed(self, error)
 
     def eof_received(self) -> None:
         """The peer says no more."""
         if self.size and not self.is_confirmed:
-            self._node.broken_off(self, self._inbound.end())
+            self._node.reject(self, self._inbound.end())
 
     def connection_lost(self, _: Exception | None) -> None:
         """It is over."""
         if self._timer:
             self._timer.cancel()
-        self._node.went(self)
+        self._node.remove_connection(self)
 
     def confirm(self, acknowledgement: bytes) -> None:
         """Say that the message is there; then the peer is to close, or what it still sends might make it lose that."""
@@ -341,7 +341,7 @@ class Incoming(asyncio.Protocol):
         """End it at once."""
         if self._transport:
             self._transport.abort()
-        self._node.went(self)
+        self._node.remove_connection(self)
 
     def pause(self) -> None:
         """Read nothing for a while."""
@@ -353,7 +353,7 @@ class Incoming(asyncio.Protocol):
         if self._transport:
             self._transport.resume_reading()
 
-    def _expired(self) -> None:
+    def _expire(self) -> None:
         if self.is_confirmed:
             self.cut_off()
         else:

@@ -30,7 +30,7 @@ class AddressError(ValueError):
     """An address that cannot be used, with what to do about it."""
 
 
-def parsed(address: str) -> tuple[str, int]:
+def parse_address(address: str) -> tuple[str, int]:
     """Host and port of `host:port` or `[host]:port`. Raises AddressError."""
     host, colon, port = address.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
@@ -42,24 +42,24 @@ def parsed(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def named(endpoint: tuple[Any, ...]) -> NodeId:
+def format_address(endpoint: tuple[Any, ...]) -> NodeId:
     """The address of a socket address."""
     host, port = endpoint[:2]
     return NodeId(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
 
 
-def resolved(address: str) -> NodeId:
+def resolve_address(address: str) -> NodeId:
     """The numeric form of an address that the operator has typed. Raises AddressError."""
-    host, port = parsed(address)
+    host, port = parse_address(address)
     try:
-        return named(socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][4])
+        return format_address(socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][4])
     except (OSError, UnicodeError) as error:
         raise AddressError(f"{address!r}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def bound(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socket.socket:
+def bind_socket(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socket.socket:
     """A socket at a numeric address. Raises AddressError."""
-    host, port = parsed(address)
+    host, port = parse_address(address)
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind)
     try:
         if kind is socket.SOCK_STREAM:
@@ -74,7 +74,7 @@ def bound(address: NodeId, kind: socket.SocketKind = socket.SOCK_DGRAM) -> socke
 
 def is_wildcard(address: NodeId) -> bool:
     """Whether this stands for every address of the machine, and so names no node."""
-    return ip_address(parsed(address)[0]).is_unspecified
+    return ip_address(parse_address(address)[0]).is_unspecified
 
 
 class UdpNode(RealTimeNode):
@@ -107,7 +107,7 @@ class UdpNode(RealTimeNode):
     def send(self, to: NodeId, message: Any) -> None:
         """One datagram, or none if the address is not numeric or the network does not take it now: it is lost then."""
         try:
-            host, port = parsed(to)
+            host, port = parse_address(to)
             if ip_address(host).version != (6 if self._socket.family == socket.AF_INET6 else 4):
                 raise AddressError(f"{to!a} is of another family than this node's socket")
             self._socket.sendto(self._specification.MESSAGE.encode(message), (host, port))
@@ -122,11 +122,13 @@ class UdpNode(RealTimeNode):
             logger.info("the network says: %s", error)
             return
         try:
-            self.driver.datagram(named(address), data)
+            self.driver.datagram(format_address(address), data)
         except MalformedMessage as error:
-            self._note_malformed("datagram", named(address), error)
+            self._note_malformed("datagram", format_address(address), error)
             self._listener.malformed(error)
         except Exception:
-            logger.exception("a fault of this program: the datagram %s from %s is passed over", data.hex(), named(address))
+            logger.exception(
+                "a fault of this program: the datagram %s from %s is passed over", data.hex(), format_address(address)
+            )
         else:
             self._settle()

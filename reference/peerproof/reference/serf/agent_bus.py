@@ -72,7 +72,7 @@ class SerfBus:
         except SerfError as error:
             raise BusError(f"the agent cannot say where {node} is reached: {error}") from None
 
-    async def located(self, node: NodeId) -> list[NodeId]:
+    async def locate(self, node: NodeId) -> list[NodeId]:
         """See `Bus`."""
         try:
             members = await self._there().members()
@@ -103,7 +103,7 @@ class SerfBus:
         return self._agent
 
     async def _connect(self) -> None:
-        agent = await Agent.connected(self._address, auth_key=self._auth_key, arrived=self._heard, ended=self._ended)
+        agent = await Agent.connect(self._address, auth_key=self._auth_key, arrived=self._heard, ended=self._lose_agent)
         try:
             await agent.follow("user")
             if self._tags:
@@ -114,7 +114,7 @@ class SerfBus:
         self._agent = agent
         self._wake.set()
 
-    def _ended(self, error: AgentGone) -> None:
+    def _lose_agent(self, error: AgentGone) -> None:
         if self._agent:
             logger.warning("%s; looking for it until it is there again", error)
             self._agent = None

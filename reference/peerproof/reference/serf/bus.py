@@ -50,7 +50,7 @@ class Bus(Protocol):
         """Whoever asks where a node is reached shall find this, until it is taken back. Raises BusError."""
         ...
 
-    async def located(self, node: NodeId) -> list[NodeId]:
+    async def locate(self, node: NodeId) -> list[NodeId]:
         """Where a node may be reached, the likeliest first; nowhere if the bus does not know. Raises BusError."""
         ...
 

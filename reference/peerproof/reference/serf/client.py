@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgpack
 
-from peerproof.reference.runtime.udp import parsed
+from peerproof.reference.runtime.udp import parse_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import serf_events
 
@@ -80,7 +80,7 @@ class Agent:
         self._reading: Final = asyncio.get_running_loop().create_task(self._read(reader))
 
     @classmethod
-    async def connected(
+    async def connect(
         cls,
         address: NodeId,
         *,
@@ -96,7 +96,7 @@ class Agent:
         """
         try:
             async with asyncio.timeout(PATIENCE):
-                reader, writer = await asyncio.open_connection(*parsed(address))
+                reader, writer = await asyncio.open_connection(*parse_address(address))
         except (OSError, TimeoutError) as error:
             number = getattr(error, "errno", None)
             why = os.strerror(number) if number else "it does not answer"
@@ -113,16 +113,16 @@ class Agent:
         """From now on events of these types arrive, as Serf writes them: "user", or "user:deploy,member-join"."""
         number = self._next()
         self._streams.add(number)
-        await self._asked("stream", {"Type": types}, number=number)
+        await self._request("stream", {"Type": types}, number=number)
 
     async def event(self, name: str, payload: bytes) -> None:
         """Tell everybody. Raises EventTooLarge before anybody is told."""
         number = self._next()
-        await self._answered("event", number, serf_events.request(number, name, payload))
+        await self._exchange("event", number, serf_events.request(number, name, payload))
 
     async def members(self) -> tuple[Member, ...]:
         """The agents of the cluster."""
-        found = await self._asked("members", has_body=True)
+        found = await self._request("members", has_body=True)
         try:
             return tuple(_member(one) for one in found[b"Members"] or ())
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -130,7 +130,7 @@ class Agent:
 
     async def name(self) -> str:
         """What this agent is called."""
-        stats = await self._asked("stats", has_body=True)
+        stats = await self._request("stats", has_body=True)
         try:
             name: str = stats[b"agent"][b"name"].decode()
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -139,15 +139,15 @@ class Agent:
 
     async def tag(self, tags: Mapping[str, str]) -> None:
         """The agent bears these tags, besides those it has. Raises SerfError if there are too many."""
-        await self._asked("tags", {"Tags": dict(tags)})
+        await self._request("tags", {"Tags": dict(tags)})
 
     async def untag(self, *names: str) -> None:
         """The agent does not bear tags of these names any more."""
-        await self._asked("tags", {"DeleteTags": list(names)})
+        await self._request("tags", {"DeleteTags": list(names)})
 
     async def leave(self) -> None:
         """The agent leaves its cluster, and ends."""
-        await self._asked("leave")
+        await self._request("leave")
 
     async def close(self) -> None:
         """End the connection; what has not been answered never will be."""
@@ -158,27 +158,27 @@ class Agent:
 
     async def _greet(self, auth_key: str | None) -> None:
         try:
-            await self._asked("handshake", {"Version": VERSION})
+            await self._request("handshake", {"Version": VERSION})
         except AgentGone as error:
             raise SerfError(f"what listens at {self.address} is no agent of Serf ({error})") from None
         except SerfError as error:
             raise SerfError(f"the agent at {self.address} does not speak version {VERSION} of Serf's RPC: {error}") from None
         if auth_key is not None:
-            await self._asked("auth", {"AuthKey": auth_key})
-        await self._asked("stats", has_body=True)  # refused to whoever has not said the key
+            await self._request("auth", {"AuthKey": auth_key})
+        await self._request("stats", has_body=True)  # refused to whoever has not said the key
 
     def _next(self) -> int:
         self._sequence += 1
         return self._sequence
 
-    async def _asked(self, command: str, body: Any = None, *, number: int | None = None, has_body: bool = False) -> Any:
+    async def _request(self, command: str, body: Any = None, *, number: int | None = None, has_body: bool = False) -> Any:
         """The body of the reply, if it has one. Raises SerfError."""
         number = number or self._next()
         parts = [{"Command": command, "Seq": number}, *([] if body is None else [body])]
         data = b"".join(msgpack.packb(part, use_bin_type=False, unicode_errors="surrogateescape") for part in parts)
-        return await self._answered(command, number, data, has_body=has_body)
+        return await self._exchange(command, number, data, has_body=has_body)
 
-    async def _answered(self, command: str, number: int, data: bytes, *, has_body: bool = False) -> Any:
+    async def _exchange(self, command: str, number: int, data: bytes, *, has_body: bool = False) -> Any:
         if self._gone:
             raise self._gone
         future = asyncio.get_running_loop().create_future()

@@ -88,7 +88,7 @@ class LoopbackBus:
         """See `Bus`."""
         data = string_bytes(parcel.name) + parcel.payload
         for path in sorted(self._folder.glob("*.bus")):
-            if path in self._waiting or not self._sent(path, data):
+            if path in self._waiting or not self._try_send(path, data):
                 self._waiting.setdefault(path, Waiting()).put(Parcel(parcel.name, data, parcel.lasts, lambda: None))
         self._try_again()
         asyncio.get_running_loop().call_soon(parcel.taken)
@@ -108,7 +108,7 @@ class LoopbackBus:
             raise BusError(f"cannot use the folder {self._folder}: {error.strerror}") from None
         self._announced.add(path)
 
-    async def located(self, node: NodeId) -> list[NodeId]:
+    async def locate(self, node: NodeId) -> list[NodeId]:
         """See `Bus`."""
         with suppress(OSError, UnicodeDecodeError):
             return [NodeId((self._folder / f"{self._key(node)}.at").read_text(encoding="utf-8"))]
@@ -129,7 +129,7 @@ class LoopbackBus:
         """A name for files, which names of nodes need not be."""
         return sha256(f"{self._purpose}\0{node}".encode()).hexdigest()[:20]
 
-    def _sent(self, path: Path, data: bytes) -> bool:
+    def _try_send(self, path: Path, data: bytes) -> bool:
         """Whether nothing is left to do for somebody: it has the event, or is gone."""
         assert self._socket
         try:
@@ -150,7 +150,7 @@ class LoopbackBus:
     def _resend(self) -> None:
         self._retry = None
         for path, waiting in list(self._waiting.items()):
-            while waiting and self._sent(path, waiting[0].payload):
+            while waiting and self._try_send(path, waiting[0].payload):
                 waiting.popleft()
             if not waiting:
                 del self._waiting[path]

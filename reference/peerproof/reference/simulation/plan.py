@@ -56,7 +56,7 @@ class Campaign:
 
     def node_config(self, number: int) -> Any:
         """A node's configuration: all but the first have the first for a seed."""
-        return self.protocol.configured(self.config, self.node_id(number), [self.node_id(0)] if number else [])
+        return self.protocol.build_config(self.config, self.node_id(number), [self.node_id(0)] if number else [])
 
     def topic(self, place: int) -> str:
         """The text of one of the topics, from 0 on. They begin differently, or all would have one meeting point."""

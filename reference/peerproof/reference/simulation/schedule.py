@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from peerproof.reference.runtime.connected import Connected, Figures
-from peerproof.reference.runtime.driver import seeded
+from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.simulation.plan import Campaign
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec.core import Instant, NodeId
@@ -43,7 +43,7 @@ class Overlay:
         self.figures: Final = connected.Figures(simulation)
         self._connected: Final = connected
         self._simulation: Final = simulation
-        simulation.notified = self._told
+        simulation.notified = self._handle_notice
 
     def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
         """When a node is asked: when the ring has come about, and the node had the time to join."""
@@ -54,8 +54,8 @@ class Overlay:
         if contact := next((other for other in self._simulation.states() if other != node), None):
             self._simulation.ask(node, self._connected.joining(contact))
 
-    def _told(self, node: NodeId, notice: Any) -> None:
-        self.figures.told(node, notice)
+    def _handle_notice(self, node: NodeId, notice: Any) -> None:
+        self.figures.notify(node, notice)
         if self._connected.is_alone(notice):
             self._simulation.at(self._simulation.now, partial(self.begin, node))
 
@@ -110,17 +110,17 @@ class Schedule:
 
     def _start(self, number: int) -> None:
         node = self._ids[number]
-        self._simulation.start(node, self._begun(node, self._campaign.node_config(number)))
+        self._simulation.start(node, self._start_config(node, self._campaign.node_config(number)))
         self._begin(node)
 
     def _restart(self, node: NodeId) -> None:
         restarted = self._campaign.protocol.restarted
-        self._simulation.restart(node, lambda config, state: self._begun(node, restarted(config, state)))
+        self._simulation.restart(node, lambda config, state: self._start_config(node, restarted(config, state)))
         self._begin(node)
 
-    def _begun(self, node: NodeId, config: Any) -> Any:
+    def _start_config(self, node: NodeId, config: Any) -> Any:
         self._starts += 1
-        return self._campaign.protocol.begun(config, seeded(f"{self._campaign.seed}/start/{self._starts}/{node}"))
+        return self._campaign.protocol.begun(config, random_pick(f"{self._campaign.seed}/start/{self._starts}/{node}"))
 
     def _begin(self, node: NodeId) -> None:
         """The application of a node that has just started joins, and wants what it wanted before."""
@@ -146,7 +146,7 @@ class Schedule:
         with suppress(NotEnabled):  # a configuration may allow no pair at all; the trace says that it was refused
             self._simulation.ask(node, campaign.protocol.assign(state, key, value))
             if self._figures:
-                self._figures.routed()
+                self._figures.record_route()
 
     def _subscriptions(self, node: NodeId, begin: int, random: Any) -> None:
         """Some before the node has joined, some after, all before anything is published."""

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from peerproof.reference.runtime.driver import Driver, seeded
+from peerproof.reference.runtime.driver import Driver, random_pick
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.faulty_network import Faults, Network
 from peerproof.spec.core import EVERYBODY, Duration, Instant, NodeId, Pick, Specification
-from peerproof.spec.properties import Cluster, InFlight, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Taken, find_violations
 
 Action: TypeAlias = Callable[[], None]
 
@@ -30,7 +30,7 @@ class Place:
         self._simulation = simulation
         self._id = node
         self.awaited: Instant | None = None  #: when the timer is due that the heap knows of
-        observe = simulation.observed
+        observe = simulation.observe
         self.driver = Driver(
             simulation.specification, node, self, pick, recorder=recorder, observe=lambda taken: observe(node, taken)
         )
@@ -116,7 +116,7 @@ class Simulation:
         """Start a node, now."""
         self._configs[node] = config
         count = self._starts[node] = self._starts.get(node, 0) + 1
-        place = self._places[node] = Place(self, node, seeded(f"{self._seed}/{node}/{count}"), self._recorder)
+        place = self._places[node] = Place(self, node, random_pick(f"{self._seed}/{node}/{count}"), self._recorder)
         place.driver.start(config)
         self._await_timer(place)
 
@@ -133,7 +133,7 @@ class Simulation:
     def ask(self, node: NodeId, command: Any) -> None:
         """The application on top of a node wants something, now; on top of a crashed node there is none."""
         if place := self._places.get(node):
-            place.driver.asked(command)
+            place.driver.ask(command)
             self._await_timer(place)
 
     def at(self, instant: Instant, action: Action) -> None:
@@ -146,14 +146,14 @@ class Simulation:
             self.now, _, due = heappop(self._heap)
             if isinstance(due, InFlight):
                 if place := self._places.get(due.to):
-                    place.driver.received(due.sender, due.message)
+                    place.driver.receive(due.sender, due.message)
                     self._await_timer(place)
             elif isinstance(due, Wake):
                 self._wake(due.place)
             elif isinstance(due, Crossing):
-                self._arrived(due)
+                self._deliver(due)
             elif isinstance(due, Outcome):
-                self._known(due)
+                self._finish_send(due)
             else:
                 due()
         self.now = max(self.now, until)
@@ -195,7 +195,7 @@ class Simulation:
         if not delays and self.missed:
             self.missed(message)
 
-    def observed(self, node: NodeId, taken: Taken) -> None:
+    def observe(self, node: NodeId, taken: Taken) -> None:
         """A node has taken a step."""
         self.steps += 1
         for observer in self.observers:
@@ -208,7 +208,7 @@ class Simulation:
         self._latest[pair] = arrives
         return max(micros, (arrives - self.now) * 1000)
 
-    def _arrived(self, crossing: Crossing) -> None:
+    def _deliver(self, crossing: Crossing) -> None:
         """At a node that is there a message is taken in, and confirmed on the way back; otherwise its time runs out."""
         assert self._connections
         origin, message, begun, micros = crossing
@@ -221,13 +221,13 @@ class Simulation:
         else:
             self._push(max(expires, self.now), Outcome(origin, message, None))
         if place and is_there:
-            place.driver.received(message.sender, message.message)
+            place.driver.receive(message.sender, message.message)
             self._await_timer(place)
 
-    def _known(self, outcome: Outcome) -> None:
+    def _finish_send(self, outcome: Outcome) -> None:
         origin, message, took = outcome
         if self._places.get(message.sender) is origin:
-            origin.driver.sent(message.to, message.message, took)
+            origin.driver.finish_send(message.to, message.message, took)
             self._await_timer(origin)
 
     def _under_way(self) -> Iterator[InFlight]:
@@ -285,7 +285,7 @@ class Checker:
         self._every: Final = every
         simulation.observers.append(self._observe)
 
-    def reached(self) -> dict[str, bool]:
+    def check_eventual(self) -> dict[str, bool]:
         """The `eventually` properties, and whether they hold now."""
         cluster = self._simulation.cluster()
         return {p.name: p.holds(cluster) for p in self._properties if p.when == "eventually" and p.of == "cluster"}
@@ -301,7 +301,7 @@ class Checker:
             self._check("cluster", self._simulation.cluster(), node)
 
     def _check(self, of: str, subject: object, node: NodeId) -> None:
-        for p in violated(self._properties, of, subject):
+        for p in find_violations(self._properties, of, subject):
             self.violations.setdefault(p.name, Violation(p.name, p.about, node, self._simulation.now))
         for p in self._properties:
             if p.when == "sometimes" and p.of == of and p.name not in self.seen and p.holds(subject):

@@ -45,7 +45,7 @@ from peerproof.spec.distkv.messages import (
     Update,
 )
 from peerproof.spec.distkv.properties import PROPERTIES
-from peerproof.spec.distkv.snapshot import CONFIG, STATE, download, dump, own, stored, value_at
+from peerproof.spec.distkv.snapshot import CONFIG, STATE, disk_contents, download, dump, own, value_at
 from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.transitions import initial, step
 from peerproof.spec.forms.form import Plain
@@ -61,7 +61,7 @@ QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     "dump": dump,
     "own": own,
     "download": download,
-    "stored": stored,
+    "stored": disk_contents,
     "state": STATE.plain,
 }
 

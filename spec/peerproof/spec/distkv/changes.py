@@ -38,14 +38,14 @@ def change(state: State, path: Path, value: Value) -> Next:
     said = entries.change(state.entries, path, value, Element(state.self_id, tick), tock, config.change_length)
     if (size := len(payload(said))) > config.max_payload:
         raise NotEnabled("too_large", f"its update has {size} bytes, and at most {config.max_payload} can be sent")
-    stored, _ = state.entries.updated(said, config.change_length)
+    stored, _ = state.entries.apply_update(said, config.change_length)
     after = replace(state, tock=tock, ticks=state.ticks.put({state.self_id: tick}), entries=stored)
     return Step(after, (Send(EVERYBODY, said), Notify(EntryChanged(path, value))))
 
 
 def on_update(state: State, arrived: Update) -> Next:
     """A change of anybody; what was asked for and is on its chain has been answered. [D-57, D-58, DA-78, DA-84]"""
-    stored, outcome = state.entries.updated(arrived, state.config.change_length)
+    stored, outcome = state.entries.apply_update(arrived, state.config.change_length)
     after = replace(state, entries=stored)
     if state.wanted:
         after = without_wanted(after, with_elements(Table(), arrived.chain.elements))

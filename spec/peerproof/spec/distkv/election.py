@@ -64,7 +64,7 @@ def decide(state: State, pick: Pick) -> Next:
     last, clock = state.last, state.config.clock
     if last is None or (is_startup(last) and last.chain.head.node == state.self_id):
         return Step(state)
-    if not state.shown_tick and not zero_may_ping(last.chain):
+    if not state.message_tick and not zero_may_ping(last.chain):
         return then(cancel_timer(state, PingDue()), lambda now: set_timer(now, InitialPingDue(), schedule.silence(clock)))
     moment = _moment(state, last.chain, pick)
     return then(cancel_timer(state, InitialPingDue()), lambda now: set_timer(now, PingDue(), moment))
@@ -75,25 +75,25 @@ def _moment(state: State, chain: Chain, pick: Pick) -> Duration:
     clock, place = state.config.clock, state.position(chain)
     if place is not None:
         return schedule.ping(clock, place, state.config.ping_length)
-    if state.shown_tick and not is_authoritative(chain):
+    if state.message_tick and not is_authoritative(chain):
         return schedule.early_ping(clock)
     names = {state.self_id, *state.ticks, *state.heard}
     (number,) = pick("ping.early", range(schedule.early_odds(len(names))))
-    return schedule.early_ping(clock) if number == 0 else schedule.picked(pick, "ping.late", schedule.late_ping(clock))
+    return schedule.early_ping(clock) if number == 0 else schedule.pick_moment(pick, "ping.late", schedule.late_ping(clock))
 
 
 def on_ping_due(state: State, pick: Pick) -> Next:
     """It is this node's turn. [D-84, DA-66]"""
     if state.last is None:
         return Step(state)
-    me = Element(state.self_id, state.shown_tick)
+    me = Element(state.self_id, state.message_tick)
     chain = with_ping(state.last.chain, me, state.config.ping_length)
     return then(_ping(state, chain), lambda now: decide(now, pick))
 
 
 def on_initial_ping_due(state: State) -> Next:
     """Nobody has followed this node, or will. [D-95…D-97, DA-65]"""
-    chain = Chain((Element(state.self_id, state.shown_tick),))
+    chain = Chain((Element(state.self_id, state.message_tick),))
     again = schedule.silence(state.config.clock)
     return then(_ping(state, chain), lambda now: set_timer(now, InitialPingDue(), again))
 

@@ -97,14 +97,14 @@ class Entries(NamedTuple):
         entry = self.rows.get(path)
         return None if entry is None or entry.is_deleted else entry.value
 
-    def updated(self, update: Update, most: int) -> tuple[Entries, Outcome]:
+    def apply_update(self, update: Update, most: int) -> tuple[Entries, Outcome]:
         """What a node has after an update, and what the update was to it. [D-57, D-58]"""
         before = self.rows.get(update.path)
         outcome, entry, _ = apply(before, update, most)
         rows = self.rows if entry is before else self.rows.put({update.path: entry})
         return Entries(rows, with_elements(self.known, update.chain.elements)), outcome
 
-    def told(self, known: Mapping[NodeId, Ranges]) -> Entries:
+    def mark_superseded(self, known: Mapping[NodeId, Ranges]) -> Entries:
         """What a node has when it is told that these changes are on no chain any more. [D-117, DA-04]"""
         return self._replace(known=union(self.known, known))
 

@@ -64,7 +64,7 @@ def send_info(state: State, what: str, rows: Mapping[Any, Any], prev: Chain | No
     taken: Next = Step(state)
     rest = _pieces(rows)
     while rest:
-        filled, (prev, reason) = _filled(taken.state, what, rest, ((prev, reason), (None, reason), (None, None)))
+        filled, (prev, reason) = _fit_pieces(taken.state, what, rest, ((prev, reason), (None, reason), (None, None)))
         info = _info(taken.state, what, _together(rest[:filled]), prev, reason)
         _, sent = originate(taken.state, info)
         taken = Step(sent.state, (*taken.effects, *sent.effects))
@@ -95,7 +95,7 @@ def _together(pieces: Iterable[_Piece]) -> Table[Any, Any]:
     return Table(rows)
 
 
-def _filled(
+def _fit_pieces(
     state: State, what: str, pieces: list[_Piece], beside: Iterable[tuple[Chain | None, Chain | None]]
 ) -> tuple[int, tuple[Chain | None, Chain | None]]:
     """How many of the pieces the next info takes, and what stands beside them."""
@@ -122,6 +122,6 @@ def _fits(state: State, info: Callable[[int], Info]) -> bool:
 
 def _info(state: State, what: str, rows: Table[Any, Any], prev: Chain | None, reason: Chain | None) -> Callable[[int], Info]:
     """An info of this node, but for its tock; the tick is the one that the node shows now. [DA-20]"""
-    me = Element(state.self_id, state.shown_tick)
+    me = Element(state.self_id, state.message_tick)
     chain = Chain((me,), cut=True) if prev is None else Chain((me, *prev.elements), prev.cut)
     return lambda tock: Info(chain, tock, **{what: rows}, reason=reason)

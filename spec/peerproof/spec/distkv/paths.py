@@ -13,7 +13,7 @@ from typing import Any, Final, NewType, TypeAlias
 from peerproof.spec.distkv.values import plain_of_raw, raw_of_plain
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.forms.messagepack import array_header, packed, unpacked
+from peerproof.spec.forms.messagepack import array_header, pack, unpack
 
 #: A name on a path; None only as the first, for the meta hierarchy. [D-33, D-36, DA-26]
 Name: TypeAlias = str | bytes | int | float | bool | None
@@ -37,13 +37,13 @@ def path_of(names: Iterable[Name]) -> Path:
             raise NotEnabled("bad_value", f"a name is a string, bytes or a number, not {name!r}")
         if name != name:  # noqa: PLR0124  # only a NaN differs from itself
             raise NotEnabled("bad_value", "a name is a number or a string, and NaN is neither")
-        parts.append(packed("" if name == b"" else name))
+        parts.append(pack("" if name == b"" else name))
     return Path(array_header(len(parts)) + b"".join(parts))
 
 
 def names_of(path: Path) -> tuple[Name, ...]:
     """The names of a path."""
-    names: tuple[Name, ...] = unpacked(path)
+    names: tuple[Name, ...] = unpack(path)
     return names
 
 

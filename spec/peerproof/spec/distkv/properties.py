@@ -39,7 +39,7 @@ def present_is_known(state: State) -> bool:
 
 def zero_is_silent(state: State) -> bool:
     """A node with the tick zero is to ping only on a chain that lets it. [D-107, DA-67]"""
-    if PingDue() not in state.timers or state.shown_tick:
+    if PingDue() not in state.timers or state.message_tick:
         return True
     return state.last is not None and zero_may_ping(state.last.chain)
 
@@ -47,7 +47,7 @@ def zero_is_silent(state: State) -> bool:
 def head_is_change(taken: Taken) -> bool:
     """An entry becomes what an update says, or has the node's own change at the head. [DI-01, DA-80, DA-84]"""
     before, after = taken.before.entries.rows, taken.after.entries.rows
-    said = {(update.path, update.chain.head, update.value, update.tock) for update in _arrived(taken)}
+    said = {(update.path, update.chain.head, update.value, update.tock) for update in _incoming_updates(taken)}
     own = Element(taken.after.self_id, taken.after.own_tick), taken.before.tock + 1
     changed = [(path, entry) for path, entry in after.items() if entry != before.get(path)]
     return before.keys() <= after.keys() and all(
@@ -59,13 +59,15 @@ def head_is_change(taken: Taken) -> bool:
 def tock_rises(taken: Taken) -> bool:
     """Each message that the node originates has a higher tock than all that it has received and sent. [DI-04, DA-03]"""
     highest: int = max(taken.before.tock, *_tocks_of(taken.event))
-    for message in sent(taken):
+    for message in messages_sent(taken):
         if not is_originated(taken.before, message):
             continue
         if message.tock <= highest:
             return False
         highest = message.tock
-    return all(message.tock <= taken.after.tock for message in sent(taken)) and bool(taken.before.tock <= taken.after.tock)
+    return all(message.tock <= taken.after.tock for message in messages_sent(taken)) and bool(
+        taken.before.tock <= taken.after.tock
+    )
 
 
 def tock_of_entry(taken: Taken) -> bool:
@@ -121,7 +123,7 @@ def passive_is_quiet(taken: Taken) -> bool:
     """An empty or old node sends nothing but pings, as long as it is that. [DI-18, DA-42]"""
     if taken.before.participates:
         return True
-    others = [message for message in sent(taken) if not isinstance(message, Ping)]
+    others = [message for message in messages_sent(taken) if not isinstance(message, Ping)]
     if not taken.after.participates:
         return not others
     if _download(taken) is not None:
@@ -129,7 +131,7 @@ def passive_is_quiet(taken: Taken) -> bool:
     return all(isinstance(message, Update) for message in others)
 
 
-def sent(taken: Taken) -> Iterator[Any]:
+def messages_sent(taken: Taken) -> Iterator[Any]:
     """The messages of the protocol that a node has sent in a step, in their order."""
     messages = (effect.message for effect in taken.effects if isinstance(effect, Send))
     return (message for message in messages if isinstance(message, (Update, Info, Ping)))
@@ -158,7 +160,7 @@ def _download(taken: Taken) -> Loaded | None:
     return None
 
 
-def _arrived(taken: Taken) -> Iterable[Update]:
+def _incoming_updates(taken: Taken) -> Iterable[Update]:
     loaded = _download(taken)
     if loaded is not None:
         return loaded.entries
@@ -282,7 +284,7 @@ def all_the_same(cluster: Cluster) -> bool:
 def conflicts(taken: Taken) -> bool:
     """A change comes of which nobody can say whether it came before or after what is there."""
     before = taken.before.entries.rows
-    arrived = [(update, before[update.path]) for update in _arrived(taken) if update.path in before]
+    arrived = [(update, before[update.path]) for update in _incoming_updates(taken) if update.path in before]
     return any(relation(update.chain, entry.chain) is Relation.CONCURRENT for update, entry in arrived)
 
 
@@ -293,12 +295,12 @@ def recovers(taken: Taken) -> bool:
 
 def asks(taken: Taken) -> bool:
     """Somebody asks for what it misses."""
-    return any(isinstance(message, Info) and message.missing for message in sent(taken))
+    return any(isinstance(message, Info) and message.missing for message in messages_sent(taken))
 
 
 def sends_again(taken: Taken) -> bool:
     """Somebody sends a change again."""
-    return any(not is_originated(taken.before, message) for message in sent(taken))
+    return any(not is_originated(taken.before, message) for message in messages_sent(taken))
 
 
 def loads(taken: Taken) -> bool:

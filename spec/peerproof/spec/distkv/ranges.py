@@ -71,7 +71,7 @@ class Ranges(NamedTuple):
             return self
         if not self.begins:
             return other
-        return _joined(sorted(self.begins + other.begins), sorted(self.ends + other.ends))
+        return _merge(sorted(self.begins + other.begins), sorted(self.ends + other.ends))
 
     def difference(self, other: Ranges) -> Ranges:
         """What is in this set and not in the other."""
@@ -91,7 +91,7 @@ class Ranges(NamedTuple):
 NONE: Final = Ranges()
 
 
-def _joined(begins: list[int], ends: list[int]) -> Ranges:
+def _merge(begins: list[int], ends: list[int]) -> Ranges:
     """
     What is in at least one of some ranges, from all their begins and all their ends, each ascending.
 
@@ -161,7 +161,7 @@ def read(items: Any) -> Ranges:
         raise MalformedMessage("bad_value", 0, "ranges overlap")
     if begins[0] < 0 or ends[-1] > TICK_MAX + 1:
         raise MalformedMessage("bad_value", 0, "a tick is a number from 0 to 2^63-1")
-    found = _joined(begins, ends)
+    found = _merge(begins, ends)
     return found if begins[0] > 0 else found.difference(of_range(0, 1))
 
 

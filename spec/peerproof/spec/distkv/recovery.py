@@ -120,7 +120,9 @@ def on_info(state: State, info: Info) -> Next:
     if info.ticks:
         taken = then(taken, lambda now: _on_ticks(now, info))
     if info.known:
-        taken = then(taken, lambda now: Step(without_wanted(replace(now, entries=now.entries.told(info.known)), info.known)))
+        taken = then(
+            taken, lambda now: Step(without_wanted(replace(now, entries=now.entries.mark_superseded(info.known)), info.known))
+        )
     if info.missing:
         taken = then(taken, lambda now: _on_missing(now, info))
     return taken
@@ -180,4 +182,4 @@ def look_for_repair(state: State, pick: Pick) -> Next:
         return cancel_timer(state, RepairDue())
     if RepairDue() in state.timers:
         return Step(state)
-    return set_timer(state, RepairDue(), schedule.picked(pick, "repair.moment", schedule.repair(state.config.clock)))
+    return set_timer(state, RepairDue(), schedule.pick_moment(pick, "repair.moment", schedule.repair(state.config.clock)))

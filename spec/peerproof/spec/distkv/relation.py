@@ -11,7 +11,7 @@ from peerproof.spec.traces.relation import Answer, Question
 _TIMERS: Final = {"ping.early": "ping_due", "ping.late": "ping_due", "repair.moment": "repair_due"}
 
 
-def narrowed(question: Question) -> Iterable[Answer] | None:
+def narrow(question: Question) -> Iterable[Answer] | None:
     """
     One moment, where there are thousands: it shows in the timer that is set, and nowhere else. [DA-39, DA-62, DA-79]
 

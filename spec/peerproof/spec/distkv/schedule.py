@@ -19,7 +19,7 @@ class Window(NamedTuple):
     last: Duration
 
 
-def picked(pick: Pick, why: str, window: Window) -> Duration:
+def pick_moment(pick: Pick, why: str, window: Window) -> Duration:
     """A moment of a window, by chance. [DA-62]"""
     (moment,) = pick(why, range(window.first, window.last + 1))
     return Duration(moment)

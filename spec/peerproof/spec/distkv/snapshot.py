@@ -61,7 +61,7 @@ _RECOVERY: Final = Record(RecoveryOf, mine=PING_CHAIN, side=set_of(NODE), lost=F
 class StateForm(state_form.StateForm):
     """How a state looks as plain data: entries are shown by their updates, and beside them the changes on no chain any more."""
 
-    def shown(self, state: State) -> Mapping[str, Any]:
+    def field_values(self, state: State) -> Mapping[str, Any]:
         """The values that are shown."""
         entries = {"entries": updates_of(state.entries), "superseded": state.entries.superseded()}
         return {name: entries[name] if name in entries else getattr(state, name) for name in self.forms}
@@ -115,7 +115,7 @@ def download(state: State) -> Plain:
     return None if loaded is None else LOADED.plain(loaded)
 
 
-def stored(state: State) -> Plain:
+def disk_contents(state: State) -> Plain:
     """What the node has on disk. [DA-81]"""
     return STORED.plain(stored_of(state))
 

@@ -27,7 +27,7 @@ from peerproof.spec.distkv.outgoing import Next, send_again, set_timer, then
 from peerproof.spec.distkv.paths import ROOT
 from peerproof.spec.distkv.ranges import TICK_MAX
 from peerproof.spec.distkv.recovery import tell_ticks
-from peerproof.spec.distkv.state import Config, Phase, State, Stored, in_order, is_authoritative_for, named, updates_of
+from peerproof.spec.distkv.state import Config, Phase, State, Stored, in_order, is_authoritative_for, parse_node_id, updates_of
 from peerproof.spec.distkv.ticks import Ticks, latest, union
 from peerproof.spec.errors import NotEnabled
 
@@ -42,7 +42,7 @@ def initial(self_id: NodeId, config: Config) -> Next:
         founding = Update(Chain((Element(self_id, TICK_MAX),)), ROOT, config.root, TICK_MAX)
         if len(payload(founding)) > config.max_payload:
             raise ValueError(f"the root's update would have more than the {config.max_payload} bytes that can be sent")
-    state = _stored(State(named(self_id), config), config.stored)
+    state = _restore(State(parse_node_id(self_id), config), config.stored)
     is_first = config.root is not None and state.phase is Phase.EMPTY
     first = config.clock if config.start is None else config.start
     taken = set_timer(state, FoundingDue() if is_first else InitialPingDue(), first)
@@ -51,7 +51,7 @@ def initial(self_id: NodeId, config: Config) -> Next:
     return then(taken, lambda now: set_timer(now, OldDataDue(), schedule.silence(config.clock)))
 
 
-def _stored(state: State, stored: Stored | None) -> State:
+def _restore(state: State, stored: Stored | None) -> State:
     if stored is None:
         return state
     rows = Table({update.path: Entry(update.chain, update.value, update.tock) for update in stored.entries})
@@ -74,7 +74,7 @@ def ready(state: State) -> Next:
     return Step(replace(state, phase=Phase.READY), (Notify(Ready()),))
 
 
-def look_whether_settled(state: State) -> Next:
+def check_settled(state: State) -> Next:
     """Whoever had lost its data is ready when nothing is missing; looked at after each event. [D-123, D-124, DA-53, DA-73]"""
     return ready(state) if state.phase is Phase.SETTLING and not state.misses else Step(state)
 
@@ -105,14 +105,14 @@ def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
     taken: Next = Step(after)
     for entry in sorted(loaded.entries, key=in_order):
         taken = then(taken, partial(on_update, arrived=entry))
-    taken = then(taken, lambda now: Step(replace(now, entries=now.entries.told(loaded.superseded))))
-    taken = then(taken, _loaded)
+    taken = then(taken, lambda now: Step(replace(now, entries=now.entries.mark_superseded(loaded.superseded))))
+    taken = then(taken, _finish_load)
     if was is Phase.OLD and any(tick > loaded.ticks.get(node, 0) for node, tick in own.items()):
         taken = then(taken, lambda now: tell_ticks(now, None, None))
     return then(taken, lambda now: decide(now, pick))
 
 
-def _loaded(state: State) -> Next:
+def _finish_load(state: State) -> Next:
     if state.participates:
         return Step(state)
     has_lost = state.phase is Phase.EMPTY and state.own_tick > 0 and state.misses

@@ -114,7 +114,7 @@ class State:
         return self.ticks.get(self.self_id, 0) or 0
 
     @property
-    def shown_tick(self) -> int:
+    def message_tick(self) -> int:
         """The tick that stands in its messages. [DA-60]"""
         return 0 if self.phase is Phase.EMPTY else self.own_tick
 
@@ -172,7 +172,7 @@ def download_of(state: State) -> Loaded | None:
     return Loaded(state.self_id, updates_of(state.entries), state.entries.superseded(), state.ticks, state.tock)
 
 
-def named(text: str) -> NodeId:
+def parse_node_id(text: str) -> NodeId:
     """The name of a node. Raises ValueError for what is none. [DA-83]"""
     if not is_name(text) or text == "*":
         raise ValueError(f"the name of a node has 1 to 64 bytes of UTF-8, and is not *: {text!a}")

@@ -53,8 +53,8 @@ from peerproof.spec.distkv.recovery import (
     on_ticks_due,
 )
 from peerproof.spec.distkv.startup import (
+    check_settled,
     initial,
-    look_whether_settled,
     on_founding_due,
     on_load_failed,
     on_loaded,
@@ -78,7 +78,7 @@ def step(state: State, event: Event, pick: Pick) -> Next:
             taken = on_command(state, command, pick)
         case _:
             assert_never(event)
-    return then(taken, look_whether_settled, lambda now: look_for_repair(now, pick))
+    return then(taken, check_settled, lambda now: look_for_repair(now, pick))
 
 
 def on_message(state: State, message: Message, pick: Pick) -> Next:

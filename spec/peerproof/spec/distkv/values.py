@@ -17,7 +17,7 @@ from typing import Any, Final, NewType
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.forms.messagepack import DEPTH_MAX, S63, U64, Extension, packed, unpacked
+from peerproof.spec.forms.messagepack import DEPTH_MAX, S63, U64, Extension, pack, unpack
 
 #: The canonical MessagePack of a value.
 Value = NewType("Value", bytes)
@@ -38,14 +38,14 @@ _DEPTH: Final = DEPTH_MAX - 1
 def value_of(raw: Any) -> Value:
     """The value that `messagepack.read` gave. Raises MalformedMessage if a key stands twice in a map."""
     try:
-        return Value(packed(raw))
+        return Value(pack(raw))
     except NotEnabled as error:
         raise MalformedMessage(error.reason, 0, str(error)) from None
 
 
 def plain_of(value: Value) -> Plain:
     """The plain data of a value."""
-    return plain_of_raw(unpacked(value))
+    return plain_of_raw(unpack(value))
 
 
 def plain_of_raw(raw: Any) -> Plain:
@@ -77,7 +77,7 @@ _PLAIN: Final[Mapping[type[Any], Callable[[Any], Plain]]] = {
 
 def value_of_plain(plain: Plain) -> Value:
     """The value that plain data shows. Raises NotEnabled for what it cannot be."""
-    return Value(packed(raw_of_plain(plain, 0)))
+    return Value(pack(raw_of_plain(plain, 0)))
 
 
 def raw_of_plain(plain: Plain, depth: int) -> Any:

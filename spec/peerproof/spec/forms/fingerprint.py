@@ -76,15 +76,15 @@ class Fingerprints:
             self._hashes = [blake2b(f'["{kind.__name__}",'.encode(), digest_size=_SIZE)]
         self._state = state
         before = self._fields
-        self._fields = _drawn_fields(state, values_of, before)
+        self._fields = _render_fields(state, values_of, before)
         changed = 0
         if before:
             while changed < len(before) - 1 and before[changed] is self._fields[changed]:
                 changed += 1
-        self._last = self._hashed(changed)
+        self._last = self._hash_from(changed)
         return self._last
 
-    def _hashed(self, changed: int) -> str:
+    def _hash_from(self, changed: int) -> str:
         """The hash of the fields, of which those before `changed` are as they were."""
         del self._hashes[changed + 1 :]
         for _, text, _ in self._fields[changed:-1]:
@@ -101,7 +101,7 @@ class Fingerprints:
 _Drawn: TypeAlias = tuple[Any, str, Any]
 
 
-def _drawn(value: Any, before: _Drawn | None) -> _Drawn:
+def _render(value: Any, before: _Drawn | None) -> _Drawn:
     """A value, where that one was before."""
     if value is None:
         return None, "null", None
@@ -112,34 +112,34 @@ def _drawn(value: Any, before: _Drawn | None) -> _Drawn:
         return value, encode_basestring_ascii(value), None
     old = before[2] if before is not None and type(before[0]) is kind else None
     if kind is Table:
-        return _drawn_table(value, old or {})
+        return _render_table(value, old or {})
     if kind is tuple:
-        return _drawn_tuple(value, before if old else None)
+        return _render_tuple(value, before if old else None)
     if values_of := _fields_of(kind):
-        parts = _drawn_fields(value, values_of, old)
+        parts = _render_fields(value, values_of, old)
         return value, f'["{kind.__name__}",{",".join([part[1] for part in parts])}]', parts
     return value, _text(value), None
 
 
-def _drawn_fields(value: Any, values_of: Callable[[Any], tuple[Any, ...]], old: list[_Drawn] | None) -> list[_Drawn]:
+def _render_fields(value: Any, values_of: Callable[[Any], tuple[Any, ...]], old: list[_Drawn] | None) -> list[_Drawn]:
     if not old:
-        return [_drawn(part, None) for part in values_of(value)]
-    return [before if part is before[0] else _drawn(part, before) for part, before in zip(values_of(value), old, strict=True)]
+        return [_render(part, None) for part in values_of(value)]
+    return [before if part is before[0] else _render(part, before) for part, before in zip(values_of(value), old, strict=True)]
 
 
-def _drawn_table(table: Table[Any, Any], old: dict[Any, tuple[Any, str, _Drawn]]) -> _Drawn:
-    """The parts are the rows: of each its value, its text with that of its key, and what `_drawn` has made of it."""
+def _render_table(table: Table[Any, Any], old: dict[Any, tuple[Any, str, _Drawn]]) -> _Drawn:
+    """The parts are the rows: of each its value, its text with that of its key, and what `_render` has made of it."""
     rows: dict[Any, tuple[Any, str, _Drawn]] = {}
     for key, row in table.items():
         before = old.get(key)
         if before is None or before[0] is not row:
-            drawn = _drawn(row, before[2] if before else None)
+            drawn = _render(row, before[2] if before else None)
             before = row, f"[{_text(key)},{drawn[1]}]", drawn
         rows[key] = before
     return table, f"[{','.join([row[1] for row in rows.values()])}]", rows
 
 
-def _drawn_tuple(value: tuple[Any, ...], before: _Drawn | None) -> _Drawn:
+def _render_tuple(value: tuple[Any, ...], before: _Drawn | None) -> _Drawn:
     """
     Integers, of which the last may be new and the first may have gone, as in a window that slides; or anything.
 

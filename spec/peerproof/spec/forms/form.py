@@ -38,7 +38,7 @@ def text(octets: bytes) -> str:
     return octets.decode("utf-8", "surrogateescape")
 
 
-def bounded_octets(name: str, string: str, most: int) -> bytes:
+def encode_string(name: str, string: str, most: int) -> bytes:
     """
     The bytes of a string, if it is the text of at most `most` bytes. Raises NotEnabled.
 

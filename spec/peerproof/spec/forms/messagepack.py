@@ -33,7 +33,7 @@ class Extension(NamedTuple):
     data: bytes
 
 
-def unpacked(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """The value that these bytes are. Raises MalformedMessage."""
     value, end = read(data, 0)
     if end != len(data):
@@ -136,17 +136,17 @@ def _extension(data: bytes, at: int, size: int) -> tuple[Any, int]:
     return Extension(code, data[at + 1 : at + 1 + size]), at + 1 + size
 
 
-def _sized(form: str, read_rest: Callable[[bytes, int, int], tuple[Any, int]]) -> _Read:
+def _length_reader(form: str, read_rest: Callable[[bytes, int, int], tuple[Any, int]]) -> _Read:
     layout = struct.Struct(form)
     return lambda data, at, _depth: read_rest(data, at + layout.size, layout.unpack_from(data, at)[0])
 
 
-def _counted(form: str, read_rest: Callable[[bytes, int, int, int], tuple[Any, int]]) -> _Read:
+def _count_reader(form: str, read_rest: Callable[[bytes, int, int, int], tuple[Any, int]]) -> _Read:
     layout = struct.Struct(form)
     return lambda data, at, depth: read_rest(data, at + layout.size, layout.unpack_from(data, at)[0], depth)
 
 
-def _fixed(size: int) -> _Read:
+def _fixext_reader(size: int) -> _Read:
     return lambda data, at, _depth: _extension(data, at, size)
 
 
@@ -158,13 +158,13 @@ _READ: Final[Mapping[int, _Read]] = {
     0xC0: _constant(None),
     0xC2: _constant(value=False),
     0xC3: _constant(value=True),
-    **{0xC4 + place: _sized(form, _bytes) for place, form in enumerate((">B", ">H", ">I"))},
-    **{0xC7 + place: _sized(form, _extension) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xC4 + place: _length_reader(form, _bytes) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xC7 + place: _length_reader(form, _extension) for place, form in enumerate((">B", ">H", ">I"))},
     **{0xCA + place: _number(form) for place, form in enumerate((">f", ">d", ">B", ">H", ">I", ">Q", ">b", ">h", ">i", ">q"))},
-    **{0xD4 + place: _fixed(2**place) for place in range(5)},
-    **{0xD9 + place: _sized(form, _string) for place, form in enumerate((">B", ">H", ">I"))},
-    **{0xDC + place: _counted(form, _array) for place, form in enumerate((">H", ">I"))},
-    **{0xDE + place: _counted(form, _map) for place, form in enumerate((">H", ">I"))},
+    **{0xD4 + place: _fixext_reader(2**place) for place in range(5)},
+    **{0xD9 + place: _length_reader(form, _string) for place, form in enumerate((">B", ">H", ">I"))},
+    **{0xDC + place: _count_reader(form, _array) for place, form in enumerate((">H", ">I"))},
+    **{0xDE + place: _count_reader(form, _map) for place, form in enumerate((">H", ">I"))},
 }
 
 
@@ -248,27 +248,27 @@ def float_bytes(value: float) -> bytes:
 _NAN: Final = float("nan")
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """
     The bytes of a value as `read` gives it: the same for values that are the same, and different for others.
 
     Keys of maps are in the order of their bytes. Raises NotEnabled for a key that stands twice, for what nests deeper than
     `read` would read, and for what is no value.
     """
-    return _packed(value, 0)
+    return _pack(value, 0)
 
 
-def _packed(value: Any, depth: int) -> bytes:
+def _pack(value: Any, depth: int) -> bytes:
     write = _WRITE.get(type(value))
     if write is not None:
         return write(value)
     if depth >= DEPTH_MAX:
         raise NotEnabled("too_large", f"arrays and maps nest deeper than {DEPTH_MAX}")
     if type(value) is tuple:
-        return b"".join([array_header(len(value)), *[_packed(item, depth + 1) for item in value]])
+        return b"".join([array_header(len(value)), *[_pack(item, depth + 1) for item in value]])
     if type(value) is not list:
         raise NotEnabled("bad_type", f"MessagePack has nothing for {value!r}")
-    entries = sorted([(_packed(key, depth + 1), _packed(item, depth + 1)) for key, item in value], key=_first)
+    entries = sorted([(_pack(key, depth + 1), _pack(item, depth + 1)) for key, item in value], key=_first)
     if any(one[0] == other[0] for one, other in pairwise(entries)):
         raise NotEnabled("bad_value", "a key stands twice in a map")
     return b"".join([map_header(len(entries)), *[part for entry in entries for part in entry]])

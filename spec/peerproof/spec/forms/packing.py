@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-from peerproof.spec.forms.form import U64, Form, ListOf, Plain, Record, Tagged, Text, bounded_octets, octets
+from peerproof.spec.forms.form import U64, Form, ListOf, Plain, Record, Tagged, Text, encode_string, octets
 
 M = TypeVar("M")
 
@@ -138,7 +138,7 @@ def _pack_u64(value: Any, out: bytearray) -> None:
 
 def _pack_text(form: Text) -> Pack:
     def pack_text(value: Any, out: bytearray) -> None:
-        raw = bounded_octets("string", value, form.most)
+        raw = encode_string("string", value, form.most)
         out.append(len(raw))
         out.extend(raw)
 

@@ -77,7 +77,7 @@ class StateForm:
     How the states of a protocol look as plain data: objects with the fields of the state.
 
     The node's name and configuration are not shown. What has a default in the state's class may be left out. A protocol whose
-    states show something else as well overrides `shown` and `state`; one whose states must fit together, `check`.
+    states show something else as well overrides `field_values` and `state`; one whose states must fit together, `check`.
     """
 
     def __init__(self, kind: type[Any], /, **forms: Form) -> None:
@@ -87,7 +87,7 @@ class StateForm:
 
     def plain(self, state: Any) -> Plain:
         """The plain data of a state."""
-        shown = self.shown(state)
+        shown = self.field_values(state)
         return {name: form.plain(shown[name]) for name, form in self.forms.items()}
 
     def value(self, plain: Plain, self_id: NodeId, config: Any, where: str = "") -> Any:
@@ -96,7 +96,7 @@ class StateForm:
         self.check(state, plain)
         return state
 
-    def shown(self, state: Any) -> Mapping[str, Any]:
+    def field_values(self, state: Any) -> Mapping[str, Any]:
         """The values that are shown, by the names of their forms."""
         return {name: getattr(state, name) for name in self.forms}
 

@@ -36,7 +36,7 @@ from peerproof.spec.core import (
 )
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.in_flight import Net, Network, queue_value
-from peerproof.spec.properties import Cluster, InFlight, Property, Taken, violated
+from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 
 T = TypeVar("T")
 
@@ -111,13 +111,13 @@ class Model:
         """What may happen to a node in this state without a message: labels and events."""
         raise NotImplementedError
 
-    def restarted(self, state: Any) -> Any:
+    def restart(self, state: Any) -> Any:
         """What a node in this state is when it comes back after a restart: by default a fresh one."""
         return self.spec.initial(state.self_id, state.config).state
 
     def configuration_after(self, state: Any) -> Any:
         """How a node in this state is configured when it comes back after a restart."""
-        return self.restarted(state).config
+        return self.restart(state).config
 
     def project_state(self, state: Any) -> Any:
         """The part of this state that the node's program has: a state of the specification."""
@@ -306,7 +306,7 @@ class System:
         self._told: dict[Question, tuple[Branch, ...]] = {}
         self._restarted: dict[int, int] = {}
         self.fresh = tuple(self._state(state) for _, state in model.nodes)
-        self._under_way = self.network.arranged(map(self._message, model.under_way))
+        self._under_way = self.network.arrange(map(self._message, model.under_way))
 
     def initial(self) -> World:
         """All nodes just started, and what is under way from the start."""
@@ -322,7 +322,7 @@ class System:
                 if len(sent := with_messages(net, branch.sent)) <= faults.in_flight:
                     yield label, (*nodes[:place], branch.state, *nodes[place + 1 :], restarts, *sent)
             if restarts and self.places[place] in faults.restarting:
-                yield RESTART, (*nodes[:place], self.restarted(nodes[place]), *nodes[place + 1 :], restarts - 1, *net)
+                yield RESTART, (*nodes[:place], self.restart(nodes[place]), *nodes[place + 1 :], restarts - 1, *net)
         for index, message in enumerate(net):
             if ordered and not network.is_first(net, index):
                 continue
@@ -331,7 +331,7 @@ class System:
                 yield from self._ends(nodes, restarts, message, rest)
                 continue
             place = self.receivers[message]
-            for branch in self.received(nodes[place], message):
+            for branch in self.receive(nodes[place], message):
                 after = (*nodes[:place], branch.state, *nodes[place + 1 :], restarts)
                 if len(taken := with_messages(rest, branch.sent)) <= faults.in_flight:
                     yield RECEIVE, after + taken
@@ -344,10 +344,10 @@ class System:
         """How a message over a connection can end: the label, the nodes then, and what they have sent, the receiver first."""
         sender, to = self.senders[message], self.receivers[message]
         if not self.there[nodes[to]]:
-            for told in self.told(FAILED, nodes[sender], message):
+            for told in self.confirm(FAILED, nodes[sender], message):
                 yield FAIL, _put(nodes, sender, told.state), told.sent
             return
-        arrivals, confirmations = self.received(nodes[to], message), self.told(CONFIRMED, nodes[sender], message)
+        arrivals, confirmations = self.receive(nodes[to], message), self.confirm(CONFIRMED, nodes[sender], message)
         for taken in arrivals:
             for told in confirmations:
                 yield RECEIVE, _put(_put(nodes, to, taken.state), sender, told.state), (*taken.sent, *told.sent)
@@ -362,23 +362,23 @@ class System:
         known = self._local.get(state)
         return self._first_time((LOCAL, state)) if known is None else known
 
-    def received(self, state: int, message: int) -> tuple[Branch, ...]:
+    def receive(self, state: int, message: int) -> tuple[Branch, ...]:
         """What a message can make of a node in this state."""
         known = self._received.get((state, message))
         return self._first_time((RECEIVED, state, message)) if known is None else known
 
-    def told(self, kind: int, state: int, message: int) -> tuple[Branch, ...]:
+    def confirm(self, kind: int, state: int, message: int) -> tuple[Branch, ...]:
         """What it makes of the sender of a message, in this state, that it is CONFIRMED or has FAILED."""
         known = self._told.get((kind, state, message))
         return self._first_time((kind, state, message)) if known is None else known
 
-    def restarted(self, state: int) -> int:
+    def restart(self, state: int) -> int:
         """What a node in this state is after a restart."""
         known = self._restarted.get(state)
         return self._first_time((RESTARTED, state)) if known is None else known
 
     def answer(self, question: Question) -> Any:
-        """What `local`, `restarted`, `received` or `told` say; what is new in it is numbered."""
+        """What `local`, `restart`, `receive` or `confirm` say; what is new in it is numbered."""
         match question:
             case (kind, state) if kind == LOCAL:
                 if state not in self._local:
@@ -389,7 +389,7 @@ class System:
             case (kind, state) if kind == RESTARTED:
                 if state not in self._restarted:
                     self.asked.append(question)
-                    self._restarted[state] = self._state(self.model.restarted(self.states[state]))
+                    self._restarted[state] = self._state(self.model.restart(self.states[state]))
                 return self._restarted[state]
             case (kind, state, message) if kind == RECEIVED:
                 if (state, message) not in self._received:
@@ -406,7 +406,7 @@ class System:
                 return self._told[question]
         raise ValueError(f"no question: {question!r}")
 
-    def unanswered(self, world: World) -> Iterator[tuple[int, Question]]:
+    def open_questions(self, world: World) -> Iterator[tuple[int, Question]]:
         """What `moves` would ask about a world for the first time, each with its place in the order of asking."""
         count = len(self.fresh)
         for place, state in enumerate(world[:count]):
@@ -451,7 +451,7 @@ class System:
         branches = []
         for _, (after, effects) in outcomes(partial(self.model.spec.step, before, event)):
             taken = Taken(before, event, after, effects)
-            self.violations += [Violation(p, taken) for p in violated(self.properties, "step", taken)]
+            self.violations += [Violation(p, taken) for p in find_violations(self.properties, "step", taken)]
             sends = tuple(map(self._message, in_flight(before.self_id, effects, self.places)))
             branches.append(Branch(self._state(after), sends))
         return tuple(branches)
@@ -461,7 +461,7 @@ class System:
             self._state_numbers[state] = len(self.states)
             self.states.append(state)
             self.there.append(not self.model.faults.connections or self.model.is_there(state))
-            self.violations += [Violation(p, state) for p in violated(self.properties, "node", state)]
+            self.violations += [Violation(p, state) for p in find_violations(self.properties, "node", state)]
         return self._state_numbers[state]
 
     def _message(self, message: InFlight) -> int:

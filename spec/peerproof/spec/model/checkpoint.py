@@ -50,7 +50,7 @@ class Checkpoint:
         """Takes everything into the exploration that is in the folder, and gives the level where it goes on."""
         self._folder.mkdir(parents=True, exist_ok=True)
         while (path := self._path(self._level)).exists():
-            level = self._restored(path, level)
+            level = self._load_level(path, level)
         if later := [path.name for path in self._folder.glob("*.level") if path.stem > f"{self._level:06}"]:
             raise self._bad(self._path(self._level), f"it is missing, but there is {min(later)}")
         return level
@@ -82,7 +82,7 @@ class Checkpoint:
         new.replace(path)
         self._before, self._level = _hash(line), self._level + 1
 
-    def _restored(self, path: Path, before: list[World]) -> list[World]:
+    def _load_level(self, path: Path, before: list[World]) -> list[World]:
         line, _, payload = path.read_bytes().partition(b"\n")
         try:
             header = json.loads(line)
@@ -98,7 +98,7 @@ class Checkpoint:
             exploration.system.answer(tuple(question))
         if header["answers"] != self._answers():
             raise self._bad(path, "the specification has changed since it was written")
-        level = _unpacked(array(_ITEM, payload), header["worlds"], before, exploration)
+        level = _unpack_worlds(array(_ITEM, payload), header["worlds"], before, exploration)
         exploration.edges = Counter(header["edges"])
         if exploration.digest:
             exploration.digest.sum = header["digest"]
@@ -121,7 +121,7 @@ class Checkpoint:
         return BadCheckpoint(f"{path}: {problem}; remove {self._folder} to begin anew, or name another folder")
 
 
-def _unpacked(flat: array[int], size: int, before: list[World], exploration: Exploration) -> list[World]:
+def _unpack_worlds(flat: array[int], size: int, before: list[World], exploration: Exploration) -> list[World]:
     numbers = iter(flat)
     level = [tuple(islice(numbers, length)) for length in islice(numbers, size)]
     if not level:

@@ -44,14 +44,14 @@ def explore(
         raise ValueError("visit sees every world only in one process that starts at the beginning")
     chosen = tuple(p for p in properties if p.when == "always")
     of_clusters = tuple(p for p in chosen if p.of == "cluster")
-    exploration, level = _begun(model, chosen, digest=digest)
+    exploration, level = _start_exploration(model, chosen, digest=digest)
     if kept := Checkpoint(checkpoint, exploration, chosen) if checkpoint else None:
         level = kept.restore(level)
     expand: Callable[[list[World]], list[World]] = partial(_expand_here, exploration, of_clusters, visit, progress)
     with ExitStack() as stack:
         while level and not exploration.counterexample:
             if processes > 1 and len(level) >= WORTH_SHARING:
-                others = stack.enter_context(shards.started(exploration, level, of_clusters, processes))
+                others = stack.enter_context(shards.start_shards(exploration, level, of_clusters, processes))
                 expand, processes = partial(_expand_there, exploration, of_clusters, others), 1
             before, level = level, expand(level)
             if kept and not exploration.counterexample:
@@ -67,7 +67,7 @@ PROGRESS_EVERY = 10_000
 WORTH_SHARING = 500
 
 
-def _begun(model: Model, properties: tuple[Property, ...], *, digest: bool) -> tuple[Exploration, list[World]]:
+def _start_exploration(model: Model, properties: tuple[Property, ...], *, digest: bool) -> tuple[Exploration, list[World]]:
     """An exploration that has seen the initial world."""
     exploration = Exploration(System(model, properties), digest=GraphDigest() if digest else None)
     first = exploration.system.initial()

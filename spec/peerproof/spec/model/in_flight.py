@@ -21,9 +21,9 @@ class Network:
     def __init__(self, pairs: Sequence[int], *, is_ordered: bool) -> None:
         self.is_ordered: Final = is_ordered
         self._pairs = pairs
-        self.with_messages: Final[Callable[[Net, Net], Net]] = self._queued if is_ordered else with_messages
+        self.with_messages: Final[Callable[[Net, Net], Net]] = self._enqueue if is_ordered else with_messages
 
-    def arranged(self, messages: Iterable[int]) -> Net:
+    def arrange(self, messages: Iterable[int]) -> Net:
         """These messages as they stand in a world: ascending; with order by pair, those of each as they are here."""
         return tuple(sorted(messages, key=self._pairs.__getitem__) if self.is_ordered else sorted(set(messages)))
 
@@ -37,8 +37,8 @@ class Network:
             return zip(net)
         return (tuple(queue) for _, queue in groupby(net, self._pairs.__getitem__))
 
-    def _queued(self, net: Net, sent: Net) -> Net:
-        return self.arranged((*net, *sent)) if sent else net
+    def _enqueue(self, net: Net, sent: Net) -> Net:
+        return self.arrange((*net, *sent)) if sent else net
 
 
 def with_messages(net: Net, sent: Net) -> Net:

@@ -57,7 +57,7 @@ def trap(graph: Graph, worlds: Iterable[World], ending: Ending) -> Trap | None:
 
     starts = list(worlds)
     if ending.since:
-        starts = _reached((world for world in starts if ending.since(graph.cluster(world))), goes_on)
+        starts = _reachable_worlds((world for world in starts if ending.since(graph.cluster(world))), goes_on)
     enough = any if ending.returns else all
     nearest: list[int] | None = None
     for component in bottom_components(starts, goes_on):
@@ -68,7 +68,7 @@ def trap(graph: Graph, worlds: Iterable[World], ending: Ending) -> Trap | None:
     return Trap(starts[min(nearest)], len(nearest)) if nearest else None
 
 
-def _reached(starts: Iterable[World], goes_on: Callable[[World], Iterator[World]]) -> list[World]:
+def _reachable_worlds(starts: Iterable[World], goes_on: Callable[[World], Iterator[World]]) -> list[World]:
     """These worlds, and those that can be reached from them."""
     found = dict.fromkeys(starts)
     level = list(found)
@@ -125,7 +125,7 @@ class _DepthFirst:
                 if low[index] < seen_at[index]:
                     low[before] = min(low[before], low[index])
                     continue
-                component = self.finished(index)
+                component = self.pop_component(index)
                 if not any(self.leads_out[member] for member in component):
                     yield component
                 self.leads_out[before] = True
@@ -138,7 +138,7 @@ class _DepthFirst:
         self.on_stack[index] = True
         self.path.append((index, iter([self.number[target] for target in self.targets_of(self.worlds[index])])))
 
-    def finished(self, root: int) -> list[int]:
+    def pop_component(self, root: int) -> list[int]:
         """The component whose first world was this one."""
         at = len(self.stack) - 1
         while self.stack[at] != root:

@@ -129,7 +129,7 @@ def search(
     """
     first = graph.initial()
     found = Search(graph, {first: None})
-    found.broken = _broken(graph, invariants, first)
+    found.broken = _find_violation(graph, invariants, first)
     level = [first]
     while level and not found.broken:
         progress(len(found.parents), len(level), found.depth)
@@ -146,12 +146,12 @@ def _next_level(found: Search, invariants: Mapping[str, Callable[[Any], bool]], 
             if target not in found.parents:
                 found.parents[target] = world
                 targets.append(target)
-                found.broken = _broken(found.graph, invariants, target)
+                found.broken = _find_violation(found.graph, invariants, target)
                 if found.broken:
                     return targets
     return targets
 
 
-def _broken(graph: Graph, invariants: Mapping[str, Callable[[Any], bool]], world: World) -> str | None:
+def _find_violation(graph: Graph, invariants: Mapping[str, Callable[[Any], bool]], world: World) -> str | None:
     cluster = graph.cluster(world) if invariants else None
     return next((name for name, holds in invariants.items() if not holds(cluster)), None)

@@ -92,13 +92,13 @@ class Shards:
             try:
                 process.send_bytes(marshal.dumps(message, _MARSHAL))
             except OSError as problem:
-                raise _lost() from problem
+                raise _process_lost() from problem
 
     def _receive(self) -> list[Any]:
         try:
             received = [marshal.loads(process.recv_bytes()) for process in self._processes]
         except (EOFError, OSError) as problem:
-            raise _lost() from problem
+            raise _process_lost() from problem
         if failed := next((message for message in received if isinstance(message, str)), None):
             raise ProcessLost(f"a process of the exploration failed: {failed}")
         return received
@@ -110,7 +110,9 @@ def place_of(place: int) -> int:
 
 
 @contextmanager
-def started(exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], processes: int) -> Iterator[Shards]:
+def start_shards(
+    exploration: Exploration, level: list[World], of_clusters: tuple[Property, ...], processes: int
+) -> Iterator[Shards]:
     """Processes that go on from here; they end with the context, and if the process that started them does."""
     was_collecting = gc.isenabled()
     gc.disable()  # worlds are no cycles
@@ -165,7 +167,7 @@ class _Shard:
         """What is asked about these worlds for the first time, each with the rank of the world and its place there."""
         asked: dict[Question, tuple[int, int]] = {}
         for world, rank in level.items():
-            for place, question in self.system.unanswered(world):
+            for place, question in self.system.open_questions(world):
                 asked.setdefault(question, (rank, place))
         return list(asked.items())
 
@@ -204,7 +206,7 @@ class _Shard:
             elif world in found:
                 found[world] = min(found[world], place)
 
-    def broken(self, worlds: list[World], found: Mapping[World, int]) -> tuple[int, int] | None:
+    def find_violation(self, worlds: list[World], found: Mapping[World, int]) -> tuple[int, int] | None:
         if not self.of_clusters:
             return None
         for world in worlds:
@@ -269,9 +271,15 @@ def _turn(shard: _Shard, level: dict[World, int], send: Callable[[Any], None], r
     for parcel in receive():
         shard.take(parcel, found)
     worlds = sorted(found, key=found.__getitem__)
-    send((array("Q", map(found.__getitem__, worlds)).tobytes(), marshal.dumps(worlds, _MARSHAL), shard.broken(worlds, found)))
+    send(
+        (
+            array("Q", map(found.__getitem__, worlds)).tobytes(),
+            marshal.dumps(worlds, _MARSHAL),
+            shard.find_violation(worlds, found),
+        )
+    )
     return dict(zip(worlds, array("Q", receive()), strict=True))
 
 
-def _lost() -> ProcessLost:
+def _process_lost() -> ProcessLost:
     return ProcessLost("a process of the exploration has been killed, perhaps for want of memory; take fewer, or a smaller model")

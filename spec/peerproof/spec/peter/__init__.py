@@ -47,7 +47,7 @@ def _of_wendy(query: Callable[..., Plain]) -> Callable[[Any], Plain]:
 
 
 def _topics(state: State) -> Plain:
-    return topics.shown(state.upper)
+    return topics.plain_topics(state.upper)
 
 
 #: What can be asked of a node without changing it.

@@ -7,17 +7,17 @@ from typing import Final
 from peerproof.spec import wendy
 from peerproof.spec.forms.packing import Codec
 from peerproof.spec.peter.forms import MESSAGE_FORM
-from peerproof.spec.peter.messages import Message, lifted, lowered
+from peerproof.spec.peter.messages import Message, lift_message, lower_message
 
 
 def encode(message: Message) -> bytes:
     """The bytes of a message. Raises NotEnabled for what the format cannot hold. [PA-24]"""
-    return wendy.MESSAGE.encode(lowered(message))
+    return wendy.MESSAGE.encode(lower_message(message))
 
 
 def decode(data: bytes) -> Message:
     """The message that these bytes are. Raises MalformedMessage. [PA-24]"""
-    return lifted(wendy.MESSAGE.decode(data))
+    return lift_message(wendy.MESSAGE.decode(data))
 
 
 #: The messages. [P-01]

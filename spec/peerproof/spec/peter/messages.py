@@ -107,7 +107,7 @@ Event: TypeAlias = Received[Message] | Sent[Message] | Expired[Timer] | Asked[Co
 Effect: TypeAlias = Send[Message] | SetTimer[Timer] | CancelTimer[Timer] | Notify[Notice]
 
 
-def lowered(message: Message) -> wendy.Message:
+def lower_message(message: Message) -> wendy.Message:
     """A message as Wendy has it. [PA-24]"""
     match message:
         case SubscribeMessage(header):
@@ -122,7 +122,7 @@ def lowered(message: Message) -> wendy.Message:
             return message
 
 
-def lifted(message: wendy.Message) -> Message:
+def lift_message(message: wendy.Message) -> Message:
     """A message of Wendy as Peter names it: those with Peter's purposes are Peter's. [PA-24]"""
     if not isinstance(message, Application):
         return message

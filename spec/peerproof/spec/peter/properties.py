@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import Asked, NodeId, Notify, Received, Send
 from peerproof.spec.peter.messages import NotifyMessage, Own, SubscribeMessage, UnsubscribeMessage, Update
-from peerproof.spec.peter.snapshot import misplaced
+from peerproof.spec.peter.snapshot import find_inconsistency
 from peerproof.spec.peter.topics import Row
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.stack import Stacked
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
         """The children of a node, as far as they are there."""
         return [child for child in self.rows[node].children if child in self.nodes] if node in self.rows else []
 
-    def reached(self) -> set[Id]:
+    def reachable_nodes(self) -> set[Id]:
         """The nodes that events from the meeting point come to."""
         found: set[Id] = set()
         ahead = [self.owner] if self.owner in self.rows else []
@@ -109,12 +109,12 @@ def one_root(tree: Tree) -> bool:
 
 def in_tree_iff_wanted(tree: Tree) -> bool:
     """Those who want events are those whom they reach. [PI-04]"""
-    return tree.reached() == tree.rows.keys()
+    return tree.reachable_nodes() == tree.rows.keys()
 
 
 def no_orphan(tree: Tree) -> bool:
     """Every subscriber is reached. [PI-05]"""
-    return {node for node, row in tree.rows.items() if row.is_local} <= tree.reached()
+    return {node for node, row in tree.rows.items() if row.is_local} <= tree.reachable_nodes()
 
 
 def one_parent(tree: Tree) -> bool:
@@ -130,10 +130,10 @@ def is_tree(tree: Tree) -> bool:
 
 def rows_right(state: Stacked[Any, Any]) -> bool:
     """Only what is wanted is kept, and no node is its own child or parent."""
-    return misplaced(state.upper) is None
+    return find_inconsistency(state.upper) is None
 
 
-def asked_alternating(taken: Taken) -> bool:
+def requests_alternate(taken: Taken) -> bool:
     """
     A node asks nobody for a topic whose parent it has and keeps, and tells nobody else than that that it wants it no more.
 
@@ -141,8 +141,8 @@ def asked_alternating(taken: Taken) -> bool:
     parent is whom it asked last. [PI-08, PA-12]
     """
     before, after = taken.before.upper, taken.after.upper
-    sends, come = _asked(taken), _come(taken)
-    for topic in _touched(taken):
+    sends, come = _own_requests(taken), _come(taken)
+    for topic in _topics_affected(taken):
         old, new = before.row(topic).parent, after.row(topic).parent
         is_gone = old is not None and old.id not in taken.after.lower.known
         is_back = old is not None and old.id in come.values()
@@ -163,7 +163,7 @@ def asked_alternating(taken: Taken) -> bool:
 
 def topics_independent(taken: Taken) -> bool:
     """What concerns one topic changes nothing of another. [PI-09]"""
-    touched = _touched(taken)
+    touched = _topics_affected(taken)
     match taken.event:
         case Received(_, _, message) if isinstance(message, Own):
             return touched <= {message.header.key}
@@ -185,15 +185,15 @@ def delivered_to_subscribers(taken: Taken) -> bool:
     )
 
 
-def _asked(taken: Taken) -> list[tuple[NodeId, SubscribeMessage | UnsubscribeMessage]]:
+def _own_requests(taken: Taken) -> list[tuple[NodeId, SubscribeMessage | UnsubscribeMessage]]:
     """The node's own messages that say what it wants, and whom it sends them to."""
     sends = ((effect.to, effect.message) for effect in taken.effects if isinstance(effect, Send))
     return [(to, message) for to, message in sends if isinstance(message, (SubscribeMessage, UnsubscribeMessage))]
 
 
-def _touched(taken: Taken) -> set[Id]:
+def _topics_affected(taken: Taken) -> set[Id]:
     """The topics of which something has changed, or something is sent."""
-    touched = {message.header.key for _, message in _asked(taken)}
+    touched = {message.header.key for _, message in _own_requests(taken)}
     before, after = taken.before.upper.topics, taken.after.upper.topics
     if before is not after:
         touched |= {topic for topic in {*before, *after} if before.get(topic) != after.get(topic)}
@@ -214,12 +214,12 @@ def all_trees(cluster: Cluster) -> bool:
 
 def subscribes(taken: Taken) -> bool:
     """Somebody asks another for events."""
-    return any(isinstance(message, SubscribeMessage) for _, message in _asked(taken))
+    return any(isinstance(message, SubscribeMessage) for _, message in _own_requests(taken))
 
 
 def unsubscribes(taken: Taken) -> bool:
     """Somebody tells another that it wants them no more."""
-    return any(isinstance(message, UnsubscribeMessage) for _, message in _asked(taken))
+    return any(isinstance(message, UnsubscribeMessage) for _, message in _own_requests(taken))
 
 
 def copies(taken: Taken) -> bool:
@@ -250,7 +250,7 @@ PROPERTIES: Final = (
     Property(
         "DeliveredToSubscribers", "events are for subscribers", ("PI-07", "P-28", "PA-26"), "step", delivered_to_subscribers
     ),
-    Property("Alternate", "who asks is no child already", ("PI-08", "PA-04"), "step", asked_alternating),
+    Property("Alternate", "who asks is no child already", ("PI-08", "PA-04"), "step", requests_alternate),
     Property("Independent", "topics do not meet", ("PI-09",), "step", topics_independent),
     Property("EventuallyTree", "each topic has one tree", ("PL-01",), "cluster", all_trees, "eventually"),
     Property("SomebodySubscribes", "somebody asks for events", ("P-11",), "step", subscribes, "sometimes"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from peerproof.spec.core import NodeId
-from peerproof.spec.peter.messages import Message, NotifyMessage, SubscribeMessage, UnsubscribeMessage, lowered
+from peerproof.spec.peter.messages import Message, NotifyMessage, SubscribeMessage, UnsubscribeMessage, lower_message
 from peerproof.spec.wendy.senders import Senders as WendySenders
 from peerproof.spec.wendy.senders import address_of_maker
 
@@ -25,4 +25,4 @@ class Senders:
         """Its address; only its host if nobody was seen to receive what it passes on."""
         if isinstance(message, (SubscribeMessage, UnsubscribeMessage, NotifyMessage)):
             return address_of_maker(message.header.sender, source)
-        return self._wendy.sender(lowered(message), source, target)
+        return self._wendy.sender(lower_message(message), source, target)

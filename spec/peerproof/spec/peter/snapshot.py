@@ -34,14 +34,14 @@ class StateForm:
         plain = {"wendy": {}, "topics": [], **plain} if isinstance(plain, Mapping) else plain
         lower, topics = members({"wendy": StatesOf(WENDY, self_id, config), "topics": TOPICS}, (), plain, "").values()
         upper = State(self_id, config, topics, has_left=lower.stage is Stage.LEFT)
-        if (problem := misplaced(upper)) is not None:
+        if (problem := find_inconsistency(upper)) is not None:
             raise misfit("topics", problem, plain["topics"])
         if not all(is_reachable(upper, node) for node in lower.known.values()):
             raise misfit("wendy", "tables of nodes with addresses of their own", plain["wendy"])  # else no parent could be asked
         return Stacked(lower, upper)
 
 
-def misplaced(state: State) -> str | None:
+def find_inconsistency(state: State) -> str | None:
     """What is wrong with a node's topics, as what should be; None if nothing is. [PA-04, PA-29, PA-30]"""
     if any(not row.is_wanted for row in state.topics.values()):
         return "only topics that the node or a child wants"

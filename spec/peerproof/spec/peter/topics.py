@@ -73,7 +73,7 @@ def is_reachable(state: State, node: Node) -> bool:
     return node.id != state.config.id and address_of(state.config, node) not in (None, state.self_id)
 
 
-def shown(state: State) -> Plain:
+def plain_topics(state: State) -> Plain:
     """The topics that are wanted, as plain data."""
     return {
         id_text(topic): {

@@ -34,7 +34,7 @@ from peerproof.spec.peter.messages import (
     Unsubscribe,
     UnsubscribeMessage,
     Update,
-    lifted,
+    lift_message,
 )
 from peerproof.spec.peter.topics import MOST_CHILDREN, Row, State, id_of_topic, is_reachable
 from peerproof.spec.stack import Request, Seek, Told
@@ -72,9 +72,9 @@ def step(state: State, event: TreeEvent, seek: Seek) -> Next:
         return on_nothing(state, event)
     match event:
         case Asked(_, command):
-            return asked(state, command, seek)
+            return on_command(state, command, seek)
         case Told(_, notice):
-            return told(state, notice, seek)
+            return on_notice(state, notice, seek)
         case Sent():
             return on_sent(state, event, seek)
         case _:
@@ -88,7 +88,7 @@ def on_nothing(state: State, event: TreeEvent) -> Next:
     return Step(state)
 
 
-def asked(state: State, command: Command, seek: Seek) -> Next:
+def on_command(state: State, command: Command, seek: Seek) -> Next:
     """What the application wants. Raises NotEnabled."""
     match command:
         case Subscribe(topic):
@@ -109,14 +109,14 @@ def asked(state: State, command: Command, seek: Seek) -> Next:
             assert_never(command)
 
 
-def told(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
+def on_notice(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
     """What Wendy tells: who comes and goes, and which messages come by. [P-01]"""
     match notice:
         case Delivered(application):
-            message = lifted(application)
+            message = lift_message(application)
             return on_message(state, message, seek) if isinstance(message, Own) else Step(state, (Notify(notice),))
         case Forwarding(application):
-            message = lifted(application)
+            message = lift_message(application)
             if isinstance(message, PublishMessage):
                 return Step(state, (Request(Forward(application)),))  # [P-24, PA-16]
             if isinstance(message, Own):
@@ -125,7 +125,7 @@ def told(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next:
         case NodeJoined(node):
             return after(notice, on_node_joined(state, node, seek))
         case NodeExited(node):
-            return after(notice, departed(state, lambda other: other.id == node.id, seek))
+            return after(notice, on_departure(state, lambda other: other.id == node.id, seek))
         case Joined():
             return after(notice, on_rerouted(state, seek))
         case Rerouted():
@@ -150,7 +150,7 @@ def on_message(state: State, message: Own, seek: Seek) -> Next:
     sender, topic = message.header.sender, message.header.key
     match message:
         case PublishMessage(header, value):
-            return fanned_out(state, topic, value, header.hop)
+            return fan_out(state, topic, value, header.hop)
         case _ if sender.id == state.config.id:
             return Step(state)
         case SubscribeMessage():
@@ -165,12 +165,12 @@ def on_message(state: State, message: Own, seek: Seek) -> Next:
 
 def on_subscribe(state: State, topic: Id, seek: Seek) -> Next:
     """The application wants a topic's events. [P-06, P-07, PA-04]"""
-    return turned(state, topic, state.row(topic)._replace(is_local=True), seek)
+    return update_row(state, topic, state.row(topic)._replace(is_local=True), seek)
 
 
 def on_unsubscribe(state: State, topic: Id, seek: Seek) -> Next:
     """The application does not want them any more. [P-20, PA-04]"""
-    return turned(state, topic, state.row(topic)._replace(is_local=False), seek)
+    return update_row(state, topic, state.row(topic)._replace(is_local=False), seek)
 
 
 def on_publish(state: State, topic: Id, value: bytes) -> Next:
@@ -181,14 +181,14 @@ def on_publish(state: State, topic: Id, value: bytes) -> Next:
 def on_notify(state: State, copy: NotifyMessage) -> Next:
     """A copy of an event has come down the tree. [P-26, PA-15, PA-17, PA-18, PA-26, PA-34]"""
     header = copy.header
-    return fanned_out(state, header.key, copy.value, header.hop, source=header.sender.id)
+    return fan_out(state, header.key, copy.value, header.hop, source=header.sender.id)
 
 
 def on_sent(state: State, sent: Sent[Message], seek: Seek) -> Next:
     """If a message of Peter's did not arrive, whoever was at its address has gone, whether or not Wendy knew it. [PA-28]"""
     if sent.took is not None or not isinstance(sent.message, Own):
         return Step(state)
-    return departed(state, lambda node: address_of(state.config, node) == sent.to, seek)
+    return on_departure(state, lambda node: address_of(state.config, node) == sent.to, seek)
 
 
 def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
@@ -196,16 +196,16 @@ def on_subscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Ne
     row = state.row(topic)
     if not is_reachable(state, child) or (child.id not in row.children and state.children() >= MOST_CHILDREN):
         return Step(state)
-    return turned(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
+    return update_row(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
 
 
 def on_unsubscribe_message(state: State, topic: Id, child: Node, seek: Seek) -> Next:
     """The previous hop is a child no more, if it was one. [P-21…P-23, PA-07]"""
     row = state.row(topic)
-    return turned(state, topic, row._replace(children=row.children.without((child.id,))), seek)
+    return update_row(state, topic, row._replace(children=row.children.without((child.id,))), seek)
 
 
-def turned(state: State, topic: Id, row: Row, seek: Seek) -> Next:
+def update_row(state: State, topic: Id, row: Row, seek: Seek) -> Next:
     """
     The node with another row for a topic: only if that changes whether it wants the events, it says so. [PA-04]
 
@@ -215,12 +215,12 @@ def turned(state: State, topic: Id, row: Row, seek: Seek) -> Next:
         return Step(state)
     was_wanted = topic in state.topics
     if row.is_wanted and not was_wanted:
-        return asked_for(state, topic, row, seek)
+        return subscribe_to_parent(state, topic, row, seek)
     effects = tree_message(row.parent, topic, UNSUBSCRIBE) if was_wanted and not row.is_wanted else ()
     return Step(state.with_row(topic, row), effects)
 
 
-def asked_for(state: State, topic: Id, row: Row, seek: Seek) -> Next:
+def subscribe_to_parent(state: State, topic: Id, row: Row, seek: Seek) -> Next:
     """The node after it asked its next hop for a topic's events; the meeting point need not ask. [P-11…P-13, PA-09]"""
     parent = seek(topic)
     return Step(state.with_row(topic, row._replace(parent=parent)), tree_message(parent, topic, SUBSCRIBE))
@@ -231,7 +231,7 @@ def tree_message(to: Node | None, topic: Id, purpose: int) -> tuple[TreeEffect, 
     return () if to is None else (Request(SendTo(to, topic, b"", purpose)),)
 
 
-def fanned_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+def fan_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     """
     An event is delivered here, if this node is subscribed, and copied to each child but the one that it came from.
 
@@ -267,12 +267,12 @@ def on_rerouted(state: State, seek: Seek) -> Next:
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
         if row.parent is None:
-            state, more = asked_for(state, topic, row, seek)
+            state, more = subscribe_to_parent(state, topic, row, seek)
             effects += more
     return Step(state, effects)
 
 
-def departed(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
+def on_departure(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
     """
     Somebody has gone: children are taken out, and who has lost a parent asks the next hop.
 
@@ -285,6 +285,8 @@ def departed(state: State, is_gone: Callable[[Node], bool], seek: Seek) -> Next:
         if not children and not is_orphaned:
             continue
         row = Row(row.is_local, row.children.without(children), None if is_orphaned else row.parent)  # noqa: PLW2901  # the same, later
-        state, more = asked_for(state, topic, row, seek) if is_orphaned and row.is_wanted else turned(state, topic, row, seek)
+        state, more = (
+            subscribe_to_parent(state, topic, row, seek) if is_orphaned and row.is_wanted else update_row(state, topic, row, seek)
+        )
         effects += more
     return Step(state, effects)

@@ -47,12 +47,12 @@ class ArrivalWindow:
     intervals: tuple[Duration, ...]
 
 
-def opened(now: Instant, detector: Detector) -> ArrivalWindow:
+def open_window(now: Instant, detector: Detector) -> ArrivalWindow:
     """The window of a peer that has just become known: its silence counts from now. [BA-29]"""
     return ArrivalWindow(now, (detector.bootstrap,))
 
 
-def heard(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+def record_arrival(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
     """The window after a sign of life. One that comes with a clock set back counts as an interval of nothing."""
     interval = Duration(max(0, now - window.last))
     return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])

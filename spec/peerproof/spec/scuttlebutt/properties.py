@@ -12,7 +12,7 @@ from peerproof.spec.core import Asked, NodeId, Received, Send
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.scuttlebutt.codec import MESSAGE
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestRequest, DigestResponse
-from peerproof.spec.scuttlebutt.reconcile import known_version, newer_pairs
+from peerproof.spec.scuttlebutt.reconcile import newer_pairs, version_of
 from peerproof.spec.scuttlebutt.state import Peer, State
 
 
@@ -24,9 +24,9 @@ def version_is_max(state: State) -> bool:
 def owner_dominates(cluster: Cluster) -> bool:
     """Nobody knows a higher version of a node than the node itself."""
     return all(
-        known.version <= known_version(cluster.nodes[owner], owner)
+        known.version <= version_of(cluster.nodes[owner], owner)
         for state in cluster.nodes.values()
-        for owner, known in _known_of(state, cluster)
+        for owner, known in _peer_records(state, cluster)
     )
 
 
@@ -35,7 +35,7 @@ def no_gap(cluster: Cluster) -> bool:
     return all(
         known.pairs.get(key) == pair
         for state in cluster.nodes.values()
-        for owner, known in _known_of(state, cluster)
+        for owner, known in _peer_records(state, cluster)
         for key, pair in cluster.nodes[owner].store[owner].pairs.items()
         if pair.version <= known.version
     )
@@ -78,7 +78,7 @@ def in_flight_complete(cluster: Cluster) -> bool:
             for addr in {entry.addr for entry in message.entries} & set(cluster.nodes):
                 carried = [entry for entry in message.entries if entry.addr == addr]
                 lowest, highest = min(entry.version for entry in carried), max(entry.version for entry in carried)
-                since = min(lowest - 1, known_version(cluster.nodes[to], addr)) if to in cluster.nodes else lowest - 1
+                since = min(lowest - 1, version_of(cluster.nodes[to], addr)) if to in cluster.nodes else lowest - 1
                 current = newer_pairs(addr, cluster.nodes[addr].store[addr], since)
                 if any(pair.version <= highest and pair not in carried for pair in current):
                     return False
@@ -154,7 +154,7 @@ def views_equal(cluster: Cluster) -> bool:
     return all(state.store == first.store for state in others)
 
 
-def _known_of(state: State, cluster: Cluster) -> list[tuple[NodeId, Peer]]:
+def _peer_records(state: State, cluster: Cluster) -> list[tuple[NodeId, Peer]]:
     return [(owner, known) for owner, known in state.store.items() if owner in cluster.nodes]
 
 

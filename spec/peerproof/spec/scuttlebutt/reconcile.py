@@ -19,7 +19,7 @@ from peerproof.spec.scuttlebutt.state import Peer, State, Versioned
 Entry = TypeVar("Entry")
 
 
-def known_version(state: State, addr: NodeId) -> int:
+def version_of(state: State, addr: NodeId) -> int:
     """The version of a peer as known here; 0 for one that is not known. [B-04, B-11]"""
     peer = state.store.get(addr)
     return peer.version if peer else 0
@@ -38,9 +38,9 @@ def lacking_here(state: State, entries: Iterable[DigestEntry]) -> tuple[DigestEn
     Never the node itself: nobody can tell it anything about itself that it would accept. [BA-16]
     """
     lacking = (
-        DigestEntry(entry.addr, known_version(state, entry.addr))
+        DigestEntry(entry.addr, version_of(state, entry.addr))
         for entry in entries
-        if entry.version > known_version(state, entry.addr) and entry.addr != state.self_id
+        if entry.version > version_of(state, entry.addr) and entry.addr != state.self_id
     )
     return tuple(fitting(lacking, digest_entry_size, state.config.max_payload))  # [BA-11]
 
@@ -62,8 +62,8 @@ def delta(state: State, entries: Iterable[DigestEntry]) -> tuple[DeltaEntry, ...
 
 def most_outdated_first(state: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
     """The entries whose version is below the one known here, by how far, ties by address. [B-27, B-28, BA-12]"""
-    outdated = (entry for entry in entries if known_version(state, entry.addr) > entry.version)
-    return sorted(outdated, key=lambda entry: (entry.version - known_version(state, entry.addr), octets(entry.addr)))
+    outdated = (entry for entry in entries if version_of(state, entry.addr) > entry.version)
+    return sorted(outdated, key=lambda entry: (entry.version - version_of(state, entry.addr), octets(entry.addr)))
 
 
 def newer_pairs(addr: NodeId, peer: Peer, version: int) -> list[DeltaEntry]:
@@ -95,7 +95,7 @@ def fitting(entries: Iterable[Entry], size: Callable[[Entry], int], limit: int) 
         yield entry
 
 
-def merged(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+def merge(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
     """
     A peer's record after these pairs, one by one, and those of them that were news. [B-36, B-37, B-38]
 

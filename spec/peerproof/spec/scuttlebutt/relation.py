@@ -9,7 +9,7 @@ from peerproof.spec.scuttlebutt.messages import DigestRequest
 from peerproof.spec.traces.relation import Answer, Question
 
 
-def narrowed(question: Question) -> Iterable[Answer] | None:
+def narrow(question: Question) -> Iterable[Answer] | None:
     """
     One order of a digest, where there are n!: the order shows in the request and nowhere else. [B-22, B-24]
 

@@ -42,7 +42,7 @@ def _peer(known: KnownPeer) -> tuple[NodeId, Peer]:
     return known.addr, Peer(Table({pair.key: Versioned(pair.value, pair.version) for pair in known.pairs}), known.version)
 
 
-def _watched(addr: NodeId, known: Liveness) -> Watched:
+def _to_watched(addr: NodeId, known: Liveness) -> Watched:
     return Watched(addr, known.status, known.window.last, known.window.intervals, known.digest_sent)
 
 
@@ -63,5 +63,5 @@ _WATCHED: Final = Record(
 STATE: Final = StateForm(
     State,
     store=table_of(KNOWN_PEER, known_peer, _peer, expected="each peer once"),
-    liveness=table_of(_WATCHED, _watched, _liveness, expected="each peer once"),
+    liveness=table_of(_WATCHED, _to_watched, _liveness, expected="each peer once"),
 )

@@ -13,8 +13,8 @@ from typing import TypeAlias, assert_never
 
 from peerproof.spec.core import Asked, Duration, Expired, Instant, NodeId, Notify, Pick, Received, Send, SetTimer, Step, Table
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.forms.form import U64_MAX, bounded_octets
-from peerproof.spec.scuttlebutt.arrival import heard, opened, phi_exceeds
+from peerproof.spec.forms.form import U64_MAX, encode_string
+from peerproof.spec.scuttlebutt.arrival import open_window, phi_exceeds, record_arrival
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import (
     Delta,
@@ -32,7 +32,7 @@ from peerproof.spec.scuttlebutt.messages import (
     Update,
     UpdateLocal,
 )
-from peerproof.spec.scuttlebutt.reconcile import delta, digest, lacking_here, merged
+from peerproof.spec.scuttlebutt.reconcile import delta, digest, lacking_here, merge
 from peerproof.spec.scuttlebutt.state import MAX_STRING, Config, Liveness, Peer, State, Status, Versioned
 
 Next: TypeAlias = Step[State, Effect]
@@ -40,7 +40,7 @@ Next: TypeAlias = Step[State, Effect]
 
 def initial(self_id: NodeId, config: Config) -> Next:
     """A node that knows only itself, at version 0; its first round comes after one interval. [B-01, B-04, B-08]"""
-    bounded_octets("node's address", self_id, MAX_STRING)
+    encode_string("node's address", self_id, MAX_STRING)
     state = State(self_id, config, store=Table({self_id: Peer()}), liveness=Table())
     return Step(state, (SetTimer(Round(), config.interval),))
 
@@ -78,7 +78,7 @@ def on_update_local(state: State, key: str, value: str) -> Next:
     if own.version == U64_MAX:
         raise NotEnabled("overflow", f"version {own.version} is the last one")
     for name, string in (("key", key), ("value", value)):
-        bounded_octets(name, string, MAX_STRING)
+        encode_string(name, string, MAX_STRING)
     pair = DeltaEntry(state.self_id, key, value, own.version + 1)
     if (needed := TYPE_SIZE + delta_entry_size(pair)) > state.config.max_payload:
         raise NotEnabled("too_large", f"the pair needs {needed} bytes, max_payload is {state.config.max_payload}")
@@ -96,7 +96,7 @@ def on_round(state: State, now: Instant, pick: Pick) -> Next:
         Send(target, DigestRequest(digest(state, pick("digest.order", state.store, len(state.store)))))
         for target in round_targets(state, now, pick)
     )
-    state = digests_sent(state, now, (request.to for request in requests))
+    state = record_digests(state, now, (request.to for request in requests))
     state, changes = with_statuses(state, now)
     return Step(state, (*requests, *changes, SetTimer(Round(), state.config.interval)))
 
@@ -127,16 +127,16 @@ def on_digest_request(state: State, now: Instant, sender: NodeId, entries: tuple
     gives twice the same answer; a late one a larger delta than needed, of which the receiver keeps what is newer. Every entry
     counts, also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, B-35]
     """
-    state, joins = learned(state, now, entries)
+    state, joins = add_peers(state, now, entries)
     effects: tuple[Effect, ...] = (*joins, Send(sender, Delta(delta(state, entries))))
     if lacking := lacking_here(state, entries):
         effects = (*effects, Send(sender, DigestResponse(lacking)))
-    return Step(digests_sent(state, now, [sender] if lacking else []), effects)
+    return Step(record_digests(state, now, [sender] if lacking else []), effects)
 
 
 def on_digest_response(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
     """Like a request, but what is lacking here is not asked for, or two nodes could go on for ever. [B-16, B-39, BA-21]"""
-    state, joins = learned(state, now, entries)
+    state, joins = add_peers(state, now, entries)
     return Step(state, (*joins, Send(sender, Delta(delta(state, entries)))))
 
 
@@ -154,14 +154,14 @@ def on_delta(state: State, now: Instant, sender: NodeId, entries: tuple[DeltaEnt
         known = changed.get(addr) or state.store.get(addr)
         if known is None or addr == state.self_id:
             continue
-        changed[addr], news = merged(known, pairs)
+        changed[addr], news = merge(known, pairs)
         updates += [Notify(Update(pair.addr, pair.key, pair.value, pair.version)) for pair in news]
     if updates:
         state = State(state.self_id, state.config, state.store.put(changed), state.liveness)
     return Step(state, (heartbeat, *updates))
 
 
-def learned(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
+def add_peers(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple[State, tuple[Effect, ...]]:
     """
     The node after storing the peers of a digest that it did not know.
 
@@ -173,11 +173,11 @@ def learned(state: State, now: Instant, entries: Iterable[DigestEntry]) -> tuple
     store = state.store.put(dict.fromkeys(unknown, Peer()))
     liveness = state.liveness
     if detector := state.config.detector:
-        liveness = liveness.put(dict.fromkeys(unknown, Liveness(opened(now, detector))))  # [BA-29]
+        liveness = liveness.put(dict.fromkeys(unknown, Liveness(open_window(now, detector))))  # [BA-29]
     return State(state.self_id, state.config, store, liveness), tuple(Notify(Join(addr)) for addr in unknown)
 
 
-def digests_sent(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
+def record_digests(state: State, now: Instant, targets: Iterable[NodeId]) -> State:
     """The node after sending digests, remembering when, for the round-trip times. [B-33, BA-23]"""
     known = {addr: state.liveness[addr] for addr in targets if addr in state.liveness}
     return with_liveness(state, {addr: Liveness(peer.window, peer.status, now) for addr, peer in known.items()})
@@ -189,7 +189,7 @@ def with_heartbeat(state: State, now: Instant, sender: NodeId) -> tuple[State, E
     if detector is None or known is None:
         return state, Notify(Heartbeat(sender, None))
     round_trip = None if known.digest_sent is None else Duration(max(0, now - known.digest_sent))
-    alive = Liveness(heard(known.window, now, detector), known.status, None)
+    alive = Liveness(record_arrival(known.window, now, detector), known.status, None)
     return with_liveness(state, {sender: alive}), Notify(Heartbeat(sender, round_trip))
 
 

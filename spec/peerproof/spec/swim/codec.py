@@ -40,8 +40,8 @@ from peerproof.spec.swim.messages import (
     Vector,
 )
 from peerproof.spec.swim.state import MAX_HOST, PORT_MAX, is_host
-from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, Pairs, Reader, Writer, escaped, unescaped, unpacked, uuid_bytes
-from peerproof.spec.swim.transit_json import concise, written
+from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, Pairs, Reader, Writer, escape, unescape, unpack, uuid_bytes
+from peerproof.spec.swim.transit_json import concise, render_json
 
 #: The keys of a map in anti-entropy, in the document's order. [S-22]
 MEMBER_KEYS: Final = ("~:host", "~:port", "~:uuid", "~:restart-counter", "~:tx-counter")
@@ -99,7 +99,7 @@ def _write(writer: Writer, vector: Message | Vector) -> None:
     keyword, elements = WRITTEN[kind]
     rest = elements(vector)
     writer.array(1 + len(rest))
-    writer.cached(keyword)
+    writer.write_cacheable(keyword)
     if kind is Payload:
         writer.value(rest[0])
     else:
@@ -109,12 +109,12 @@ def _write(writer: Writer, vector: Message | Vector) -> None:
 def _write_members(writer: Writer, vector: AntiEntropy) -> None:
     writer.array(len(vector.members) + vector.tagged)
     if vector.tagged:
-        writer.cached("~:anti-entropy")
+        writer.write_cacheable("~:anti-entropy")
     for host, port, uuid, restart, tx in vector.members:
         writer.map(len(MEMBER_KEYS))
         values = (_host_bytes(host), _counter_bytes(port), uuid_bytes(uuid), _counter_bytes(restart), _counter_bytes(tx))
         for key, value in zip(MEMBER_KEYS, values, strict=True):
-            writer.cached(key)
+            writer.write_cacheable(key)
             writer.out += value
 
 
@@ -127,7 +127,7 @@ def _counter_bytes(value: int) -> bytes:
 def _host_bytes(host: str) -> bytes:
     if not is_host(host):
         raise NotEnabled("bad_value", f"a host has 1 to {MAX_HOST} bytes of UTF-8: {host!a}")
-    return string_bytes(escaped(host))
+    return string_bytes(escape(host))
 
 
 def _about(node: Uuid, incarnation: Incarnation | None, *rest: bytes) -> tuple[bytes, ...]:
@@ -160,10 +160,10 @@ WRITTEN: Final[Mapping[type[Any], tuple[str, Callable[[Any], tuple[Any, ...]]]]]
 def decode(data: bytes) -> Message:
     """The message of these bytes. Raises MalformedMessage. [SA-30, SA-31, SA-63, SA-64]"""
     reader = Reader()
-    raw, depth = _listed(reader, unpacked(data), 0)
+    raw, depth = _unwrap_list(reader, unpack(data), 0)
     if type(raw) is not tuple or not raw:
         raise _bad("bad_type", "a message is a vector of vectors, and has a header")
-    header, _ = _listed(reader, raw[0], depth)
+    header, _ = _unwrap_list(reader, raw[0], depth)
     kind: Any = reader.keyword(header[0]) if type(header) is tuple and header and type(header[0]) is str else None
     if kind not in HEADERS:
         raise _bad("bad_type", "the first vector is neither ping nor ack")
@@ -183,7 +183,7 @@ def _sender(reader: Reader, raw: Raw) -> tuple[Uuid, Incarnation]:
     return Uuid(reader.uuid(raw[1])), _incarnation(reader, raw[2], raw[3])
 
 
-def _listed(reader: Reader, raw: Any, depth: int) -> tuple[Any, int]:
+def _unwrap_list(reader: Reader, raw: Any, depth: int) -> tuple[Any, int]:
     """What may be a vector written as a list, `["~#list", […]]`, as that vector; and how deep its elements are. [SA-63]"""
     while type(raw) is tuple and len(raw) == 2 and type(raw[0]) is str and type(raw[1]) is tuple:  # noqa: PLR2004
         tag = raw[0]
@@ -254,7 +254,7 @@ def _host(reader: Reader, raw: Any) -> str:
     if type(raw) is str and raw[:1].isalnum() and raw.isascii() and len(raw) <= MAX_HOST:
         return raw
     value = reader.text(raw) if type(raw) is str else None
-    host = unescaped(value) if type(value) is str else None
+    host = unescape(value) if type(value) is str else None
     if host is None:
         raise _bad("bad_value", f"{brief(raw)} is no string")
     if not is_host(host):
@@ -305,7 +305,7 @@ def _member(reader: Reader, raw: Any, depth: int) -> Member:
 
 def _payload(reader: Reader, raw: Raw, depth: int) -> Payload:
     value = reader.value(raw[1], depth)
-    text = written(value) if type(value) is Pairs else ""
+    text = render_json(value) if type(value) is Pairs else ""
     if text[:1] != "{":
         raise _bad("bad_type", "a payload is a map, and its keys are keywords, strings or other scalars")
     return Payload(text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from peerproof.spec.core import Duration, Send, SetTimer, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.swim.codec import payload_fits
-from peerproof.spec.swim.gossip import claimed, counted, queued, with_row
+from peerproof.spec.swim.gossip import apply_claim, count_datagram, enqueue, with_row
 from peerproof.spec.swim.messages import (
     AddNode,
     Effect,
@@ -34,10 +34,10 @@ def on_add_node(state: State, command: AddNode) -> Next:
     """A node to introduce this one to, from the next round on; of a known one only the address changes. [S-49, SA-38, SA-57]"""
     if command.uuid == state.uuid:
         raise NotEnabled("own_node", "a node cannot be added to itself")
-    return Step(with_row(state, command.uuid, introduced(state, command)))
+    return Step(with_row(state, command.uuid, build_row(state, command)))
 
 
-def introduced(state: State, command: AddNode) -> Row:
+def build_row(state: State, command: AddNode) -> Row:
     """The row of a node that was added. [SA-38]"""
     known: Row | None = state.rows.get(command.uuid)
     if known is None:
@@ -53,10 +53,10 @@ def on_leave_node(state: State, command: LeaveNode) -> Next:
 def with_left(state: State, node: Uuid) -> State:
     """The node after another, or itself, has left. Raises NotEnabled for one that is not known."""
     if node == state.uuid:
-        return state if state.left else queued(replace(state, left=True), Leave(node, state.incarnation))
+        return state if state.left else enqueue(replace(state, left=True), Leave(node, state.incarnation))
     if node not in state.rows:
         raise NotEnabled("unknown_node", f"{node} is not known")
-    return claimed(state, Claim(node, Status.LEAVE, state.rows[node].incarnation))
+    return apply_claim(state, Claim(node, Status.LEAVE, state.rows[node].incarnation))
 
 
 def on_remove_node(state: State, command: RemoveNode) -> Next:
@@ -69,7 +69,7 @@ def on_remove_node(state: State, command: RemoveNode) -> Next:
 
 def on_probe_node(state: State, command: ProbeNode) -> Next:
     """One probe goes out, and waits. [S-52, SA-41, SA-60]"""
-    sending = counted(state)
+    sending = count_datagram(state)
     if sending is None:
         raise NotEnabled("overflow", "the counters of this node are at their end, it can send nothing more")
     where = address(command.host, command.port)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from peerproof.spec.core import Pick, Send
-from peerproof.spec.swim.gossip import claimed, request, with_row
+from peerproof.spec.swim.gossip import apply_claim, request, with_row
 from peerproof.spec.swim.messages import IndirectPing, Message, Uuid
 from peerproof.spec.swim.state import Row, State, Status
 from peerproof.spec.swim.table import Claim
@@ -23,7 +23,7 @@ MISSES: Final = 2
 SILENT_FOR_ISOLATION: Final = 2
 
 
-def closed(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+def close_round(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
     """
     The node after a round, and the indirect pings that it asks for. [SA-53]
 
@@ -33,11 +33,11 @@ def closed(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
     if len(state.pinged) >= SILENT_FOR_ISOLATION and not state.heard:
         return replace(state, isolated=True), ()
     for node, row in state.rows.items():
-        state = settled(state, node, row)
+        state = settle_row(state, node, row)
     return _indirect_pings(state, pick)
 
 
-def settled(state: State, node: Uuid, row: Row) -> State:
+def settle_row(state: State, node: Uuid, row: Row) -> State:
     """The node after settling one row: one miss more, or none. [S-04, S-06, S-07, SA-02, SA-03]"""
     has_missed = row.is_live and node in state.pinged and node not in state.answered
     if has_missed:
@@ -45,13 +45,13 @@ def settled(state: State, node: Uuid, row: Row) -> State:
         state = with_row(state, node, row)
     if row.status is not Status.SUSPICIOUS:
         to_suspect = has_missed and row.misses >= MISSES
-        return claimed(state, Claim(node, Status.SUSPICIOUS, row.incarnation)) if to_suspect else state
+        return apply_claim(state, Claim(node, Status.SUSPICIOUS, row.incarnation)) if to_suspect else state
     if not row.indirect_asked:
         return state
     row = replace(row, indirect_misses=row.indirect_misses + 1, indirect_asked=False)
     state = with_row(state, node, row)
     to_bury = row.indirect_misses >= MISSES
-    return claimed(state, Claim(node, Status.DEAD, row.incarnation)) if to_bury else state
+    return apply_claim(state, Claim(node, Status.DEAD, row.incarnation)) if to_bury else state
 
 
 def _indirect_pings(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:

@@ -29,7 +29,7 @@ from peerproof.spec.swim.messages import (
     Vector,
 )
 from peerproof.spec.swim.state import Exchange, Queued, Row, State, Status, active_size, address
-from peerproof.spec.swim.table import Claim, event, merged
+from peerproof.spec.swim.table import Claim, event, merge
 
 EMPTY_PAYLOAD = "{}"
 
@@ -39,22 +39,22 @@ def fanout(nodes: int) -> int:
     return (nodes - 1).bit_length() if nodes > 1 else 0
 
 
-def queued(state: State, said: ClusterEventVector) -> State:
+def enqueue(state: State, said: ClusterEventVector) -> State:
     """The node with an event at the end of its queue, instead of an earlier one about the same node. [S-35, S-39, SA-25]"""
     others = tuple(entry for entry in state.queue if entry.event.node != said.node)
     return replace(state, queue=(*others, Queued(said, frozenset())))
 
 
-def claimed(state: State, claim: Claim) -> State:
+def apply_claim(state: State, claim: Claim) -> State:
     """The node after a claim about another one that it has a row of. What changes is queued. [S-26, S-37, S-38, SA-49]"""
     row = state.rows[claim.node]
-    changed = merged(row, claim)
+    changed = merge(row, claim)
     if changed is row:
         return state
     state = with_row(state, claim.node, changed)
     if changed.status is row.status and changed.incarnation.restart == row.incarnation.restart:
         return state
-    return queued(state, event(claim.node, changed, emit_incarnation=state.config.emit_incarnation))
+    return enqueue(state, event(claim.node, changed, emit_incarnation=state.config.emit_incarnation))
 
 
 def with_row(state: State, node: Uuid, row: Row) -> State:
@@ -68,7 +68,7 @@ def reborn(state: State, incarnation: Incarnation) -> State:
     return replace(state, incarnation=incarnation, rows=state.rows.put(rows), relays=())
 
 
-def counted(state: State) -> State | None:
+def count_datagram(state: State) -> State | None:
     """The node about to send one more datagram; None if it has no number left for it. [SA-09, SA-47]"""
     restart, tx = state.incarnation
     if tx < COUNTER_MAX:
@@ -105,7 +105,7 @@ def datagram(
     state: State, to: tuple[Uuid, NodeId], header: Header, first: Iterable[Vector], carries: Carries, pick: Pick
 ) -> tuple[State, Message | None]:
     """One message to a node, and the sender afterwards; none if the sender has no number left. [SA-09, SA-25, SA-30, SA-32]"""
-    sending = counted(state)
+    sending = count_datagram(state)
     if sending is None:
         return state, None
     receiver, _ = to
@@ -179,7 +179,7 @@ def request(
 
 def introduction(state: State, row: Row) -> tuple[Vector, ...]:
     """What the next ping says of its sender to a node that does not know it yet. [S-24, S-27, SA-57]"""
-    sending = counted(state)
+    sending = count_datagram(state)
     if sending is None or row.exchange is Exchange.DONE:
         return ()
     if row.exchange is Exchange.FIRST:

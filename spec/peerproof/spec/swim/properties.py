@@ -108,21 +108,21 @@ def dead_only_after_suspicious(taken: Taken) -> bool:
 def past_ignored(taken: Taken) -> bool:
     """A message from the past changes nothing but the own counter; a ping is answered with what is remembered."""
     before: State = taken.before
-    message = _heard(taken)
+    message = _incoming_message(taken)
     if message is None or not is_past(before, message):
         return True
     sends = [effect.message for effect in taken.effects if isinstance(effect, Send)]
     if isinstance(message, Ack):
         return taken.after == before and not sends
     counted = taken.after.incarnation
-    answer = Ack(before.uuid, counted, message.sender, message.incarnation.tx, (_remembered(before, message.sender),))
+    answer = Ack(before.uuid, counted, message.sender, message.incarnation.tx, (_dead_vector(before, message.sender),))
     is_new_life = counted.restart > before.incarnation.restart  # then nothing is waited for any more [SA-47]
     return sends == ([answer] if counted != before.incarnation else []) and (
         is_new_life or replace(taken.after, incarnation=before.incarnation) == before
     )
 
 
-def _remembered(state: State, node: Uuid) -> Dead:
+def _dead_vector(state: State, node: Uuid) -> Dead:
     return Dead(node, state.rows[node].incarnation)
 
 
@@ -132,7 +132,7 @@ def payload_life(taken: Taken) -> bool:
 
     So whatever stands in a row was set in the restart that the row shows, by a node that says the same of itself in one message.
     """
-    message = _heard(taken)
+    message = _incoming_message(taken)
     sender = message.sender if message else None
     said = [vector.data for vector in message.vectors if isinstance(vector, Payload)] if message else []
     for uuid, row in taken.after.rows.items():
@@ -165,12 +165,12 @@ def recipient_bound(taken: Taken) -> bool:
 
 def stale_rumour_harmless(taken: Taken) -> bool:
     """If all that a message says of somebody else is below what is known of it, nothing changes; leaving is no rumour."""
-    message = _heard(taken)
+    message = _incoming_message(taken)
     if message is None or is_past(taken.before, message):
         return True
     said: dict[Uuid, list[Incarnation | None]] = {}
     for vector in message.vectors:
-        for uuid, incarnation in _said(vector):
+        for uuid, incarnation in _mentions(vector):
             said.setdefault(uuid, []).append(None if isinstance(vector, Leave) else incarnation)
     return all(
         (now := taken.after.rows[uuid]).incarnation == row.incarnation and now.status is row.status
@@ -210,7 +210,7 @@ def counter_grows(taken: Taken) -> bool:
 
 def past_arrives(taken: Taken) -> bool:
     """A message comes from the past."""
-    message = _heard(taken)
+    message = _incoming_message(taken)
     return message is not None and is_past(taken.before, message)
 
 
@@ -243,7 +243,7 @@ def all_normal(cluster: Cluster) -> bool:
     )
 
 
-def _heard(taken: Taken) -> Ping | Ack | None:
+def _incoming_message(taken: Taken) -> Ping | Ack | None:
     """The message to this node that has come, if it is a ping or an ack."""
     message = taken.event.message if isinstance(taken.event, Received) else None
     return message if isinstance(message, (Ping, Ack)) and message.target == taken.before.uuid else None
@@ -254,11 +254,11 @@ def _incarnations(message: object) -> list[tuple[Uuid, Incarnation]]:
         return []
     said = [(message.sender, message.incarnation)]
     for vector in message.vectors:
-        said += [(uuid, incarnation) for uuid, incarnation in _said(vector) if incarnation is not None]
+        said += [(uuid, incarnation) for uuid, incarnation in _mentions(vector) if incarnation is not None]
     return said
 
 
-def _said(vector: Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
+def _mentions(vector: Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
     """Of whom a vector speaks, and at which incarnation."""
     match vector:
         case Payload() | IndirectPing():

@@ -22,7 +22,7 @@ from peerproof.spec.traces.relation import Answer, Question
 Sends: TypeAlias = tuple[Send[Any], ...] | None
 
 
-def narrowed(question: Question) -> Iterable[Answer] | None:
+def narrow(question: Question) -> Iterable[Answer] | None:
     """
     The answers that the messages show. [S-33, S-43, S-44, SA-03, SA-28]
 
@@ -37,13 +37,13 @@ def narrowed(question: Question) -> Iterable[Answer] | None:
             return _orders(question)
         case "indirect.relay" if question.sends is not None:
             asked = [ping.target for ping in _pings(question.sends) if _is_relayed(ping)]
-            number = _asked_before(question)
+            number = _count_asked(question)
             return [(asked[number],)] if number < len(asked) and asked[number] in question.among else []
         case _:
             return None
 
 
-def unfolded(state: State, event: Any, sends: Sends) -> Iterator[State]:
+def unfold(state: State, event: Any, sends: Sends) -> Iterator[State]:
     """The orders of a round of which this one's state may be, as far as they differ in whom this quantum pings. [S-44, SA-26]"""
     if event is None:
         yield from (replace(state, vector=order) for order in permutations(state.vector))
@@ -55,7 +55,7 @@ def unfolded(state: State, event: Any, sends: Sends) -> Iterator[State]:
         return
     if state.incarnation.restart == COUNTER_MAX:
         sends = None
-    for order in _begun(tuple(sorted(left)), fanout(active_size(state)), sends):
+    for order in _round_orders(tuple(sorted(left)), fanout(active_size(state)), sends):
         yield replace(state, vector=order)
 
 
@@ -65,7 +65,7 @@ def _members(question: Question) -> Iterator[Answer]:
         yield question.among[: question.some]
         return
     found: dict[Answer, None] = {}
-    for send in question.sends[_asked_before(question) :]:
+    for send in question.sends[_count_asked(question) :]:
         message = send.message
         if not isinstance(message, (Ping, Ack)) or message.target in question.among:
             continue  # it is picked for the receiver, from all others
@@ -80,14 +80,14 @@ def _members(question: Question) -> Iterator[Answer]:
 def _orders(question: Question) -> Iterator[Answer]:
     """A new round, whose order shows as far as this quantum pings."""
     count = fanout(len(question.among) + 1)
-    for order in _begun(question.among, count, question.sends):
+    for order in _round_orders(question.among, count, question.sends):
         if question.is_exact:
             yield from ((*order[:count], *rest) for rest in permutations(order[count:]))
         else:
             yield order
 
 
-def _begun(among: tuple[Any, ...], count: int, sends: Sends) -> Iterator[Answer]:
+def _round_orders(among: tuple[Any, ...], count: int, sends: Sends) -> Iterator[Answer]:
     """The orders of these that begin with those who are pinged; what comes after them is sorted."""
     if sends is None:
         beginnings: Iterable[Answer] = permutations(among, min(count, len(among)))
@@ -107,5 +107,5 @@ def _is_relayed(ping: Ping) -> bool:
     return any(isinstance(vector, IndirectPing) for vector in ping.vectors)
 
 
-def _asked_before(question: Question) -> int:
+def _count_asked(question: Question) -> int:
     return sum(why == question.why for why, _ in question.asked)

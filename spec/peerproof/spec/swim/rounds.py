@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from peerproof.spec.core import Pick, Send, Step
-from peerproof.spec.swim.detector import closed
+from peerproof.spec.swim.detector import close_round
 from peerproof.spec.swim.gossip import fanout, request
 from peerproof.spec.swim.messages import Message, Uuid
 from peerproof.spec.swim.state import State, active_size
@@ -23,7 +23,7 @@ def on_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
     sends: tuple[Send[Message], ...] = ()
     vector = still_live(state)
     if not vector:
-        state, sends = closed(state, pick)
+        state, sends = close_round(state, pick)
         live = state.live
         vector = pick("round.order", live, len(live)) if live else ()
         state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)

@@ -204,12 +204,12 @@ def node_info(state: State, uuid: Plain) -> Plain:
     """The row of a node as plain data, or none. [S-55, SA-39]"""
     node = Uuid(str(uuid).lower())
     row = state.rows.get(node)
-    return None if row is None else shown(node, row)
+    return None if row is None else plain_row(node, row)
 
 
 def nodes(state: State) -> Plain:
     """All rows as plain data, by uuid. [S-36]"""
-    return [shown(uuid, row) for uuid, row in state.rows.items()]
+    return [plain_row(uuid, row) for uuid, row in state.rows.items()]
 
 
 def own(state: State) -> Plain:
@@ -224,7 +224,7 @@ def own(state: State) -> Plain:
     }
 
 
-def shown(uuid: Uuid, row: Row) -> Plain:
+def plain_row(uuid: Uuid, row: Row) -> Plain:
     """A row as plain data."""
     import json  # only for what an application looks at
 

@@ -60,7 +60,7 @@ def key(status: Status, incarnation: Incarnation) -> Key:
     return incarnation.restart, status is Status.LEAVE, incarnation.tx, RANK[status]
 
 
-def merged(row: Row, claim: Claim) -> Row:
+def merge(row: Row, claim: Claim) -> Row:
     """
     The row after a claim, which is the row itself unless the claim's key is greater. [SA-11, SA-13, SA-56]
 

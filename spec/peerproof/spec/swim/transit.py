@@ -64,7 +64,7 @@ def cache_code(index: int) -> str:
 CODES: Final = tuple(map(cache_code, range(CACHE_MAX)))
 
 
-def unpacked(data: bytes) -> Any:
+def unpack(data: bytes) -> Any:
     """The raw value of a whole datagram. Raises MalformedMessage."""
     if not data:
         raise MalformedMessage("truncated", 0, "an empty datagram is no message")
@@ -269,11 +269,11 @@ class Writer:
     def text(self, text: str, *, is_key: bool = False) -> None:
         """A string in Transit's own writing, or its code if it is in the cache."""
         if len(text) >= CACHEABLE and (is_key or text[:2] in _CACHED):
-            self.cached(text)
+            self.write_cacheable(text)
         else:
             self.out += string_bytes(text)
 
-    def cached(self, text: str) -> None:
+    def write_cacheable(self, text: str) -> None:
         """A string that can be cached."""
         cache = self._cache
         code = cache.get(text)
@@ -305,12 +305,12 @@ def uuid_bytes(uuid: str) -> bytes:
 CODE_BYTES: Final = tuple(map(string_bytes, CODES))
 
 
-def escaped(string: str) -> str:
+def escape(string: str) -> str:
     """A string in Transit's own writing. [SA-61, SZ-09]"""
     return f"~{string}" if string[:1] in _SPECIAL and string else string
 
 
-def unescaped(text: str) -> str | None:
+def unescape(text: str) -> str | None:
     """The string that a text of Transit writes; None if it writes something else."""
     if text[:1] != "~":
         return text

@@ -23,7 +23,7 @@ EXACT: Final = 2**53
 CMAP_TAG: Final = "~#cmap"
 
 
-def written(value: Any) -> str:
+def render_json(value: Any) -> str:
     """A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage if a key stands twice in a map."""
     kind = type(value)
     if kind is str:
@@ -33,7 +33,7 @@ def written(value: Any) -> str:
     if kind is Pairs:
         return _object(value)
     if kind is list:
-        return f"[{','.join(map(written, value))}]"
+        return f"[{','.join(map(render_json, value))}]"
     if kind is float:
         return json.dumps(value) if abs(value) < _INFINITY else f'"{_no_number(value)}"'
     return "null" if value is None else "true" if value else "false"
@@ -46,8 +46,8 @@ def _object(pairs: Pairs) -> str:
     entries = {}
     for key, item in pairs:
         if isinstance(key, (list, Pairs)):
-            return f'["{CMAP_TAG}",[{",".join(written(part) for entry in pairs for part in entry)}]]'
-        entries[_key(key)] = written(item)
+            return f'["{CMAP_TAG}",[{",".join(render_json(part) for entry in pairs for part in entry)}]]'
+        entries[_key(key)] = render_json(item)
     if len(entries) < len(pairs):
         raise MalformedMessage("bad_value", 0, "a key stands twice in a map")
     return f"{{{','.join([f'{encode_basestring(key)}:{item}' for key, item in entries.items()])}}}"
@@ -92,9 +92,9 @@ def _concise(plain: Any, depth: int) -> Any:
     if depth >= DEPTH_MAX:
         raise NotEnabled("too_large", f"arrays and maps nest deeper than {DEPTH_MAX - PAYLOAD_DEPTH} in a payload")
     if isinstance(plain, list):
-        return _resolved([_concise(item, depth + 1) for item in plain])
+        return _untag_list([_concise(item, depth + 1) for item in plain])
     if isinstance(plain, dict) and all(isinstance(key, str) for key in plain):
-        return _mapped(Pairs((_key(_read(key)), _concise(item, depth + 1)) for key, item in plain.items()))
+        return _untag_map(Pairs((_key(_read(key)), _concise(item, depth + 1)) for key, item in plain.items()))
     raise NotEnabled("bad_value", f"{plain!r} is no JSON")
 
 
@@ -104,7 +104,7 @@ def _read(text: str) -> Any:
     return Reader().text(text)
 
 
-def _resolved(items: list[Any]) -> Any:
+def _untag_list(items: list[Any]) -> Any:
     """A vector that is a tagged list or uuid is that list or uuid."""
     if len(items) != 2:  # noqa: PLR2004  # a tag and what it tags
         return items
@@ -114,7 +114,7 @@ def _resolved(items: list[Any]) -> Any:
     return tagged if tag == LIST_TAG and type(tagged) is list else items
 
 
-def _mapped(pairs: Pairs) -> Any:
+def _untag_map(pairs: Pairs) -> Any:
     return _uuid(pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == UUID_TAG else pairs
 
 
@@ -130,7 +130,7 @@ def canonical(plain: Any) -> str:
     if type(value) is not Pairs:
         raise NotEnabled("bad_value", f"{plain!r} is no map")
     try:
-        text = written(value)
+        text = render_json(value)
     except MalformedMessage as error:
         raise NotEnabled("bad_value", error.detail) from None
     if text[0] != "{":

@@ -16,11 +16,11 @@ from peerproof.spec.swim.gossip import (
     BARE,
     ack_of,
     answer,
-    claimed,
-    counted,
+    apply_claim,
+    count_datagram,
     datagram,
+    enqueue,
     ping_to,
-    queued,
     reborn,
     request,
     waiting,
@@ -94,9 +94,9 @@ def step(state: State, event: Event, pick: Pick) -> Next:
         case Received(_, sender, message):
             match message:
                 case Ping():
-                    return told(state, *on_ping(state, sender, message, pick))
+                    return notify_subscribers(state, *on_ping(state, sender, message, pick))
                 case Ack():
-                    return told(state, *on_ack(state, message, pick))
+                    return notify_subscribers(state, *on_ack(state, message, pick))
                 case Probe(_, incarnation):
                     return on_probe(state, sender, incarnation)
                 case ProbeAck(node, _, probe_tx):
@@ -107,20 +107,20 @@ def step(state: State, event: Event, pick: Pick) -> Next:
             match timer:
                 case Quantum():
                     after, sends = on_quantum(state, pick)
-                    return told(state, after, (*sends, SetTimer(Quantum(), state.config.interval)))
+                    return notify_subscribers(state, after, (*sends, SetTimer(Quantum(), state.config.interval)))
                 case ProbeTimeout(host, port):
                     probes = state.probes.without((address(host, port),))
                     return Step(replace(state, probes=probes), (Notify(Unreachable(host, port)),))
                 case _:
                     assert_never(timer)
         case Asked(_, command):
-            after, effects = asked(state, command)
-            return told(state, after, effects)
+            after, effects = on_command(state, command)
+            return notify_subscribers(state, after, effects)
         case _:
             assert_never(event)
 
 
-def asked(state: State, command: Command) -> Next:
+def on_command(state: State, command: Command) -> Next:
     """What the application wants. Raises NotEnabled."""
     match command:
         case AddNode():
@@ -141,7 +141,7 @@ def asked(state: State, command: Command) -> Next:
             assert_never(command)
 
 
-def told(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
+def notify_subscribers(before: State, after: State, effects: tuple[Effect, ...]) -> Next:
     """A step, with what subscribers are told of it at its end. [S-56, S-57, SA-40]"""
     if not (before.node_subscriptions or before.cluster_subscriptions):
         return Step(after, effects)
@@ -167,9 +167,9 @@ def on_ping(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State,
         remembered = (Dead(ping.sender, state.rows[ping.sender].incarnation),)
         state, message = datagram(state, (ping.sender, sender), ack_of(state, ping), remembered, BARE, pick)
         return Step(state, () if message is None else (Send(sender, message),))
-    state = applied(state, ping)
+    state = apply_message(state, ping)
     state, answered = answer(state, ping, sender, pick)
-    state, relayed = relays_asked(state, ping, pick)
+    state, relayed = request_relays(state, ping, pick)
     return Step(state, answered + relayed)
 
 
@@ -182,15 +182,15 @@ def on_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
     """
     if ack.target != state.uuid or is_past(state, ack):
         return Step(state)
-    state, waiting_for_it = relays_answered(state, ack)
+    state, waiting_for_it = take_relays(state, ack)
     if row := state.rows.get(ack.sender):
         state = replace(state, heard=True)
         if ack.target_tx in row.unanswered:
             later = tuple(tx for tx in row.unanswered if tx > ack.target_tx)
             state = with_row(state, ack.sender, replace(row, misses=0, unanswered=later))
             state = replace(state, answered=state.answered | ({ack.sender} & state.pinged))
-        state = introduced_by(applied(state, ack), ack)
-    return Step(*indirectly_acked(state, ack, waiting_for_it, pick))
+        state = advance_introduction(apply_message(state, ack), ack)
+    return Step(*forward_ack(state, ack, waiting_for_it, pick))
 
 
 def is_past(state: State, message: Ping | Ack) -> bool:
@@ -199,7 +199,7 @@ def is_past(state: State, message: Ping | Ack) -> bool:
     return row is not None and message.incarnation < row.incarnation
 
 
-def applied(state: State, message: Ping | Ack) -> State:
+def apply_message(state: State, message: Ping | Ack) -> State:
     """
     The node after what an accepted message says: its header first, then its vectors in order, the payload last.
 
@@ -210,7 +210,7 @@ def applied(state: State, message: Ping | Ack) -> State:
     if joining is not None and sender != state.uuid:
         state = with_vector(state, message, joining)
     elif sender in state.rows:
-        state = claimed(state, of_sender(state, sender, message.incarnation))
+        state = apply_claim(state, of_sender(state, sender, message.incarnation))
     else:
         return state
     state = replace(state, isolated=False)  # [SA-07]
@@ -230,15 +230,15 @@ def with_vector(state: State, message: Ping | Ack, vector: Vector) -> State:
             if node == state.uuid:
                 return state
             if node in state.rows:
-                return claimed(state, Claim(node, Status.JOINING, incarnation, (host, port)))
+                return apply_claim(state, Claim(node, Status.JOINING, incarnation, (host, port)))
             row = Row(host, port, Status.JOINING, incarnation)
-            return queued(with_row(state, node, row), event(node, row, emit_incarnation=False))  # [SA-45, SA-49]
+            return enqueue(with_row(state, node, row), event(node, row, emit_incarnation=False))  # [SA-45, SA-49]
         case Normal(node, incarnation) | Suspicious(node, incarnation) | Dead(node, incarnation) | Leave(node, incarnation):
             if node == state.uuid:
-                return refuted(state, message.sender, vector)
+                return refute(state, message.sender, vector)
             if node not in state.rows:
                 return state  # [SA-45]
-            return claimed(state, Claim(node, GIVES[type(vector)], incarnation or state.rows[node].incarnation))  # [SA-12]
+            return apply_claim(state, Claim(node, GIVES[type(vector)], incarnation or state.rows[node].incarnation))  # [SA-12]
         case IndirectAck(node, incarnation):
             return indirect_answer(state, node, incarnation)
         case AntiEntropy(members):
@@ -259,10 +259,10 @@ def with_member(state: State, claim: Claim) -> State:
     if row is None:
         assert claim.place is not None
         return with_row(state, claim.node, Row(*claim.place, Status.NORMAL, claim.incarnation))
-    return claimed(state, claim) if claim.incarnation > row.incarnation else state
+    return apply_claim(state, claim) if claim.incarnation > row.incarnation else state
 
 
-def refuted(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
+def refute(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
     """
     The node after being told something of itself.
 
@@ -278,7 +278,7 @@ def refuted(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave
     return replace(state, rows=state.rows.put({n: replace(state.rows[n], exchange=Exchange.FIRST) for n in hosts}))
 
 
-def introduced_by(state: State, ack: Ack) -> State:
+def advance_introduction(state: State, ack: Ack) -> State:
     """The node one step further in introducing itself, if the ack says so. [S-25, S-28, S-29, SA-20, SA-57]"""
     row = state.rows[ack.sender]
     said = {type(vector) for vector in ack.vectors if isinstance(vector, (Joining, Normal)) and vector.node == state.uuid}
@@ -295,16 +295,16 @@ def indirect_answer(state: State, node: Uuid, incarnation: Incarnation) -> State
     if row is None:
         return state
     state = with_row(state, node, replace(row, indirect_misses=0, indirect_asked=False))
-    return claimed(state, Claim(node, Status.NORMAL, incarnation))
+    return apply_claim(state, Claim(node, Status.NORMAL, incarnation))
 
 
-def relays_asked(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
+def request_relays(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
     """The pings that a known sender wants to be sent on its behalf. [S-05, SA-04, SA-55]"""
     sends: Sends = ()
     for wanted in ping.vectors:
         if not isinstance(wanted, IndirectPing) or ping.sender not in state.rows or wanted.target in (state.uuid, ping.sender):
             continue
-        state, sent = pinged_for(state, wanted, pick)
+        state, sent = relay_ping(state, wanted, pick)
         if not sent:
             continue
         others = tuple(r for r in state.relays if (r.target, r.requester) != (wanted.target, ping.sender))
@@ -314,7 +314,7 @@ def relays_asked(state: State, ping: Ping, pick: Pick) -> tuple[State, Sends]:
     return state, sends
 
 
-def pinged_for(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
+def relay_ping(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, Sends]:
     """The ping itself: an ordinary request of a live row, otherwise a bare one. [SA-55, SA-57]"""
     where = address(wanted.host, wanted.port)
     if wanted.target in state.rows and state.rows[wanted.target].is_live:
@@ -323,13 +323,13 @@ def pinged_for(state: State, wanted: IndirectPing, pick: Pick) -> tuple[State, S
     return (state, ()) if message is None else (waiting(state, wanted.target), (Send(where, message),))
 
 
-def relays_answered(state: State, ack: Ack) -> tuple[State, tuple[Relay, ...]]:
+def take_relays(state: State, ack: Ack) -> tuple[State, tuple[Relay, ...]]:
     """Who waited for this ack, and the node no longer remembering it. [SA-55]"""
     done = tuple(r for r in state.relays if r.target == ack.sender and r.tx == ack.target_tx)
     return replace(state, relays=tuple(r for r in state.relays if r not in done)) if done else state, done
 
 
-def indirectly_acked(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick) -> tuple[State, Sends]:
+def forward_ack(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick) -> tuple[State, Sends]:
     """Those who waited for this ack are told. [SA-04, SA-55]"""
     sends: Sends = ()
     for relay in done:
@@ -341,7 +341,7 @@ def indirectly_acked(state: State, ack: Ack, done: tuple[Relay, ...], pick: Pick
 
 def on_probe(state: State, sender: NodeId, incarnation: Incarnation) -> Step[State, Send[Message]]:
     """Somebody asks whether anybody is here. [SA-41]"""
-    sending = counted(state)
+    sending = count_datagram(state)
     if sending is None:
         return Step(state)
     return Step(sending, (Send(sender, ProbeAck(state.uuid, sending.incarnation, incarnation.tx)),))

@@ -137,7 +137,7 @@ class Replay:
             if kind == "recv" and peer is not None:
                 event = Received(now, NodeId(peer), self._message(args))
             elif kind == "sent" and peer is not None:
-                event = self._sent(now, NodeId(peer), args)
+                event = self._parse_sent(now, NodeId(peer), args)
             elif kind == "timer":
                 event = Expired(now, self._timer(args))
             elif kind == "api":
@@ -159,7 +159,7 @@ class Replay:
         self.events += 1
         return True
 
-    def _sent(self, now: Instant, to: NodeId, args: str) -> Sent[Any]:
+    def _parse_sent(self, now: Instant, to: NodeId, args: str) -> Sent[Any]:
         """The event of a `sent` line, whose args have two members. Raises ValueError if they are written otherwise."""
         found = _SENT(args) or _SENT_SORTED(args)
         if found is None:

@@ -145,7 +145,7 @@ def event_of(spec: Specification, line: Line) -> Any:
     if line.kind == "recv":
         return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
     if line.kind == "sent":
-        return sent_of(spec, now, NodeId(line.peer or ""), line.args)
+        return parse_sent(spec, now, NodeId(line.peer or ""), line.args)
     if line.kind == "timer":
         return Expired(now, spec.TIMER.value(line.args))
     if line.kind == "api":
@@ -153,7 +153,7 @@ def event_of(spec: Specification, line: Line) -> Any:
     raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
 
 
-def sent_of(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
+def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
     """The event of a `sent` line. Raises MalformedMessage."""
     match args:
         case {"took": took, "message": message, **others} if not others:
@@ -161,7 +161,7 @@ def sent_of(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[
     raise misfit("args", "an object with took, message", args)
 
 
-def described(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
+def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
     """Kind, peer and args of an event, as a line holds them."""
     match event:
         case Received(_, sender, message):
@@ -240,7 +240,7 @@ class Script:
         return f"{count} of {sorted(among)} for {why}"
 
 
-def scripted(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
+def script_picks(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
     """A pick that gives recorded answers, and a check that all were asked for. Both raise WrongAnswer."""
     script = Script(tuple(picks))
     return script, script.finish
@@ -273,7 +273,7 @@ class Course:
             divergence = Divergence(line, "seq", expected, line.seq)
         else:
             try:
-                self.state, divergence = _replayed(spec, self.state, line)
+                self.state, divergence = _replay_line(spec, self.state, line)
             except MalformedMessage as error:
                 divergence = Divergence(line, "args", "plain data of the protocol", str(error))
         self.seq = line.seq + 1
@@ -294,7 +294,7 @@ def replay(spec: Specification, lines: Iterable[Line]) -> Iterator[Divergence]:
             yield divergence
 
 
-def _replayed(spec: Specification, state: Any, line: Line) -> tuple[Any, Divergence | None]:
+def _replay_line(spec: Specification, state: Any, line: Line) -> tuple[Any, Divergence | None]:
     pick = Script(line.picks)
     refused = None
     try:

@@ -20,7 +20,7 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.packing import Codec
 from peerproof.spec.wendy.forms import MESSAGE_FORM
 from peerproof.spec.wendy.ids import ID_BYTES, ID_DIGITS, Id, id_text
-from peerproof.spec.wendy.json_data import is_shallow, parsed, quoted, too_deep
+from peerproof.spec.wendy.json_data import is_shallow, parse_json, quote, too_deep
 from peerproof.spec.wendy.messages import (
     LEAST_ROUTED,
     MOST_CREDENTIALS,
@@ -73,15 +73,15 @@ _number: Final[Any] = int.from_bytes  # an id, without a call of `Id`
 def encode(message: Message) -> bytes:
     """The bytes of a message, with a line feed. Raises NotEnabled for what the format cannot hold. [WA-65, WA-66]"""
     purpose = message.purpose if isinstance(message, Application) else PURPOSES[type(message)]
-    _bounded("a purpose of an application", purpose, MOST_PURPOSE, LEAST_ROUTED if isinstance(message, Application) else 0)
+    _check_range("a purpose of an application", purpose, MOST_PURPOSE, LEAST_ROUTED if isinstance(message, Application) else 0)
     header, value = message.header, VALUES[type(message)](message)
     credentials, (rt, ls, ns) = header.credentials, header.versions
     for what, octets, most in (("a value", value, MOST_VALUE), ("credentials", credentials, MOST_CREDENTIALS)):
         if octets is not None and len(octets) > most:
             raise NotEnabled("too_large", f"{what} of a message have at most {most} bytes, not {len(octets)}")
     for version in header.versions:
-        _bounded("a version", version, MOST_VERSION)
-    _bounded("a hop count", header.hop, MOST_HOPS)
+        _check_range("a version", version, MOST_VERSION)
+    _check_range("a hop count", header.hop, MOST_HOPS)
     text = (
         f'{{"Purpose":{purpose},"Sender":{_node_text(header.sender)},"Key":{_id_text(header.key)},"Value":{_base64(value)}'
         f',"Credentials":{_base64(credentials)},"LSVersion":{ls},"RTVersion":{rt},"NSVersion":{ns},"Hop":{header.hop}}}\n'
@@ -89,7 +89,7 @@ def encode(message: Message) -> bytes:
     return text.encode()
 
 
-def _bounded(what: str, value: int, most: int, least: int = 0) -> None:
+def _check_range(what: str, value: int, most: int, least: int = 0) -> None:
     if not least <= value <= most:
         raise NotEnabled("bad_value", f"{what} is from {least} to {most}, not {value}")
 
@@ -99,20 +99,20 @@ def _base64(value: bytes | None) -> str:
 
 
 def _id_text(node: Id) -> str:
-    _bounded("an id", node, 2 ** (8 * ID_BYTES) - 1)
+    _check_range("an id", node, 2 ** (8 * ID_BYTES) - 1)
     return f'"{id_text(node)}"'
 
 
 def _string(text: str) -> str:
     if not is_short(text):
         raise NotEnabled("bad_value", f"a host or region is written with at most {MAX_HOST} bytes, not {text[:40]!a}")
-    return quoted(text)
+    return quote(text)
 
 
 @lru_cache(2**12)
 def _node_text(node: Node) -> str:
     """A node, which stands in many messages."""
-    _bounded("a port", node.port, PORT_MAX)
+    _check_range("a port", node.port, PORT_MAX)
     hosts = f'"LocalIP":{_string(node.local_ip)},"GlobalIP":{_string(node.global_ip)}'
     return f'{{{hosts},"Port":{node.port},"Region":{_string(node.region)},"ID":{_id_text(node.id)}}}'
 
@@ -127,8 +127,8 @@ def _places(nodes: Iterable[Node], most: int) -> str:
 def _cells(entries: Iterable[Entry]) -> str:
     rows = [["null"] * COLUMNS for _ in range(ROWS)]
     for row, column, node in entries:
-        _bounded("a row", row, ROWS - 1)
-        _bounded("a column", column, COLUMNS - 1)
+        _check_range("a row", row, ROWS - 1)
+        _check_range("a column", column, COLUMNS - 1)
         if rows[row][column] != "null":
             raise NotEnabled("bad_value", f"a cell holds one node, that in row {row} and column {column} two")
         rows[row][column] = _node_text(node)
@@ -150,7 +150,7 @@ def _tables_value(tables: Tables, *, destination: bool = False) -> bytes:
 def _mask_value(mask: Mask) -> bytes:
     for name, places, most in (("row", mask.rows, ROWS), ("column", mask.columns, COLUMNS)):
         for place in places:
-            _bounded(f"a {name}", place, most - 1)
+            _check_range(f"a {name}", place, most - 1)
     bits = sum(bit for bit, wanted in zip(BITS, mask[:3], strict=True) if wanted)
     rows, columns = (json.dumps(list(places), separators=(",", ":")) if places else "null" for places in mask[3:])
     return f'{{"Mask":{bits},"Rows":{rows},"Cols":{columns}}}'.encode()
@@ -160,7 +160,7 @@ def decode(data: bytes) -> Message:
     """The message of these bytes. Raises MalformedMessage. [WA-63, WA-66]"""
     if len(data) > MOST_BYTES:
         raise MalformedMessage("too_large", MOST_BYTES, f"a message takes at most {MOST_BYTES} bytes, not {len(data)}")
-    raw = parsed(data)
+    raw = parse_json(data)
     purpose, sender, key, value, credentials, ls, rt, ns, hop = _members(raw, _of_envelope, ENVELOPE, "a message", 1)
     for name, member in (("Purpose", purpose), ("Sender", sender), ("Key", key)):
         if member is None:
@@ -288,7 +288,7 @@ def _side(raw: Any, most: int, what: str, inside: int) -> tuple[Node, ...]:
 
 
 def _tables(value: bytes) -> tuple[Tables, bool]:
-    members = _object(parsed(value), TABLES, "what is sent of the tables", 1)
+    members = _object(parse_json(value), TABLES, "what is sent of the tables", 1)
     rt, ls, ns, eol = [members.get(name) for name in TABLES]
     if eol is not None and type(eol) is not bool:
         raise _bad("bad_type", f"eol is true or false, not {_brief(eol)}")
@@ -310,7 +310,7 @@ def _tables(value: bytes) -> tuple[Tables, bool]:
 
 
 def _mask(value: bytes) -> Mask:
-    members = _object(parsed(value), MASK, "a mask", 1)
+    members = _object(parse_json(value), MASK, "a mask", 1)
     bits = _whole(members.get("Mask"), MOST_MASK, "Mask")
     rows, columns = (
         tuple(sorted({_whole(place, most - 1, name) for place in _list(members.get(name), MOST_BYTES, name, 1)}))

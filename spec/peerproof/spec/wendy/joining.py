@@ -27,10 +27,10 @@ from peerproof.spec.wendy.messages import (
     StateData,
     Versions,
 )
-from peerproof.spec.wendy.proximity import Next, everybody, header, is_passed_over, send, told
+from peerproof.spec.wendy.proximity import Next, everybody, header, is_passed_over, learn_tables, send
 from peerproof.spec.wendy.routing import next_hop_of_join
 from peerproof.spec.wendy.state import Stage, State, host_and_port
-from peerproof.spec.wendy.tables import shown
+from peerproof.spec.wendy.tables import select_tables
 
 #: A joiner waits so many network timeouts. [W-58]
 WAIT = 2
@@ -64,14 +64,14 @@ def on_node_join(state: State, join: NodeJoin) -> Next:
     """
     hop = min(join.header.hop + 1, MOST_HOPS)
     joiner = join.header.sender
-    step = sent_on(state, replace(join, header=replace(join.header, hop=hop)))
+    step = forward_join(state, replace(join, header=replace(join.header, hop=hop)))
     has_arrived = step is None
     mask = Mask(routing_table=True, neighborhood_set=hop == 1, leaf_set=has_arrived)
-    answer = send(state, joiner, StateData(header(state), shown(state, mask), destination=has_arrived))
+    answer = send(state, joiner, StateData(header(state), select_tables(state, mask), destination=has_arrived))
     return Step(state, answer + (step or ()))
 
 
-def sent_on(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
+def forward_join(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
     """A join on its way to the next node; None if this is the destination. [W-47, WA-36]"""
     node = next_hop_of_join(state, join.header.sender.id)
     return None if node is None else send(state, node, join)
@@ -79,10 +79,10 @@ def sent_on(state: State, join: NodeJoin) -> tuple[Effect, ...] | None:
 
 def on_join_failed(state: State, join: NodeJoin) -> Next:
     """A join that could not be sent on goes elsewhere, or is here at its destination; the tables went out before. [WA-33]"""
-    effects = sent_on(state, join)
+    effects = forward_join(state, join)
     if effects is None:
         mask = Mask(leaf_set=True)
-        effects = send(state, join.header.sender, StateData(header(state), shown(state, mask), destination=True))
+        effects = send(state, join.header.sender, StateData(header(state), select_tables(state, mask), destination=True))
     return Step(state, effects)
 
 
@@ -93,7 +93,7 @@ def on_state_data(state: State, data: StateData) -> Next:
     The first that come from the destination of the own join start the wait; those that come later are applied all the same.
     [W-58, W-59, WA-37, WA-61]
     """
-    state, effects = told(with_versions(state, data.header.sender, data.header.versions), data.header.sender, data.tables)
+    state, effects = learn_tables(with_versions(state, data.header.sender, data.header.versions), data.header.sender, data.tables)
     if data.destination and state.stage is Stage.JOINING:
         state = replace(state, stage=Stage.WAITING)
         effects += (SetTimer(Announce(), Duration(WAIT * state.config.network_timeout)),)
@@ -112,13 +112,13 @@ def on_announce(state: State) -> Next:
     """The wait is over: everybody is told. [W-58, W-60, WA-37]"""
     if state.stage is not Stage.WAITING:
         return Step(state)
-    state, effects = announced(replace(state, stage=Stage.JOINED))
+    state, effects = announce(replace(state, stage=Stage.JOINED))
     return Step(state, (*effects, Notify(Joined())))
 
 
-def announced(state: State) -> Next:
+def announce(state: State) -> Next:
     """To each known node the own tables, and the versions of its tables as far as they are known. [W-60, W-61, WA-40, WA-44]"""
-    tables, own = shown(state), header(state)
+    tables, own = select_tables(state), header(state)
     effects: tuple[Send[Message], ...] = ()
     for node in everybody(state):
         versions = state.stored.get(node.id, NO_VERSIONS)
@@ -126,19 +126,19 @@ def announced(state: State) -> Next:
     return Step(replace(state, announcing=frozenset(effect.to for effect in effects), is_warned=False), effects)
 
 
-def announced_again(state: State) -> Next:
+def announce_again(state: State) -> Next:
     """
     The same once more after a warning, but not before all of the last time have arrived. [W-65, WA-67]
 
     So several warnings lead to one announcement. If each led to its own, most of these would miss what the others bring, and
     would be warned of again: of twenty nodes that know each other, the last would send thousands of messages to join.
     """
-    return announced(state) if state.is_warned and not state.announcing else Step(state)
+    return announce(state) if state.is_warned and not state.announcing else Step(state)
 
 
 def on_announcement_sent(state: State, to: NodeId) -> Next:
     """An announcement has arrived, or never will. [WA-67]"""
-    return announced_again(replace(state, announcing=state.announcing - {to}))
+    return announce_again(replace(state, announcing=state.announcing - {to}))
 
 
 def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
@@ -151,9 +151,9 @@ def on_node_announcement(state: State, announcement: NodeAnnouncement) -> Next:
     sender, versions = announcement.header.sender, announcement.header.versions
     state = replace(state, departed=state.departed - {sender.id}) if sender.id in state.departed else state
     if is_newer(state.versions, versions):
-        return Step(state, send(state, sender, NodeRace(header(state), shown(state))))
+        return Step(state, send(state, sender, NodeRace(header(state), select_tables(state))))
     is_taken_in = not is_passed_over(state, sender)
-    state, effects = told(state, sender, announcement.tables)
+    state, effects = learn_tables(state, sender, announcement.tables)
     return Step(state, (Notify(NodeJoined(sender)), *effects) if is_taken_in else effects)  # [WA-72]
 
 
@@ -165,8 +165,8 @@ def is_newer(own: Versions, included: Versions) -> bool:
 def on_node_race(state: State, warning: NodeRace) -> Next:
     """The announcement met newer tables: these are applied, and everybody is told again. [W-65, WA-44, WA-67]"""
     sender = warning.header.sender
-    state, effects = told(with_versions(state, sender, warning.header.versions), sender, warning.tables)
+    state, effects = learn_tables(with_versions(state, sender, warning.header.versions), sender, warning.tables)
     if state.stage is not Stage.JOINED:
         return Step(state, effects)
-    state, announcements = announced_again(replace(state, is_warned=True))
+    state, announcements = announce_again(replace(state, is_warned=True))
     return Step(state, effects + announcements)

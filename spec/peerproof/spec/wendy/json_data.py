@@ -2,7 +2,7 @@
 JSON as Wendy's messages are read and their texts are written: by the standard library, within limits of our own.
 
 The library reads some texts that are no JSON, others with an effort that grows faster than their length, and a deep one not at
-all; `parsed` accepts exactly JSON in UTF-8, in time linear in its length. A name that occurs twice means the last. [WA-63]
+all; `parse_json` accepts exactly JSON in UTF-8, in time linear in its length. A name that occurs twice means the last. [WA-63]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def parsed(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """The value of a JSON text; integers too large for any field may be `HUGE`. Raises MalformedMessage."""
     try:
         text = str(data, "utf-8")
@@ -71,7 +71,7 @@ def parsed(data: bytes) -> Any:
 _ESCAPES: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text as it is written, with its quotation marks. [WA-65]"""
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPES)
 

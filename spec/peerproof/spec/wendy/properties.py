@@ -28,14 +28,14 @@ from peerproof.spec.wendy.messages import (
     StateData,
 )
 from peerproof.spec.wendy.routing import closest, next_hop_of_join
-from peerproof.spec.wendy.snapshot import misplaced
+from peerproof.spec.wendy.snapshot import find_inconsistency
 from peerproof.spec.wendy.state import Stage, State, address_of
 from peerproof.spec.wendy.transitions import is_admitted
 
 
 def tables_right(state: State) -> bool:
     """No node stands in its own tables, and everybody stands where it belongs, in tables no larger than they may be."""
-    return misplaced(state) is None
+    return find_inconsistency(state) is None
 
 
 def scores_of_known(state: State) -> bool:
@@ -79,20 +79,21 @@ def stored_versions_real(cluster: Cluster) -> bool:
 
 def only_fresh_accepted(taken: Taken) -> bool:
     """An announcement that does not know the newest version of each table changes none, and is answered with a warning."""
-    message = _heard(taken)
+    message = _incoming_message(taken)
     if not isinstance(message, NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
         return True
     return taken.after.versions == taken.before.versions and (
-        any(isinstance(sent, NodeRace) for sent in _sent(taken)) or address_of(taken.before.config, message.header.sender) is None
+        any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
+        or address_of(taken.before.config, message.header.sender) is None
     )
 
 
 def join_answered(taken: Taken) -> bool:
     """Whoever receives a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
-    message = _heard(taken)
+    message = _incoming_message(taken)
     if not isinstance(message, NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
         return True
-    answers = [sent for sent in _sent(taken) if isinstance(sent, StateData)]
+    answers = [sent for sent in _messages_sent(taken) if isinstance(sent, StateData)]
     is_last = next_hop_of_join(taken.before, message.header.sender.id) is None
     return len(answers) == 1 and (
         answers[0].tables.routing_table is not None
@@ -104,9 +105,9 @@ def join_answered(taken: Taken) -> bool:
 
 def announced_in_time(taken: Taken) -> bool:
     """Announcements go out when the wait is over, and after that on warnings; never before."""
-    if not any(isinstance(sent, NodeAnnouncement) for sent in _sent(taken)):
+    if not any(isinstance(sent, NodeAnnouncement) for sent in _messages_sent(taken)):
         return True
-    if isinstance(_heard(taken), NodeRace) or isinstance(taken.event, Sent):
+    if isinstance(_incoming_message(taken), NodeRace) or isinstance(taken.event, Sent):
         return bool(taken.before.stage is Stage.JOINED)
     return isinstance(taken.event, Expired) and taken.event.timer == Announce() and taken.before.stage is Stage.WAITING
 
@@ -214,7 +215,7 @@ def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
 
 def race_warned(taken: Taken) -> bool:
     """Somebody is warned of a race."""
-    return any(isinstance(sent, NodeRace) for sent in _sent(taken))
+    return any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
 
 
 def joins(taken: Taken) -> bool:
@@ -235,17 +236,17 @@ def somebody_gone(taken: Taken) -> bool:
 def leaves(taken: Taken) -> bool:
     """Somebody leaves and says so."""
     is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, Leave)
-    return is_asked and any(isinstance(sent, NodeExit) for sent in _sent(taken))
+    return is_asked and any(isinstance(sent, NodeExit) for sent in _messages_sent(taken))
 
 
-def _heard(taken: Taken) -> object:
+def _incoming_message(taken: Taken) -> object:
     """The message that has come, if the node takes it."""
     if not isinstance(taken.event, Received) or taken.before.stage is Stage.LEFT:
         return None
     return taken.event.message if is_admitted(taken.before, taken.event.message) else None
 
 
-def _sent(taken: Taken) -> list[object]:
+def _messages_sent(taken: Taken) -> list[object]:
     return [effect.message for effect in taken.effects if isinstance(effect, Send)]
 
 

@@ -15,7 +15,7 @@ from peerproof.spec.core import NodeId, Send, Step
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Effect, Header, Heartbeat, Mask, Message, Node, Tables
 from peerproof.spec.wendy.state import MOST_MEASURED, State, address_of
-from peerproof.spec.wendy.tables import in_neighborhood_set, inserted, nodes_of, readdressed
+from peerproof.spec.wendy.tables import in_neighborhood_set, insert_node, nodes_of, update_address
 
 Next: TypeAlias = Step[State, Effect]
 
@@ -33,7 +33,7 @@ def send(state: State, to: Node, message: Message) -> tuple[Send[Message], ...]:
     return () if where is None else (Send(where, message),)
 
 
-def encountered(state: State, node: Node, *, is_leaf: bool) -> State:
+def consider_node(state: State, node: Node, *, is_leaf: bool) -> State:
     """
     A node has been seen in a message. [W-51…W-56, W-66, WA-69]
 
@@ -45,9 +45,9 @@ def encountered(state: State, node: Node, *, is_leaf: bool) -> State:
     score = state.scores.get(node.id)
     score = state.cache.get(node.id) if score is None else score
     if score is not None:
-        return scored(state, state.known.get(node.id, node), score)
+        return record_score(state, state.known.get(node.id, node), score)
     if is_leaf:
-        state = inserted(state, node, _LEAF_SET)
+        state = insert_node(state, node, _LEAF_SET)
     if node.id in state.measured or len(state.measured) >= MOST_MEASURED:
         return state  # [WA-54]
     return replace(state, measured=state.measured.put({node.id: node}))
@@ -58,14 +58,14 @@ def is_passed_over(state: State, node: Node) -> bool:
     return node.id == state.id or node.id in state.departed or address_of(state.config, node) in (None, state.self_id)
 
 
-def scored(state: State, node: Node, score: int) -> State:
+def record_score(state: State, node: Node, score: int) -> State:
     """The node after another, with this score, was tried in all tables. [W-18, W-34, W-53, W-56]"""
     if state.scores.get(node.id) != score:
         state = replace(state, scores=state.scores.put({node.id: score}))
-    return inserted(state, node)
+    return insert_node(state, node)
 
 
-def told(state: State, sender: Node, tables: Tables) -> Next:
+def learn_tables(state: State, sender: Node, tables: Tables) -> Next:
     """
     A node has sent its tables: it and their nodes are seen. [W-51…W-56, W-66, WA-29, WA-34]
 
@@ -73,19 +73,19 @@ def told(state: State, sender: Node, tables: Tables) -> Next:
     sent one request, when all have been seen. [W-52, WA-42]
     """
     if not is_passed_over(state, sender):
-        state = readdressed(state, sender)
+        state = update_address(state, sender)
         if state.measured.get(sender.id, sender) != sender:
             state = replace(state, measured=state.measured.without((sender.id,)))  # at the wrong address
     leaves, before = {node.id for side in tables.leaf_set or () for node in side}, state.measured
     for node in (sender, *nodes_of(tables).values()):
-        state = encountered(state, node, is_leaf=node is sender or node.id in leaves)
+        state = consider_node(state, node, is_leaf=node is sender or node.id in leaves)
     effects: tuple[Effect, ...] = ()
     for node in (node for node in state.measured.values() if node.id not in before):
         effects += send(state, node, Heartbeat(header(state)))
     return Step(state, effects)
 
 
-def refreshed(state: State, address: NodeId, took: int) -> State:
+def refresh_score(state: State, address: NodeId, took: int) -> State:
     """
     The node after a message to an address was confirmed: that is the score of whoever is reached there. [W-06, W-07, WA-18]
 
@@ -95,7 +95,7 @@ def refreshed(state: State, address: NodeId, took: int) -> State:
         state = replace(state, cache=state.cache.put({node.id: took}))
         if node.id in state.measured:
             state = replace(state, measured=state.measured.without((node.id,)))
-            state = scored(state, state.known.get(node.id, node), took)
+            state = record_score(state, state.known.get(node.id, node), took)
         elif state.scores.get(node.id) != took:
             state = replace(state, scores=state.scores.put({node.id: took}))
             others = tuple([member for member in state.neighborhood_set if member.id != node.id])
@@ -105,7 +105,7 @@ def refreshed(state: State, address: NodeId, took: int) -> State:
     return state
 
 
-def tidied(state: State) -> State:
+def prune(state: State) -> State:
     """The node without scores and versions of those who are in no table and not being measured. [W-05, W-63, WA-70]"""
     here = state.known
     scores = [node for node in state.scores if node not in here]

@@ -24,15 +24,15 @@ from peerproof.spec.wendy.messages import (
 )
 from peerproof.spec.wendy.proximity import Next, header, send
 from peerproof.spec.wendy.state import MOST_DEPARTED, Repair, State
-from peerproof.spec.wendy.tables import removed, shown
+from peerproof.spec.wendy.tables import remove_node, select_tables
 
 
 def on_node_exit(state: State, message: NodeExit) -> Next:
     """Somebody leaves. [WA-24]"""
-    return departed(state, message.header.sender.id)
+    return on_departure(state, message.header.sender.id)
 
 
-def departed(state: State, gone: Id) -> Next:
+def on_departure(state: State, gone: Id) -> Next:
     """
     A node has gone; of one that is not known nothing happens but that it is not waited for any more. [WA-24, WA-25, WA-30]
 
@@ -43,19 +43,19 @@ def departed(state: State, gone: Id) -> Next:
     if node is None:
         return Step(state)
     before = state
-    state = replace(removed(state, gone), departed=remembered(state, gone))
+    state = replace(remove_node(state, gone), departed=add_departed(state, gone))
     effects: tuple[Effect, ...] = (Notify(NodeExited(node)),)
     repairs = {cell: repair._replace(waiting=repair.waiting - {gone}) for cell, repair in state.repairs.items()}
     cells = [cell for cell in before.routing_table if cell not in state.routing_table]
     repairs |= {cell: Repair(cell[0] - 1, frozenset()) for cell in cells}  # so that its own row is the next one to be asked
     state = replace(state, repairs=state.repairs.put(repairs))
     for cell in cells:
-        state, sent = advanced(state, cell)
+        state, sent = advance_repair(state, cell)
         effects += sent
-    return Step(state, effects + leaf_set_asked(before, state, node) + neighborhood_asked(before, state))
+    return Step(state, effects + query_leaf_set(before, state, node) + query_neighborhood(before, state))
 
 
-def remembered(state: State, gone: Id) -> frozenset[Id]:
+def add_departed(state: State, gone: Id) -> frozenset[Id]:
     """Who has departed, with one more; of too many the farthest, which could be no leaf, is forgotten. [WA-30]"""
     departed = state.departed | {gone}
     if len(departed) <= MOST_DEPARTED:
@@ -63,7 +63,7 @@ def remembered(state: State, gone: Id) -> frozenset[Id]:
     return departed - {max(departed, key=lambda node: state.config.ring.rank(node, state.id))}
 
 
-def leaf_set_asked(before: State, state: State, gone: Node) -> tuple[Effect, ...]:
+def query_leaf_set(before: State, state: State, gone: Node) -> tuple[Effect, ...]:
     """On each side that has lost the node, the furthest of those who are left is asked; nobody if there is none. [W-30, WA-28]"""
     effects: tuple[Effect, ...] = ()
     for old, new in zip(before.leaf_set, state.leaf_set, strict=True):
@@ -72,7 +72,7 @@ def leaf_set_asked(before: State, state: State, gone: Node) -> tuple[Effect, ...
     return effects
 
 
-def neighborhood_asked(before: State, state: State) -> tuple[Effect, ...]:
+def query_neighborhood(before: State, state: State) -> tuple[Effect, ...]:
     """If the neighborhood set has lost the node, everybody who is left in it is asked. [W-36]"""
     effects: tuple[Effect, ...] = ()
     if len(state.neighborhood_set) < len(before.neighborhood_set):
@@ -81,7 +81,7 @@ def neighborhood_asked(before: State, state: State) -> tuple[Effect, ...]:
     return effects
 
 
-def advanced(state: State, cell: Cell) -> Next:
+def advance_repair(state: State, cell: Cell) -> Next:
     """
     The repair of a cell, one row further if it is time for that. [W-19…W-22, WA-26, WA-27]
 
@@ -106,16 +106,16 @@ def advanced(state: State, cell: Cell) -> Next:
     return Step(state, (*effects, SetTimer(RepairTimeout(*cell), state.config.network_timeout)))
 
 
-def all_advanced(state: State) -> Next:
+def advance_all(state: State) -> Next:
     """All repairs, as far as they can go. [WA-26, WA-71]"""
     effects: tuple[Effect, ...] = ()
     for cell in state.repairs:
-        state, sent = advanced(state, cell)
+        state, sent = advance_repair(state, cell)
         effects += sent
     return Step(state, effects)
 
 
-def answered(state: State, data: StateData) -> State:
+def record_answer(state: State, data: StateData) -> State:
     """The node after somebody sent a routing table: an answer to whatever it was asked for. [WA-26, WA-71]"""
     if data.tables.routing_table is None:
         return state
@@ -129,9 +129,9 @@ def on_repair_timeout(state: State, cell: Cell) -> Next:
     if cell not in state.repairs:
         return Step(state)
     repair = state.repairs[cell]._replace(waiting=frozenset())
-    return advanced(replace(state, repairs=state.repairs.put({cell: repair})), cell)
+    return advance_repair(replace(state, repairs=state.repairs.put({cell: repair})), cell)
 
 
 def on_node_repair(state: State, question: StateRequest | NodeRepair) -> Next:
     """Somebody wants tables, and gets them, as they are. [W-19, W-30, W-36, WA-57]"""
-    return Step(state, send(state, question.header.sender, StateData(header(state), shown(state, question.mask))))
+    return Step(state, send(state, question.header.sender, StateData(header(state), select_tables(state, question.mask))))

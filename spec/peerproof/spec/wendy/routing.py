@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Node
 from peerproof.spec.wendy.state import State
-from peerproof.spec.wendy.tables import removed
+from peerproof.spec.wendy.tables import remove_node
 
 
 def next_hop(state: State, key: Id) -> Node | None:
@@ -73,7 +73,7 @@ def next_hop_of_join(state: State, joiner: Id) -> Node | None:
 
     It goes where a message for an id right beside the joiner's would go if the joiner were not there.
     """
-    return next_hop(removed(state, joiner) if joiner in state.known else state, joiner)
+    return next_hop(remove_node(state, joiner) if joiner in state.known else state, joiner)
 
 
 def hops(states: dict[Id, State], start: Id, key: Id) -> Iterator[Id]:

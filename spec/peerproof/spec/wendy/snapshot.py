@@ -41,11 +41,11 @@ class StateForm(state_form.StateForm):
 
     def check(self, state: State, plain: Plain) -> None:
         """Refuses tables in which nodes stand where they cannot."""
-        if (problem := misplaced(state)) is not None:
+        if (problem := find_inconsistency(state)) is not None:
             raise misfit("state", problem, plain)
 
 
-def misplaced(state: State) -> str | None:
+def find_inconsistency(state: State) -> str | None:
     """What is wrong with where nodes stand in a state's tables, as what should be; None if nothing is."""
     ring, own, config = state.config.ring, state.id, state.config
     if own in state.known or own in state.measured:

@@ -12,7 +12,7 @@ from peerproof.spec.core import Duration, NodeId, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.wendy.ids import REAL, Id, Ring, id_text
-from peerproof.spec.wendy.json_data import quoted
+from peerproof.spec.wendy.json_data import quote
 from peerproof.spec.wendy.messages import MOST_CREDENTIALS, NO_LEAVES, NO_VERSIONS, Cell, LeafSet, Node, Versions
 
 #: Nodes on each side of the leaf set, and in the neighborhood set. [W-23, W-32]
@@ -160,7 +160,7 @@ def is_short(text: object) -> bool:
     if len(text) <= _ALWAYS_SHORT and text.isascii():
         return True
     try:
-        return len(quoted(text).encode()) - 2 <= MAX_HOST  # without the quotation marks
+        return len(quote(text).encode()) - 2 <= MAX_HOST  # without the quotation marks
     except UnicodeEncodeError:  # a lone surrogate is no text
         return False
 

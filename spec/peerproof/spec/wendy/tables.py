@@ -102,7 +102,7 @@ def _next(version: int, *, changed: bool) -> int:
     return min(version + changed, MOST_VERSION)
 
 
-def inserted(state: State, node: Node, mask: Mask = ALL) -> State:
+def insert_node(state: State, node: Node, mask: Mask = ALL) -> State:
     """The node after another was tried in these of its tables; nobody has a place in its own. [WA-15, WA-39]"""
     if node.id == state.id:
         return state
@@ -114,7 +114,7 @@ def inserted(state: State, node: Node, mask: Mask = ALL) -> State:
     )
 
 
-def removed(state: State, gone: Id) -> State:
+def remove_node(state: State, gone: Id) -> State:
     """The node after another was taken out of each table that it was in, whether it was in the others or not. [WA-25, WA-39]"""
     cells = [cell for cell, node in state.routing_table.items() if node.id == gone]
     left, right = (tuple(node for node in side if node.id != gone) for side in state.leaf_set)
@@ -128,7 +128,7 @@ def removed(state: State, gone: Id) -> State:
     )
 
 
-def readdressed(state: State, node: Node) -> State:
+def update_address(state: State, node: Node) -> State:
     """The node after a known one said where it can be reached now; its places, and the versions, stay. [WA-68]"""
     known = state.known.get(node.id)
     if known is None or known == node:
@@ -146,7 +146,7 @@ def readdressed(state: State, node: Node) -> State:
     )
 
 
-def shown(state: State, mask: Mask = ALL) -> Tables:
+def select_tables(state: State, mask: Mask = ALL) -> Tables:
     """These of the node's tables, as another gets them. [W-48…W-50, W-60, WA-35, WA-57]"""
     entries = (
         Entry(row, column, node)

@@ -56,8 +56,8 @@ from peerproof.spec.wendy.messages import (
     StateRequest,
     Timer,
 )
-from peerproof.spec.wendy.proximity import Next, everybody, header, refreshed, send, tidied
-from peerproof.spec.wendy.repair import all_advanced, answered, departed, on_node_exit, on_node_repair, on_repair_timeout
+from peerproof.spec.wendy.proximity import Next, everybody, header, prune, refresh_score, send
+from peerproof.spec.wendy.repair import advance_all, on_departure, on_node_exit, on_node_repair, on_repair_timeout, record_answer
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import CACHE_MS, Config, Stage, State, host_and_port
 
@@ -81,13 +81,13 @@ def step(state: State, event: Event, pick: Pick) -> Next:  # noqa: ARG001  # the
         case Expired(_, timer):
             after, effects = on_timer(state, timer)
         case Asked(_, command):
-            after, effects = asked(state, command)
+            after, effects = on_command(state, command)
         case _:
             assert_never(event)
     if after is not state and after.stage is not Stage.LEFT:
-        after, advances = all_advanced(after)
+        after, advances = advance_all(after)
         effects += advances
-        after = tidied(after)
+        after = prune(after)
     return Step(after, effects)
 
 
@@ -113,7 +113,7 @@ def on_message(state: State, message: Message) -> Next:
         case Heartbeat():
             return on_heartbeat(state)
         case StateData():
-            return on_state_data(answered(state, message), message)
+            return on_state_data(record_answer(state, message), message)
         case StateRequest() | NodeRepair():
             return on_node_repair(state, message)
         case NodeRace():
@@ -141,7 +141,7 @@ def on_timer(state: State, timer: Timer) -> Next:
             assert_never(timer)
 
 
-def asked(state: State, command: Command) -> Next:
+def on_command(state: State, command: Command) -> Next:
     """What the application wants. Raises NotEnabled."""
     match command:
         case Join(contact):
@@ -151,7 +151,7 @@ def asked(state: State, command: Command) -> Next:
         case Route():
             return on_route(state, command)
         case Forward(message):
-            return routed(state, sendable(message), is_allowed=True)
+            return route_message(state, sendable(message), is_allowed=True)
         case SendTo():
             return on_send_to(state, command)
         case _:
@@ -183,7 +183,7 @@ def on_flush_cache(state: State) -> Next:
 
 def on_route(state: State, route: Route) -> Next:
     """The application has something for the node that is closest to a key. Raises NotEnabled. [W-37, WA-55]"""
-    return routed(state, sendable(Application(header(state, route.key), route.purpose, route.value)))
+    return route_message(state, sendable(Application(header(state, route.key), route.purpose, route.value)))
 
 
 def on_send_to(state: State, command: SendTo) -> Next:
@@ -199,10 +199,10 @@ def on_application(state: State, message: Application) -> Next:
     """A message for an application comes by: it is delivered, or goes on. [W-37…W-44, WA-46, WA-56]"""
     about = message.header
     counted = Header(about.sender, about.key, about.versions, about.credentials, min(about.hop + 1, MOST_HOPS))
-    return routed(state, Application(counted, message.purpose, message.value))
+    return route_message(state, Application(counted, message.purpose, message.value))
 
 
-def routed(state: State, message: Application, *, is_allowed: bool = False) -> Next:
+def route_message(state: State, message: Application, *, is_allowed: bool = False) -> Next:
     """
     A message is delivered here, or goes to the next node. [W-37…W-44]
 
@@ -225,10 +225,10 @@ def on_sent(state: State, sent: Sent[Message]) -> Next:
     """
     effects: tuple[Effect, ...] = ()
     if sent.took is not None:
-        state = refreshed(state, sent.to, sent.took)
+        state = refresh_score(state, sent.to, sent.took)
     else:
         for node in list(state.at(sent.to)):
-            state, told = departed(state, node.id)
+            state, told = on_departure(state, node.id)
             effects += told
     state, more = on_outcome(state, sent.to, sent.message, failed=sent.took is None)
     return Step(state, effects + more)
@@ -242,7 +242,7 @@ def on_outcome(state: State, to: NodeId, message: Message, *, failed: bool) -> N
         case NodeJoin() if failed:
             return on_join_failed(state, message)
         case Application() if failed:
-            return routed(state, message)
+            return route_message(state, message)
         case NodeAnnouncement():
             return on_announcement_sent(state, to)
         case _:

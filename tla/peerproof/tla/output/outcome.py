@@ -191,7 +191,7 @@ class Report:
             self.exit_code,
         )
 
-    def simulated(self) -> tuple[Verdict, str | None, Counterexample | None, int]:
+    def simulation_result(self) -> tuple[Verdict, str | None, Counterexample | None, int]:
         """The same of random walks, which have no counts but of the states generated."""
         self._fail_without_verdict()
         verdict, violated = self._verdict()

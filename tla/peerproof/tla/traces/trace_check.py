@@ -61,7 +61,7 @@ def module(protocol: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def judge(
+def check_with_tlc(
     tools: Tools,
     protocol: str,
     data: TraceData,
@@ -135,13 +135,13 @@ class View:
         if divergence.what == "state" or divergence.line.kind in self.open_kinds:
             return divergence.what not in ("state", "picks", "effects")
         if divergence.what == "effects":
-            return self._seen(divergence.expected) != self._seen(divergence.actual)
+            return self._project(divergence.expected) != self._project(divergence.actual)
         return True
 
-    def _seen(self, effects: list[Plain]) -> list[Plain]:
-        return [self._seen_of(effect) for effect in effects]
+    def _project(self, effects: list[Plain]) -> list[Plain]:
+        return [self._project_effect(effect) for effect in effects]
 
-    def _seen_of(self, effect: Plain) -> Plain:
+    def _project_effect(self, effect: Plain) -> Plain:
         match effect:
             case {"notify": {"type": str(name), **members}}:
                 unseen = self.unseen_members.get(name, frozenset())

@@ -41,7 +41,7 @@ MOST_INSERTED: Final = 8
 Change = Callable[[Random, bytes, Sequence[bytes]], bytes]
 
 
-def mutated(lot: Random, known: Sequence[bytes], longest: int) -> bytes:
+def mutate(lot: Random, known: Sequence[bytes], longest: int) -> bytes:
     """One of the known inputs, changed in one place or a few; at most `longest` bytes of it."""
     data = lot.choice(known)
     for _ in range(lot.randint(1, MOST_CHANGES)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
-from peerproof.conformance.fuzz.simpler import made, simpler_data
+from peerproof.conformance.fuzz.simpler import build_valid, simpler_data
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.packing import Codec
 
@@ -61,7 +61,7 @@ class Shrinking:
             return
         except Exception:  # noqa: BLE001  # the decoder at fault may be this one
             return
-        smaller = made(self._codec.encode, made(self._codec.value, simpler_data(plain)))
+        smaller = build_valid(self._codec.encode, build_valid(self._codec.value, simpler_data(plain)))
         yield from (data for data in smaller if len(data) <= len(self.flaw.data))
 
     def _fewer_bytes(self) -> None:

@@ -62,27 +62,27 @@ class Guided:
         """What was found and kept once more, then new inputs, other ones each time. Raises CorpusError, FuzzerError."""
         name = f"{self.target} --bytes --seed {seed}"
         position = self.corpus.position(name)
-        flaw = self._replayed()
+        flaw = self._replay_corpus()
         if flaw is None:
             self.corpus.advance(name, position + 1)
-            flaw = self._searched(seed + position, runs, seconds)
+            flaw = self._search_new_inputs(seed + position, runs, seconds)
         return flaw
 
-    def judge(self, data: bytes) -> Flaw | None:
+    def check(self, data: bytes) -> Flaw | None:
         """
         What is wrong with the decoder, by these bytes alone: what it gives, and how much it takes for it.
 
         In a thread, because there it always has the same room for recursion, whoever asks.
         """
         with ThreadPoolExecutor(1) as thread:
-            return thread.submit(self._judge, data).result()
+            return thread.submit(self._check, data).result()
 
-    def _judge(self, data: bytes) -> Flaw | None:
+    def _check(self, data: bytes) -> Flaw | None:
         codec = self.seeds.codec
         excess = effort(lambda: codec.decode(data), len(data)).excess(len(data))
         return Flaw("slow", data, excess) if excess else flaw_of(codec, data, one_form=self.seeds.one_form)
 
-    def _replayed(self) -> Flaw | None:
+    def _replay_corpus(self) -> Flaw | None:
         for path, data in self.corpus.inputs(BYTE_FINDINGS):
             self.replayed += 1
             if flaw := self._of_finding(path, data):
@@ -95,7 +95,7 @@ class Guided:
     def _of_kept(self, kept: Iterable[tuple[Path, bytes]]) -> Flaw | None:
         """What shows only when it is measured."""
         for _, data in kept:
-            if flaw := self.judge(data):
+            if flaw := self.check(data):
                 return self._smallest(self.corpus.keep(BYTE_FINDINGS, data), flaw)
         return None
 
@@ -105,16 +105,16 @@ class Guided:
             with self._process([str(path)]) as process:
                 said = process.communicate()[1]
             return Flaw("slow", data, f"libFuzzer ended it: {_last(said, 1)}") if process.returncode else None
-        flaw = self.judge(data)
+        flaw = self.check(data)
         return self._smallest(path, flaw) if flaw else None
 
     def _smallest(self, path: Path, flaw: Flaw) -> Flaw:
-        shrinking = Shrinking(self.seeds.codec, self.judge, flaw, MOST_TRIED)
+        shrinking = Shrinking(self.seeds.codec, self.check, flaw, MOST_TRIED)
         shrinking.shrink()
         self.found = self.corpus.keep_instead(path, BYTE_FINDINGS, shrinking.flaw.data)
         return shrinking.flaw
 
-    def _searched(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
+    def _search_new_inputs(self, seed: int, runs: int, seconds: int | None) -> Flaw | None:
         findings = self.corpus.folder(BYTE_FINDINGS)
         before = {path for path, _ in self.corpus.inputs(BYTE_FINDINGS)}
         known = {path for path, _ in self.corpus.inputs(BYTES)}

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, nothing_to_choose
 from peerproof.conformance.adapter.messages import InvalidReply, Reply, Request, check
-from peerproof.conformance.fuzz.bytes.byte_mutation import mutated
+from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
@@ -46,28 +46,28 @@ class Decoder:
         self._codec = seeds.codec
         self._restarts = Restarts(adapter)
 
-    def judge(self, data: bytes) -> Flaw | None:
+    def check(self, data: bytes) -> Flaw | None:
         """What is wrong by these bytes alone. Raises Over."""
-        return self.judged([data])[0][0]
+        return self.check_all([data])[0][0]
 
-    def judged(self, inputs: Sequence[bytes]) -> list[tuple[Flaw | None, str]]:
+    def check_all(self, inputs: Sequence[bytes]) -> list[tuple[Flaw | None, str]]:
         """For each input, or up to the first in which it dies: what is wrong, and what was said, in short. Raises Over."""
         requests = [self._request("decode", bytes=data.hex()) for data in inputs]
-        replies = self._asked(requests)
-        verdicts = [self._decoded(*each) for each in zip(inputs, requests, replies, strict=False)]
+        replies = self._ask_all(requests)
+        verdicts = [self._check_decoding(*each) for each in zip(inputs, requests, replies, strict=False)]
         written, requests = [], []
         for index, ((flaw, _), reply) in enumerate(zip(verdicts, replies, strict=True)):
             if flaw is None and not isinstance(reply, AdapterError) and "value" in reply:
                 written.append(index)
                 requests.append(self._request("encode", value=reply["value"]))
-        for index, request, reply in zip(written, requests, self._asked(requests), strict=False):
-            verdicts[index] = self._encoded(inputs[index], request, reply), verdicts[index][1]
+        for index, request, reply in zip(written, requests, self._ask_all(requests), strict=False):
+            verdicts[index] = self._check_encoding(inputs[index], request, reply), verdicts[index][1]
         return verdicts
 
     def _request(self, op: str, **members: Any) -> Request:
         return {"op": op, "protocol": self._seeds.protocol, **members}
 
-    def _asked(self, requests: Sequence[Request]) -> list[Reply | AdapterError]:
+    def _ask_all(self, requests: Sequence[Request]) -> list[Reply | AdapterError]:
         """The replies, or those before the first trouble, and that."""
         if len(requests) == 1:
             return [self._alone(requests[0])]
@@ -98,7 +98,7 @@ class Decoder:
         self._restarts.count(trouble)
         self._restarts.start()
 
-    def _decoded(self, data: bytes, request: Request, reply: Reply | AdapterError) -> tuple[Flaw | None, str]:
+    def _check_decoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> tuple[Flaw | None, str]:
         if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError):
             return unlike, "trouble"
         if reply.get("error"):
@@ -124,7 +124,7 @@ class Decoder:
         except MalformedMessage:
             return None
 
-    def _encoded(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
+    def _check_encoding(self, data: bytes, request: Request, reply: Reply | AdapterError) -> Flaw | None:
         """What it has read it writes as the specification does."""
         if (unlike := _no_reply(data, request, reply)) or isinstance(reply, AdapterError) or reply.get("error"):
             return unlike
@@ -178,11 +178,11 @@ class Search:
 
     def _draw(self, seed: int, position: int) -> bool:
         lot = Random(f"{seed}/{position}")
-        return self._try([mutated(lot, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
+        return self._try([mutate(lot, self._known, self.decoder.longest) for _ in range(AT_ONCE)])
 
     def _try(self, batch: list[bytes]) -> bool:
         """Asks about inputs; those about which something new is said are known from now on."""
-        for data, (flaw, said) in zip(batch, self.decoder.judged(batch), strict=False):  # it ends with the first trouble
+        for data, (flaw, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # it ends with the first trouble
             self.inputs += 1
             if said not in self._said and flaw is None:
                 self._said.add(said)
@@ -198,14 +198,14 @@ class Search:
     def _replay_findings(self) -> None:
         for path, data in self.corpus.inputs(BYTE_FINDINGS) if self.corpus else ():
             self.replayed += 1
-            if flaw := self.decoder.judge(data[: self.decoder.longest]):
+            if flaw := self.decoder.check(data[: self.decoder.longest]):
                 return self._shrink(flaw, path)
             self.gone += 1
         return None
 
     def _shrink(self, flaw: Flaw, path: Path | None) -> None:
         self.flaw = flaw
-        shrinking = Shrinking(self.seeds.codec, self.decoder.judge, flaw)
+        shrinking = Shrinking(self.seeds.codec, self.decoder.check, flaw)
         try:
             shrinking.shrink()
         finally:

@@ -66,7 +66,7 @@ def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
     return shared.flatmap(alike)
 
 
-def _named(nodes: tuple[NodeId, ...]) -> Named:
+def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:
     known = st.sampled_from((*nodes, *nodes, STRANGER))
     changes = st.lists(st.builds(Element, known, _TICKS), min_size=1, max_size=4).map(tuple)
     pings = st.lists(st.builds(Element, known, _TICKS | st.sampled_from([0, 0, None])), min_size=1, max_size=5).map(tuple)
@@ -92,7 +92,7 @@ def _named(nodes: tuple[NodeId, ...]) -> Named:
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
     """Mostly changes; what was downloaded, and failures to, come mostly of what nodes ask for."""
-    named = _named(nodes)
+    named = _field_strategies(nodes)
     set_value, delete_value = (values(distkv.COMMAND.cases[name], named) for name in ("set_value", "delete_value"))
     return st.one_of(*(set_value for _ in range(6)), delete_value, delete_value, values(distkv.COMMAND, named))
 
@@ -102,12 +102,12 @@ def _lies(state: State, command: Any) -> bool:
     return isinstance(command, Loaded) and command.node == state.source
 
 
-def _kept(state: State) -> Mapping[str, Plain]:
+def _restart_config(state: State) -> Mapping[str, Plain]:
     """What is on its disk. [DA-81]"""
     return {"stored": STORED.plain(stored_of(state))}
 
 
-def _fetched(notice: Any, states: Mapping[NodeId, Any]) -> Any:
+def _download_result(notice: Any, states: Mapping[NodeId, Any]) -> Any:
     """A download, as it would be made now. [DA-70, DA-71]"""
     if not isinstance(notice, NeedsDownload):
         return None
@@ -134,13 +134,13 @@ TRUTHFUL: Final = (
 INPUTS: Final = Inputs(
     spec=distkv,
     configs=_configs,
-    named=_named,
+    named=_field_strategies,
     commands=_commands,
     spans=(DEFAULT_CLOCK, 1, DEFAULT_CLOCK // 2, 3 * DEFAULT_CLOCK, 10 * DEFAULT_CLOCK, 8),
     malformed=("DA-30", "DA-90"),
     survives=dict.fromkeys(TRUTHFUL, frozenset({RESTART})),
-    kept=_kept,
+    kept=_restart_config,
     opening=_opening,
-    fetched=_fetched,
+    fetched=_download_result,
     lies=_lies,
 )

@@ -58,7 +58,7 @@ class Inputs:
 
     withheld: frozenset[str] = frozenset()  #: properties that not every cluster has, even if nothing goes wrong
 
-    def promised(self, promise: Property, faults: frozenset[str]) -> bool:
+    def is_promised(self, promise: Property, faults: frozenset[str]) -> bool:
         """
         Whether a property must hold in a run in which these faults have happened.
 

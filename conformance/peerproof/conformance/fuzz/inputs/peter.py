@@ -36,9 +36,9 @@ PLACES: Final = dict(zip("abcdef", (_A, _A + 1, _A + (1 << 84), _A + (1 << 127),
 ASKED: Final = 8 * ("subscribe",) + 6 * ("unsubscribe",) + 5 * ("publish",) + 5 * ("join",) + ("route", "leave")
 
 
-def _named(nodes: tuple[NodeId, ...]) -> Named:
+def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:
     """As of Wendy, but that keys are mostly those of topics, and that no credentials are wrong."""
-    named = wendy.named(nodes, PLACES)
+    named = wendy.field_strategies(nodes, PLACES)
     keys = st.sampled_from([id_of_topic(topic) for topic in (*TOPICS[:1] * 5, *TOPICS)])
     hops = st.sampled_from([0, 1, 2, 254, 255, MOST_HOPS])
     about = st.builds(lambda header, key, hop: Header(header.sender, key, header.versions, hop=hop), named["header"], keys, hops)
@@ -52,7 +52,7 @@ def _named(nodes: tuple[NodeId, ...]) -> Named:
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
     """Mostly what is about topics; seldom a leave: who has left does nothing any more."""
-    named = _named(nodes)
+    named = _field_strategies(nodes)
     drawn = {name: values(record, named) for name, record in peter.COMMAND.cases.items()}
     return st.sampled_from(ASKED).flatmap(drawn.__getitem__)
 
@@ -65,7 +65,7 @@ def _opening(nodes: tuple[NodeId, ...]) -> list[tuple[NodeId, Any]]:
 INPUTS: Final = Inputs(
     spec=peter,
     configs=partial(wendy.configs, places=PLACES),
-    named=_named,
+    named=_field_strategies,
     commands=_commands,
     spans=wendy.INPUTS.spans,
     malformed=wendy.INPUTS.malformed,

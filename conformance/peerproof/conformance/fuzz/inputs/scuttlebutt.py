@@ -34,7 +34,7 @@ def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
     return st.tuples(*(st.builds(Config, seeds=seeds, **drawn) for seeds in seeds_before(nodes, STRANGER)))
 
 
-def _named(nodes: tuple[NodeId, ...]) -> Named:
+def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:
     return {
         "addr": st.sampled_from([*nodes, STRANGER, NodeId(""), NodeId("\udcff")]),
         "key": _WORDS,
@@ -51,7 +51,7 @@ def _commands(_: tuple[NodeId, ...]) -> SearchStrategy[Any]:
 INPUTS: Final = Inputs(
     spec=scuttlebutt,
     configs=_configs,
-    named=_named,
+    named=_field_strategies,
     commands=_commands,
     spans=(1000, 1, 100, 3000, 10_000),
     malformed=("BA-20",),

@@ -62,7 +62,7 @@ def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
     )
 
 
-def _named(nodes: tuple[NodeId, ...]) -> Named:
+def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:
     known = (*nodes, STRANGER)
     uuids = st.sampled_from([uuid_of(addr) for addr in known])
     hosts = st.sampled_from([host_and_port(addr)[0] for addr in known])
@@ -77,10 +77,10 @@ def _named(nodes: tuple[NodeId, ...]) -> Named:
 
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
-    return values(swim.COMMAND, _named(nodes))
+    return values(swim.COMMAND, _field_strategies(nodes))
 
 
-def _kept(state: State) -> Mapping[str, Plain]:
+def _restart_config(state: State) -> Mapping[str, Plain]:
     """The restart counter, raised for the next start; at its end there is no next one to keep. [SA-48]"""
     restart = state.incarnation.restart
     return {"restart_counter": str(restart + 1)} if restart < COUNTER_MAX else {}
@@ -89,10 +89,10 @@ def _kept(state: State) -> Mapping[str, Plain]:
 INPUTS: Final = Inputs(
     spec=swim,
     configs=_configs,
-    named=_named,
+    named=_field_strategies,
     commands=_commands,
     spans=(300, 1, 100, 600, 3000),
     malformed=("SA-31", "SA-63", "SA-64", "SA-65"),
     survives={"OwnAhead": frozenset({RESTART}), "NothingInvented": frozenset({RESTART})},
-    kept=_kept,
+    kept=_restart_config,
 )

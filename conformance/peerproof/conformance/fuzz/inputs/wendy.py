@@ -52,7 +52,7 @@ def configs(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Se
     return st.tuples(*(st.builds(Config, id=st.just(node_of(addr, places).id), **drawn) for addr in nodes))
 
 
-def named(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Named:
+def field_strategies(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Named:
     """What fields of messages and commands may have, with nodes at these places and some that are nowhere."""
     known = [node_of(addr, places) for addr in (*nodes, STRANGER)]
     odd = [
@@ -83,7 +83,7 @@ def named(nodes: tuple[NodeId, ...], places: Mapping[str, int] = PLACES) -> Name
 
 def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
     """Mostly joins and messages: who has left does nothing any more."""
-    fields = named(nodes)
+    fields = field_strategies(nodes)
     join, route = (values(wendy.COMMAND.cases[name], fields) for name in ("join", "route"))
     return st.one_of(join, join, join, route, route, values(wendy.COMMAND, fields))
 
@@ -91,7 +91,7 @@ def _commands(nodes: tuple[NodeId, ...]) -> SearchStrategy[Any]:
 INPUTS: Final = Inputs(
     spec=wendy,
     configs=configs,
-    named=named,
+    named=field_strategies,
     commands=_commands,
     spans=(20, 1, 10, 300_000, 3_600_000),
     malformed=("WA-63", "WA-66"),

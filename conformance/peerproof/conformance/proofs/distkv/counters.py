@@ -15,7 +15,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 from peerproof.conformance.proofs.distkv.terms import any_ranges, inside, normal
 from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.swim.transit import written_integer
+from peerproof.conformance.proofs.swim.transit import encode_integer
 from peerproof.conformance.proofs.terms import choice, truth
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
 from peerproof.spec.distkv import (
@@ -158,7 +158,7 @@ def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lamb
     """
     values = [path.integer(name, 0, TICK_MAX + 1) for name in "ab"]
 
-    (head, whole, width), (other_head, other_whole, other_width) = (written_integer(value, heads) for value in values)
+    (head, whole, width), (other_head, other_whole, other_width) = (encode_integer(value, heads) for value in values)
     first, other_first = (z3.IntVal(h[0]) if h else w for h, w in ((head, whole), (other_head, other_whole)))
     path.claim("the first byte says the width", z3.Implies(first == other_first, width == other_width))
     if head == other_head and bool(whole == other_whole):

@@ -139,11 +139,11 @@ def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, An
     one, older = path.integer("an element"), path.integer("an older one")
     path.assume(one < older, older < size.term, one != place, older != place)
     for element in (one, older):
-        path.claim("kept or superseded", z3.Xor(held(kept.elements, element), held(gone, element)))
-    path.claim("in the same order", z3.Implies(held(kept.elements, older), held(kept.elements, one)))
+        path.claim("kept or superseded", z3.Xor(has_once(kept.elements, element), has_once(gone, element)))
+    path.claim("in the same order", z3.Implies(has_once(kept.elements, older), has_once(kept.elements, one)))
 
 
-def held(pieces: Any, place: Term) -> Term:
+def has_once(pieces: Any, place: Term) -> Term:
     """Whether these have the element of a place; and if so, once."""
     return z3.Sum([z3.If(run.holds(place), 1, 0) for run in pieces.runs()]) == 1
 

@@ -25,7 +25,7 @@ from peerproof.conformance.proofs.peter.terms import (
     any_hop,
     any_node,
     id_on_terms,
-    said,
+    subscription_messages,
 )
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Stated, Twin
 from peerproof.conformance.proofs.terms import same_row, truth
@@ -91,10 +91,10 @@ def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> No
 # -- who wants a topic's events, and says so --------------------------------------------------------------------------
 
 
-def interested(path: Path, state: State, event: Any) -> Term:
+def is_interested(path: Path, state: State, event: Any) -> Term:
     """Whether a node should be interested after an application, or a child, has said what it wants."""
     kept = state.topics.get(TOPIC, Row())
-    local, children, is_child = kept.is_local, *_counted(kept.children)
+    local, children, is_child = kept.is_local, *_count_children(kept.children)
     is_full = path.any_of("there are too many children", z3.BoolSort())
     match event:
         case Asked(_, command):
@@ -105,7 +105,7 @@ def interested(path: Path, state: State, event: Any) -> Term:
     raise ValueError(event)
 
 
-def _counted(children: Any) -> tuple[Term, Term]:
+def _count_children(children: Any) -> tuple[Term, Term]:
     """How many children there are, and whether the one that is looked at is one of them."""
     if hasattr(children, "count"):
         return children.count, children.is_child
@@ -123,10 +123,10 @@ def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = N
     with overriding(names_in(tree, **instead)):
         after, effects = tree.step(state, event, lambda _: hop)
     is_now = TOPIC in after.topics
-    path.claim("a row while interested", truth(is_now) == interested(path, state, event))
+    path.claim("a row while interested", truth(is_now) == is_interested(path, state, event))
     asked = [(hop, SUBSCRIBE)] if is_now and not was and hop else []
     told = [(parent, UNSUBSCRIBE)] if was and not is_now and parent else []
-    path.claim("told when it changes", truth(said(effects) == asked + told))
+    path.claim("told when it changes", truth(subscription_messages(effects) == asked + told))
     path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
 
 
@@ -134,7 +134,7 @@ def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
     """The literal rule: whether there are children is all that counts (PX-01)."""
     had, has = len(state.row(topic).children) > 0, len(row.children) > 0
     if has and not had:
-        return tree.asked_for(state, topic, row, seek)
+        return tree.subscribe_to_parent(state, topic, row, seek)
     return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
 
 
@@ -150,7 +150,7 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
 
     with overriding(names_in(tree, **instead)):
         after, effects = tree.step(state, event, lambda _: hop)
-    for _, purpose in said(effects):
+    for _, purpose in subscription_messages(effects):
         path.claim("the other than before", truth(balance == (purpose == UNSUBSCRIBE)))
         balance = purpose == SUBSCRIBE
     path.claim("a parent while asked", truth(balance == (after.row(TOPIC).parent is not None)))
@@ -159,7 +159,7 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
 def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
     """Another SUBSCRIBE goes upward for each child (PD-03)."""
     row = state.row(topic)
-    return tree.asked_for(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
+    return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
 
 
 # -- parents ----------------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ PROOFS: Final = (
         ("PZ-03", "PA-04", "PA-05", "PA-06", "PA-07", "P-10", "P-11", "P-22", "P-23"),
         interest_is_told_exactly_when_it_changes,
         STEP,
-        Twin("children alone count (PX-01)", {"instead": {"turned": children_alone}}),
+        Twin("children alone count (PX-01)", {"instead": {"update_row": children_alone}}),
     ),
     Proof(
         ("PZ-04", "PI-08"),

@@ -180,7 +180,7 @@ def any_hop(path: Path) -> Node | None:
     return (None, PARENT, OTHER)[choice(path, "next hop", 3)]
 
 
-def said(effects: tuple[Any, ...]) -> list[tuple[Node, int]]:
+def subscription_messages(effects: tuple[Any, ...]) -> list[tuple[Node, int]]:
     """The SUBSCRIBEs and UNSUBSCRIBEs that are sent, and to whom."""
     commands = [effect.command for effect in effects if isinstance(effect, Request)]
     return [(command.node, command.purpose) for command in commands if isinstance(command, SendTo)]

@@ -32,7 +32,7 @@ from peerproof.conformance.proofs.scuttlebutt.records import (
     rows,
     some_record,
 )
-from peerproof.conformance.proofs.terms import copied, same_at, same_row
+from peerproof.conformance.proofs.terms import copy_rows, same_at, same_row
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import U64_MAX
@@ -41,24 +41,24 @@ from peerproof.spec.scuttlebutt import codec, reconcile, transitions
 from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry
 from peerproof.spec.scuttlebutt.state import MAX_DATAGRAM, Config, Peer, State, Versioned
 
-#: Merges pairs into a record: `reconcile.merged`, or a broken one.
+#: Merges pairs into a record: `reconcile.merge`, or a broken one.
 Merge: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
 
 
 def merge(peer: Peer, *pairs: Any) -> Any:
     """The record after these pairs, by the running code, whose `dict` and `Table` are tables with any number of rows."""
-    with overriding(names_in(reconcile, dict=copied, Table=copied)):
-        return reconcile.merged(peer, pairs)[0]
+    with overriding(names_in(reconcile, dict=copy_rows, Table=copy_rows)):
+        return reconcile.merge(peer, pairs)[0]
 
 
 # -- merging pairs ----------------------------------------------------------------------------------------------------
 
 
-def joined(one: Versioned, other: Versioned, merged: Merge | None = None) -> Versioned:
+def merge_pair(one: Versioned, other: Versioned, merged: Merge | None = None) -> Versioned:
     """The pair that a record keeps which has one and is given the other: the running code as it is, with its own tables."""
     record = Peer(Table({"k": one}), one.version)
     entry = DeltaEntry(PEER, "k", other.value, other.version)
-    found: Versioned = (merged or reconcile.merged)(record, (entry,))[0].pairs["k"]
+    found: Versioned = (merged or reconcile.merge)(record, (entry,))[0].pairs["k"]
     return found
 
 
@@ -80,10 +80,10 @@ def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = 
     """Of the pairs of a key the one with the greater version wins, of equals the first, in whatever groups they come."""
     a, b, c = three_pairs(path)
 
-    path.claim("a + a is a", same_row(joined(a, a, merged), a))
-    greater = z3.If(b.version > a.version, same_row(joined(a, b, merged), b), same_row(joined(a, b, merged), a))
+    path.claim("a + a is a", same_row(merge_pair(a, a, merged), a))
+    greater = z3.If(b.version > a.version, same_row(merge_pair(a, b, merged), b), same_row(merge_pair(a, b, merged), a))
     path.claim("a + b is the greater", greater)
-    left, right = joined(joined(a, b, merged), c, merged), joined(a, joined(b, c, merged), merged)
+    left, right = merge_pair(merge_pair(a, b, merged), c, merged), merge_pair(a, merge_pair(b, c, merged), merged)
     path.claim("(a + b) + c is a + (b + c)", same_row(left, right))
 
 
@@ -91,7 +91,7 @@ def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = T
     """Merging two pairs of a key commutes exactly if they have one value where they have one version."""
     a, b, _ = three_pairs(path)
 
-    commutes = same_row(joined(a, b), joined(b, a))
+    commutes = same_row(merge_pair(a, b), merge_pair(b, a))
     path.claim(
         "it commutes if and only if", commutes == z3.Implies(a.version == b.version, a.value == b.value) if premise else commutes
     )
@@ -196,7 +196,7 @@ def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
     path.assume(*(holds for name, holds in invariant(owner, known, history).items() if not restarted or name == "NoGap"))
 
     new = any_pair(path, "new")
-    updated = updated_by(path, owner, new)
+    updated = apply_update(path, owner, new)
     if updated is owner:
         return
     now = history.and_then(new._replace(version=updated.version))
@@ -208,12 +208,12 @@ def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
     path.claim("the history before is still the history", z3.Implies(history.has(pair), now.has(pair)))
 
 
-def updated_by(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
+def apply_update(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
     """The owner's record after an update of any key to any value; the same record if that is refused."""
     size = path.integer("size of the entry")
     state = State(PEER, Config(detector=None), Table({PEER: owner}), Table())
     try:
-        with overriding(names_in(transitions, bounded_octets=lambda *_: b"", delta_entry_size=lambda _: size)):
+        with overriding(names_in(transitions, encode_string=lambda *_: b"", delta_entry_size=lambda _: size)):
             changed = transitions.on_update_local(state, new.key, new.value).state
     except NotEnabled:
         return owner
@@ -308,8 +308,8 @@ def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[
     path.claim("furthest behind first", z3.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(told))))
 
 
-_MERGED: Final = Evaluated(("scuttlebutt.reconcile.merged",))
-_MERGED_ANY: Final = Evaluated(("scuttlebutt.reconcile.merged",), ("dict", "Table"))
+_MERGED: Final = Evaluated(("scuttlebutt.reconcile.merge",))
+_MERGED_ANY: Final = Evaluated(("scuttlebutt.reconcile.merge",), ("dict", "Table"))
 _FITTING: Final = Evaluated(("scuttlebutt.reconcile.fitting",))
 
 PROOFS: Final = (
@@ -353,7 +353,7 @@ PROOFS: Final = (
     Proof(
         ("BZ-03", "BI-02", "BI-03", "BI-04", "BI-06", "B-07"),
         owner_updating_keeps_no_gap,
-        Evaluated(("scuttlebutt.transitions.on_update_local",), ("bounded_octets", "delta_entry_size")),
+        Evaluated(("scuttlebutt.transitions.on_update_local",), ("encode_string", "delta_entry_size")),
         Twin("the owner restarted, and others know more of it than it does (BX-03)", {"restarted": True}),
     ),
     Proof(

@@ -122,7 +122,7 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
     row, claim = any_row(path, "row"), any_claim(path, "claim")
 
     with overriding(names_in(table, key=key or table.key)):
-        merged = table.merged(row, claim)
+        merged = table.merge(row, claim)
     if table.key(claim.status, claim.incarnation) > row_key(row):
         path.claim("the claim's", z3.And(same_row(merged.incarnation, claim.incarnation), truth(merged.status is claim.status)))
         path.claim("and where it is", merged.host == (claim.place or ("", 0))[0])
@@ -137,8 +137,8 @@ def merging_commutes(path: Path, *, premise: bool = True) -> None:
     if premise and a.status is b.status:
         path.assume(z3.Implies(same_row(a.incarnation, b.incarnation), a.place == b.place))
 
-    one, other = table.merged(table.merged(row, a), b), table.merged(table.merged(row, b), a)
-    again = table.merged(one, a)
+    one, other = table.merge(table.merge(row, a), b), table.merge(table.merge(row, b), a)
+    again = table.merge(one, a)
     path.claim("the other order", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
     path.claim("where it is", one.host == other.host)
     path.claim("the payload", truth((one.payload is None) == (other.payload is None)))
@@ -162,11 +162,11 @@ def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> No
     message = Ping(B, any_incarnation(path, "message"), A, (Payload("newer"),))
 
     if not transitions.is_past(state, message):
-        after = transitions.applied(state, message).rows[B]
+        after = transitions.apply_message(state, message).rows[B]
         path.claim("not an earlier one", at_least(message.incarnation, since))
         path.claim("still not above the row's", at_least(after.incarnation, message.incarnation))
         path.claim("it is the new one", truth(after.payload == "newer"))
-    merged = table.merged(row, any_claim(path, "claim", tuple(Status) if leaving else NOT_LEAVE))
+    merged = table.merge(row, any_claim(path, "claim", tuple(Status) if leaving else NOT_LEAVE))
     path.claim("after other news", at_least(merged.incarnation, since))
     kept = truth(merged.payload is row.payload)
     path.claim("forgotten exactly with a new life", kept == (merged.incarnation.restart == row.incarnation.restart))
@@ -175,9 +175,9 @@ def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> No
 # -- rumours ----------------------------------------------------------------------------------------------------------
 
 
-def heard(state: State, message: Ping) -> State:
+def receive_ping(state: State, message: Ping) -> State:
     """The node after a message, unless it comes from the past."""
-    return state if transitions.is_past(state, message) else transitions.applied(state, message)
+    return state if transitions.is_past(state, message) else transitions.apply_message(state, message)
 
 
 def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
@@ -187,7 +187,7 @@ def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     alive = Ping(B, any_incarnation(path, "header"), A)
     dead = Ping(C, Incarnation(0, 0), A, (Dead(B, None if literal else any_incarnation(path, "death")),))
 
-    one, other = heard(heard(state, alive), dead).rows[B], heard(heard(state, dead), alive).rows[B]
+    one, other = receive_ping(receive_ping(state, alive), dead).rows[B], receive_ping(receive_ping(state, dead), alive).rows[B]
     path.claim("the same", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
 
 
@@ -198,7 +198,7 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
     if premise:
         path.assume(said.restart < COUNTER_MAX)  # at the end of the counter there is nothing above [SA-17]
 
-    after = transitions.refuted(state, B, Dead(A, said)).incarnation
+    after = transitions.refute(state, B, Dead(A, said)).incarnation
     path.claim("never back", at_least(after, own))
     path.claim("at least as far", at_least(after, said))
     path.claim("above, if it was below", z3.Or(at_least(own, said), z3.Not(at_least(said, after))))
@@ -220,7 +220,7 @@ def fanout_is_the_logarithm(path: Path, *, without_itself: bool = False) -> None
     path.claim("N ≤ 2^f", nodes <= 2 * half)
 
 
-def topped_up(state: State, pick: Any) -> Any:
+def top_up_quantum(state: State, pick: Any) -> Any:
     """A quantum that fills up from the next shuffle what the round has left (SD-09)."""
     left = rounds.still_live(state)
     count = gossip.fanout(rounds.active_size(state))  # type: ignore[attr-defined]  # it has imported it
@@ -253,7 +253,7 @@ def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[St
         path.claim("nobody else", truth(set(counts) <= set(live)))
 
 
-_MERGED: Final = Evaluated(("swim.table.merged",))
+_MERGED: Final = Evaluated(("swim.table.merge",))
 PROOFS: Final = (
     Proof(
         ("SZ-01", "SA-10", "S-14"),
@@ -290,13 +290,13 @@ PROOFS: Final = (
     Proof(
         ("SZ-04", "S-34", "S-41", "S-47", "SA-16", "SA-34", "SI-08"),
         payload_is_of_the_latest_message,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.applied", "swim.table.merged")),
+        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message", "swim.table.merge")),
         Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
     ),
     Proof(
         ("SZ-05", "SA-12", "SI-11", "SX-02", "SX-07"),
         death_and_a_header_commute,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.applied")),
+        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message")),
         Twin("the death without its incarnation (SX-02)", {"literal": True}),
     ),
     Proof(
@@ -309,12 +309,12 @@ PROOFS: Final = (
         ("SZ-07", "S-43", "S-44", "S-45", "S-46", "SA-26", "SI-05"),
         counts_of_a_round_differ_by_one_at_most,
         Evaluated(("swim.rounds.on_quantum",)),
-        Twin("filled up from the next shuffle (SD-09)", {"quantum": topped_up}),
+        Twin("filled up from the next shuffle (SD-09)", {"quantum": top_up_quantum}),
     ),
     Proof(
         ("SZ-10", "S-11", "S-12", "SA-17"),
         refuting_takes_one_step,
-        Evaluated(("swim.transitions.refuted",)),
+        Evaluated(("swim.transitions.refute",)),
         Twin("the counter may be at its end", {"premise": False}),
     ),
     *WRITING,

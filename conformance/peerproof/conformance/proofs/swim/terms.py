@@ -179,7 +179,7 @@ class Letter:
     __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
 
 
-def packed(form: Any) -> Callable[[Term], tuple[Term, ...]]:
+def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
     """The one function of a `struct.Struct` with one integer: its bytes as one number, and how many they are."""
     width, is_signed = form.size, form.format[-1:].islower()
 

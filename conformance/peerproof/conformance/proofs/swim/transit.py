@@ -15,7 +15,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
 from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.swim.terms import AnyString, Half, Index, Marks, packed
+from peerproof.conformance.proofs.swim.terms import AnyString, Half, Index, Marks, packer
 from peerproof.conformance.proofs.terms import truth
 from peerproof.spec.forms import messagepack
 from peerproof.spec.overrides import names_in, overriding
@@ -40,7 +40,7 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
 def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """Different integers of 64 bits have different bytes, the first of which says how many there are."""
     values = [path.integer(name, -(2**63), 2**64 - 1) for name in "ab"]
-    written = [written_integer(value, heads) for value in values]
+    written = [encode_integer(value, heads) for value in values]
 
     (head, whole, width), (other_head, other_whole, other_width) = written
     if head == other_head and bool(whole == other_whole):
@@ -50,7 +50,7 @@ def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lam
     )
 
 
-def written_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, Any]:
+def encode_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes, Any, Any]:
     """The head of an integer, the number that its other bytes are, and how many these are; by the running code."""
 
     class Head(bytes):
@@ -67,7 +67,7 @@ def written_integer(value: Any, heads: Callable[[bytes], bytes]) -> tuple[bytes,
             return (b"", index, z3.IntVal(1))
 
     rows = messagepack._INTEGERS  # noqa: SLF001
-    kinds = tuple((least, most, Head(heads(head)), SimpleNamespace(pack=packed(form))) for least, most, head, form in rows)
+    kinds = tuple((least, most, Head(heads(head)), SimpleNamespace(pack=packer(form))) for least, most, head, form in rows)
     with overriding(names_in(messagepack, _INTEGERS=kinds, _SMALL=Small())):
         found: Any = messagepack.integer_bytes(value)
     return found  # type: ignore[no-any-return]  # what `Head` and `Small` make
@@ -101,7 +101,7 @@ def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     string: Any = AnyString(path, "string", marks)
 
     with overriding(names_in(transit, _SPECIAL=tuple(special))):
-        written = marks.pieces(f"{transit.escaped(string)}")
+        written = marks.pieces(f"{transit.escape(string)}")
     needs = z3.And(string.filled, z3.Or(*(string.first == ord(c) for c in "~^`")))
     path.claim("the string is there", truth(written[-1] is string))
     path.claim("after an escape or nothing", truth(written[:-1] in ([], ["~"])))
@@ -130,7 +130,7 @@ WRITING: Final = (
     Proof(
         ("SZ-09", "SA-61"),
         escaping_is_injective,
-        Evaluated(("swim.transit.escaped",), ("_SPECIAL",)),
+        Evaluated(("swim.transit.escape",), ("_SPECIAL",)),
         Twin("the backquote is not escaped", {"special": "~^"}),
     ),
 )

@@ -26,7 +26,7 @@ from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.wendy import Config, Id, Node, NodeAnnouncement, NodeRace, State, Versions, joining, tables
 from peerproof.spec.wendy.messages import MOST_VERSION, Header
 from peerproof.spec.wendy.messages import Tables as Sent
-from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, inserted, removed
+from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, insert_node, remove_node
 
 OWN: Final = Id(0)
 
@@ -180,10 +180,12 @@ def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) 
         versions=any_versions(path, "versions", most),
         scores=any_scores(path, (there, other)),
     )
-    before = inserted(state, node_at(there))
+    before = insert_node(state, node_at(there))
     before = replace(before, versions=state.versions)
 
-    after = (removed(before, there), inserted(before, node_at(other)), inserted(before, node_at(there)))[choice(path, "what", 3)]
+    after = (remove_node(before, there), insert_node(before, node_at(other)), insert_node(before, node_at(there)))[
+        choice(path, "what", 3)
+    ]
     for old, new, one, two in zip(before.versions, after.versions, members(before), members(after), strict=True):
         path.claim("one more, exactly if it has changed", new == old + (one != two))
     path.claim(
@@ -266,7 +268,7 @@ TABLES: Final = (
     Proof(
         ("WZ-25", "WA-39", "WA-42", "WI-08"),
         a_change_shows_in_the_versions,
-        Evaluated(("wendy.tables.inserted", "wendy.tables.removed", "wendy.joining.is_newer")),
+        Evaluated(("wendy.tables.insert_node", "wendy.tables.remove_node", "wendy.joining.is_newer")),
         Twin("the counter may be at its end", {"most": MOST_VERSION}),
     ),
     Proof(

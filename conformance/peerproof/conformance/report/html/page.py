@@ -18,9 +18,9 @@ from typing import Any, Final
 from jinja2 import Template
 
 from peerproof.conformance.clauses import catalogue
-from peerproof.conformance.diagrams.labels import shortened, visible
-from peerproof.conformance.report.failure_diagram import picture
-from peerproof.conformance.report.failure_text import MOST_ERRORS, shortened_text, to_paste, value_text
+from peerproof.conformance.diagrams.labels import message_text, visible
+from peerproof.conformance.report.failure_diagram import draw_failure
+from peerproof.conformance.report.failure_text import MOST_ERRORS, to_paste, truncate_text, value_text
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner import transport_differences
@@ -54,19 +54,21 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
         "failures": FAILURES,
         "last_lines": _last_lines,
         "run_facts": _run_facts,
-        "shortened": shortened,
+        "message_text": message_text,
         "survivor_text": _survivor_text,
         "to_paste": to_paste,
         "value_text": value_text,
     }
     data = PageData(reports, titles, environment.get_template("failure.html.j2"))
-    differences = [(label, line) for label, report in data.labelled for line in transport_differences.lines(report.results)]
+    differences = [
+        (label, line) for label, report in data.reports_with_labels for line in transport_differences.lines(report.results)
+    ]
     template = environment.get_template("report.html.j2")
     return template.render(data=data, extras=extras or ReportExtras(), transport_differences=differences)
 
 
 def _last_lines(errors: str) -> str:
-    return "\n".join(map(shortened_text, errors.splitlines()[-MOST_ERRORS:]))
+    return "\n".join(map(truncate_text, errors.splitlines()[-MOST_ERRORS:]))
 
 
 def _run_facts(report: Report) -> Iterator[tuple[str, str]]:
@@ -112,7 +114,7 @@ class PageData:
         }
 
     @property
-    def labelled(self) -> list[tuple[str, Report]]:
+    def reports_with_labels(self) -> list[tuple[str, Report]]:
         """The reports, each with its label."""
         return list(zip(self.labels, self.reports, strict=True))
 
@@ -170,7 +172,7 @@ class PageData:
         return self.failure.render(
             label=self.labels[place],
             result=result,
-            graph=picture(result),
+            graph=draw_failure(result),
             name=f"graph-{number}-{place}",
             arguments=self.reports[place].arguments,
         )

@@ -164,11 +164,11 @@ class Observer:
         self.name = node  #: what other nodes' reports call this node; at first, its address
         self.known: dict[str, int] = {}  #: up to which level the node has somebody's news
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """What an event shows."""
         raise NotImplementedError
 
-    def ended(self) -> Iterator[Report]:
+    def finish(self) -> Iterator[Report]:
         """What is left to be said when there are no more events of this life."""
         return iter(())
 
@@ -180,7 +180,7 @@ class Observer:
             yield Reached(subject, known + 1, level, via)
 
 
-def named(plain: Any) -> str:
+def name_of(plain: Any) -> str:
     """A node's name in plain form as a text column holds it. Raises MalformedMessage, a ValueError."""
     return column_text(TEXT.value(plain))
 

@@ -33,17 +33,17 @@ class Observer(protocols.Observer):
         super().__init__(node)
         self._begin(0, None)
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """Changes of its own, changes that it learns of, and when it is ready. [D-09, D-58, DA-59]"""
         if event.kind == "start":
             self._begin(event.t_us, CONFIG.value(event.args).stored)
-        yield from self._learns(event, _told(event))
+        yield from self._learns(event, _changes_in(event))
         for plain in event.sent:
             yield from self._says(event, MESSAGE.value(plain))
         if any(notice["type"] == "ready" for notice in event.notices):
             yield Measured("ready_time", (event.t_us - self._begun) / _MILLISECOND)
 
-    def ended(self) -> Iterator[Report]:
+    def finish(self) -> Iterator[Report]:
         """How many changes it has sent again."""
         yield Measured("updates_again", self._again)
 
@@ -66,9 +66,9 @@ class Observer(protocols.Observer):
         for asked in self._asked if news else ():
             for ranges in intersection(asked.changes, news).values():
                 yield from (Measured("mend_time", (event.t_us - asked.t_us) / _MILLISECOND) for _ in ranges.begins)
-        self._asked = [asked for asked in self._left(news) if asked.changes] if news else self._asked
+        self._asked = [asked for asked in self._subtract(news) if asked.changes] if news else self._asked
 
-    def _left(self, news: TickSets) -> Iterator[Asked]:
+    def _subtract(self, news: TickSets) -> Iterator[Asked]:
         return (Asked(asked.t_us, difference(asked.changes, news)) for asked in self._asked)
 
     def _says(self, event: Seen, message: Any) -> Iterator[Report]:
@@ -89,7 +89,7 @@ class Observer(protocols.Observer):
             self._again += 1
 
 
-def _told(event: Seen) -> TickSets:
+def _changes_in(event: Seen) -> TickSets:
     """The changes that an event tells of, which the node knows then."""
     told: Any = None
     if event.kind == "recv":

@@ -20,7 +20,7 @@ from peerproof.pipeline.measures.protocols import (
     Seen,
     Subscribed,
     Updated,
-    named,
+    name_of,
 )
 from peerproof.pipeline.measures.protocols import wendy as measures_of_wendy
 from peerproof.spec.peter import id_of_topic
@@ -55,11 +55,11 @@ class Observer(measures_of_wendy.Observer):
         self._topics: set[str] = set()  #: that it is subscribed to
         self._links: Counter[str] = Counter()  #: messages with events, by where they went
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """What is seen of Wendy; subscriptions, and where events are published, copied and delivered."""
         if event.kind == "start":
             self._topics, self._links = set(), Counter()
-        yield from super().seen(event)
+        yield from super().observe(event)
         if event.kind == "api" and not event.refused:
             yield from self._subscribes(event.args)
         here = _event_of(event)
@@ -76,12 +76,12 @@ class Observer(measures_of_wendy.Observer):
         self._links.update(to for name, to in zip(sent, event.sent_to, strict=True) if name in _WITH_EVENTS)
         for notice in event.notices:
             if notice["type"] == "update":
-                told = Event(named(notice["topic"]), named(notice["value"]), here.hops if here else 0)
+                told = Event(name_of(notice["topic"]), name_of(notice["value"]), here.hops if here else 0)
                 yield Updated(told.topic, told.name, told.hops)
 
-    def ended(self) -> Iterator[Report]:
+    def finish(self) -> Iterator[Report]:
         """How many messages with events went over each link from here."""
-        yield from super().ended()
+        yield from super().finish()
         for count in self._links.values():
             yield Measured("link_stress", count)
 
@@ -103,10 +103,10 @@ def _event_of(event: Seen) -> Event | None:
     if name not in _WITH_EVENTS or event.refused or (event.kind == "sent" and event.args["took"] is not None):
         return None
     if event.kind == "api":
-        return Event(id_text(id_of_topic(event.args["topic"])), named(event.args["value"]), 0)
+        return Event(id_text(id_of_topic(event.args["topic"])), name_of(event.args["value"]), 0)
     message = event.args["message"] if event.kind == "sent" else event.args
     header = message["header"]
-    return Event(named(header["key"]), named(message["value"]), int(header["hop"]) + (event.kind == "recv"))
+    return Event(name_of(header["key"]), name_of(message["value"]), int(header["hop"]) + (event.kind == "recv"))
 
 
 def _type_of(event: Seen) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from peerproof.pipeline.measures import protocols
-from peerproof.pipeline.measures.protocols import DOWN, UP, Judged, Made, Report, Seen, named
+from peerproof.pipeline.measures.protocols import DOWN, UP, Judged, Made, Report, Seen, name_of
 
 _STATUSES: Final = {"up": UP, "down": DOWN}
 
@@ -18,7 +18,7 @@ class Observer(protocols.Observer):
         super().__init__(node)
         self._own: int | None = None  #: unknown before a start is seen
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """Updates of its own, updates that it learns, and what it takes others for. [B-07, B-20, B-36]"""
         if event.kind == "start":
             self._own, self.known = 0, {}
@@ -29,9 +29,9 @@ class Observer(protocols.Observer):
         learnt: dict[str, int] = {}
         for notice in event.notices:
             if notice["type"] == "update":
-                peer = named(notice["peer"])
+                peer = name_of(notice["peer"])
                 learnt[peer] = max(int(notice["version"]), learnt.get(peer, 0))
             elif notice["type"] in _STATUSES:
-                yield Judged(named(notice["peer"]), _STATUSES[notice["type"]])
+                yield Judged(name_of(notice["peer"]), _STATUSES[notice["type"]])
         for peer, version in learnt.items():
             yield from self.reach(peer, version, event.peer)

@@ -32,7 +32,7 @@ class Observer(protocols.Observer):
         super().__init__(node)
         self._statuses: dict[str, str] = {}
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """Starts, incarnations that it hears of, and what it says of others. [S-10, S-14, S-17, S-57]"""
         if event.kind == "start":
             self.name, self.known, self._statuses = event.args["uuid"], {}, {}
@@ -41,7 +41,7 @@ class Observer(protocols.Observer):
             for uuid, restart in _incarnations(event.args):
                 if uuid != self.name:
                     yield from self.reach(uuid, restart + 1, event.peer)
-        for uuid, status in (*_told(event), *_said(event)):
+        for uuid, status in (*_notice_statuses(event), *_message_statuses(event)):
             if uuid != self.name and self._statuses.get(uuid) != status:
                 self._statuses[uuid] = status
                 yield Judged(uuid, status)
@@ -58,13 +58,13 @@ def _incarnations(message: Any) -> Iterator[tuple[str, int]]:
             yield vector["node"], int(vector["incarnation"]["restart"])
 
 
-def _told(event: Seen) -> Iterator[tuple[str, str]]:
+def _notice_statuses(event: Seen) -> Iterator[tuple[str, str]]:
     for notice in event.notices:
         if notice["type"] in ("cluster_event", "node_event"):
             yield notice["node"], _STATUSES[notice["event_type"]]
 
 
-def _said(event: Seen) -> Iterator[tuple[str, str]]:
+def _message_statuses(event: Seen) -> Iterator[tuple[str, str]]:
     """Of third nodes only: `dead` to a node itself says what is remembered of it, and not that it is dead. [S-21]"""
     for message in event.sent:
         for vector in message.get("vectors", ()):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final
 
 from peerproof.pipeline.measures import protocols
-from peerproof.pipeline.measures.protocols import Delivered, Measured, Membership, Report, Routed, Seen, Unreached, named
+from peerproof.pipeline.measures.protocols import Delivered, Measured, Membership, Report, Routed, Seen, Unreached, name_of
 from peerproof.spec.wendy.ids import REAL, id_of_text
 
 #: Messages that have nothing to do with joining.
@@ -49,29 +49,29 @@ class Observer(protocols.Observer):
         self._tables: dict[str, int] = {}  #: nodes in each, as they were sent last
         self._is_consulted = False
 
-    def seen(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: Seen) -> Iterator[Report]:
         """Starts, commands, deliveries, and what is sent and received."""
         if event.kind == "start":
             self.name, self._joining, self._tables = event.args["id"], None, {}
             self._is_consulted = event.args["is_consulted"]
             yield Membership(True)
         elif event.kind == "api" and not event.refused:
-            yield from self._asked(event)
+            yield from self._observe_command(event)
         elif event.kind == "sent" and event.args["took"] is None:
-            yield Unreached(named(event.peer))
+            yield Unreached(name_of(event.peer))
         for notice in event.notices:
-            yield from self._told(notice)
+            yield from self._observe_notice(notice)
         for message in event.sent:
             self._look_at_tables(event, message)
         if self._joining:
             yield from self._joins(self._joining, event)
 
-    def ended(self) -> Iterator[Report]:
+    def finish(self) -> Iterator[Report]:
         """How full the tables were, as far as they were sent."""
         for table, count in self._tables.items():
             yield Measured(table, count)
 
-    def _asked(self, event: Seen) -> Iterator[Report]:
+    def _observe_command(self, event: Seen) -> Iterator[Report]:
         command = event.args
         if command["type"] == "join":
             self._joining = Joining(event.t_us)
@@ -79,15 +79,15 @@ class Observer(protocols.Observer):
         elif command["type"] == "leave":
             yield Membership(False)
         elif command["type"] == "route" and not self._is_consulted:  # or the application may change it
-            yield Routed(_parcel(self.name, command), named(command["key"]))
+            yield Routed(_parcel(self.name, command), name_of(command["key"]))
 
-    def _told(self, notice: Any) -> Iterator[Report]:
+    def _observe_notice(self, notice: Any) -> Iterator[Report]:
         if notice["type"] == "delivered":
             message = notice["message"]
             header = message["header"]
             yield Measured("route_hops", int(header["hop"]))
             if not self._is_consulted:
-                key = named(header["key"])
+                key = name_of(header["key"])
                 yield Delivered(_parcel(header["sender"]["id"], {**message, "key": key}), key)
         elif notice["type"] == "joined":
             yield Membership(True)
@@ -126,4 +126,4 @@ class Observer(protocols.Observer):
 
 
 def _parcel(maker: str, message: Any) -> str:
-    return f"{named(maker)} {named(message['key'])} {message['purpose']} {message['value']}"
+    return f"{name_of(maker)} {name_of(message['key'])} {message['purpose']} {message['value']}"

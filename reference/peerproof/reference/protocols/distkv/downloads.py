@@ -17,11 +17,11 @@ from typing import Any, Final
 
 from peerproof.reference.protocols.distkv.inventory import bytes_of, loaded_of
 from peerproof.reference.runtime.live_node import logger
-from peerproof.reference.runtime.udp import parsed
+from peerproof.reference.runtime.udp import parse_address
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import Loaded
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import pack, unpack
 
 VERSION: Final = 1
 
@@ -56,7 +56,7 @@ class Service:
 
     async def open(self, host: str, port: int) -> int:
         """Listen there; port 0 for any that is free. Returns the port. Raises OSError."""
-        self._server = await asyncio.start_server(self._served, host, port)
+        self._server = await asyncio.start_server(self._serve, host, port)
         bound: int = self._server.sockets[0].getsockname()[1]
         return bound
 
@@ -67,12 +67,12 @@ class Service:
         for writer in self._guests:
             writer.transport.abort()
 
-    async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._guests.add(writer)
         try:
             if len(self._guests) > MOST_GUESTS:
                 return
-            answer = self._answer(await _received(reader, MOST_ASKED))
+            answer = self._answer(await _receive(reader, MOST_ASKED))
             await _send(writer, [("node", self._node), *answer])
         except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
             logger.info("somebody who wanted a download got none: %r", error)
@@ -94,10 +94,10 @@ class Service:
         raise MalformedMessage("bad_value", 0, f"no request: {request!r:.200}")
 
 
-async def downloaded(address: NodeId, root: str, node: NodeId) -> Loaded:
+async def download(address: NodeId, root: str, node: NodeId) -> Loaded:
     """What a node has that is reached there. Raises DownloadError."""
     try:
-        answer = await _asked(address, root, node, "state")
+        answer = await _request(address, root, node, "state")
         if type(answer.get("state")) is bytes:
             return loaded_of(node, answer["state"])
     except (OSError, EOFError, TimeoutError, MalformedMessage) as error:
@@ -108,23 +108,23 @@ async def downloaded(address: NodeId, root: str, node: NodeId) -> Loaded:
 async def is_there(address: NodeId, root: str, node: NodeId) -> bool:
     """Whether a node of this name runs there; also if it is too busy to say so."""
     try:
-        return "refused" not in await _asked(address, root, node, "name")
+        return "refused" not in await _request(address, root, node, "name")
     except TimeoutError:
         return True
     except (OSError, EOFError, MalformedMessage):
         return False
 
 
-async def _asked(address: NodeId, root: str, node: NodeId, want: str) -> dict[str, Any]:
+async def _request(address: NodeId, root: str, node: NodeId, want: str) -> dict[str, Any]:
     try:
-        host, port = parsed(address)
+        host, port = parse_address(address)
     except ValueError as error:
         raise MalformedMessage("bad_value", 0, str(error)) from None
     async with asyncio.timeout(PATIENCE):
         reader, writer = await asyncio.open_connection(host, port)
     try:
         await _send(writer, [("peerproof", VERSION), ("root", root), ("node", node), ("want", want)])
-        answer = await _received(reader, MOST_GIVEN)
+        answer = await _receive(reader, MOST_GIVEN)
     finally:
         with suppress(OSError):
             writer.close()
@@ -134,7 +134,7 @@ async def _asked(address: NodeId, root: str, node: NodeId, want: str) -> dict[st
 
 
 async def _send(writer: asyncio.StreamWriter, members: list[tuple[str, Any]]) -> None:
-    data = packed(members)
+    data = pack(members)
     writer.write(_SIZE.pack(len(data)) + data)
     while writer.transport.get_write_buffer_size() > _PIECE:
         size = writer.transport.get_write_buffer_size()
@@ -145,7 +145,7 @@ async def _send(writer: asyncio.StreamWriter, members: list[tuple[str, Any]]) ->
             raise TimeoutError
 
 
-async def _received(reader: asyncio.StreamReader, most: int) -> dict[str, Any]:
+async def _receive(reader: asyncio.StreamReader, most: int) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
     if size > most:
@@ -157,7 +157,7 @@ async def _received(reader: asyncio.StreamReader, most: int) -> dict[str, Any]:
         if not piece:
             raise EOFError(f"{len(data)} of {size} bytes")
         data += piece
-    members = unpacked(bytes(data))
+    members = unpack(bytes(data))
     if type(members) is not list:
         raise MalformedMessage("bad_type", 0, "not a map")
     return {name: value for name, value in members if type(name) is str}

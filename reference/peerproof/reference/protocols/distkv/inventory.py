@@ -19,7 +19,7 @@ from peerproof.spec.distkv.entries import Entry, on_chains
 from peerproof.spec.distkv.ranges import Ranges, read
 from peerproof.spec.distkv.ticks import difference
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.forms.messagepack import packed, unpacked
+from peerproof.spec.forms.messagepack import pack, unpack
 
 _LOADED: Final = ("tock", "ticks", "superseded", "entries")
 _CHANGE: Final = ("tock", "ticks", "known", "entries")
@@ -27,7 +27,7 @@ _CHANGE: Final = ("tock", "ticks", "known", "entries")
 
 def bytes_of(loaded: Loaded) -> bytes:
     """A download."""
-    return _packed(_LOADED, loaded.tock, loaded.ticks, loaded.superseded, loaded.entries)
+    return _pack_members(_LOADED, loaded.tock, loaded.ticks, loaded.superseded, loaded.entries)
 
 
 def loaded_of(node: NodeId, data: bytes) -> Loaded:
@@ -51,7 +51,7 @@ def change_of(before: State | None, after: State) -> bytes | None:
         if rows.get(path) != entry
     ]
     known = _new(before.entries.known, after.entries.known)
-    return _packed(_CHANGE, after.tock, _new(before.ticks, after.ticks), known, entries)
+    return _pack_members(_CHANGE, after.tock, _new(before.ticks, after.ticks), known, entries)
 
 
 def _new(before: Mapping[NodeId, Any], after: Mapping[NodeId, Any]) -> dict[NodeId, Any]:
@@ -75,7 +75,7 @@ def stored_after(changes: Iterable[bytes]) -> Stored | None:
     return Stored(tock, tuple(rows.values()), difference(known, present), Table(ticks))
 
 
-def _packed(
+def _pack_members(
     names: tuple[str, ...], tock: int, ticks: Mapping[NodeId, int], sets: Mapping[NodeId, Ranges], entries: Iterable[Update]
 ) -> bytes:
     members = (
@@ -84,11 +84,11 @@ def _packed(
         [(node, ranges.wire()) for node, ranges in sets.items()],
         tuple(map(payload, entries)),
     )
-    return packed(list(zip(names, members, strict=True)))
+    return pack(list(zip(names, members, strict=True)))
 
 
 def _read(names: tuple[str, ...], data: bytes) -> tuple[int, Table[NodeId, int], Table[NodeId, Ranges], tuple[Update, ...]]:
-    members = _map(unpacked(data))
+    members = _map(unpack(data))
     if members.keys() != set(names):
         raise MalformedMessage("bad_value", 0, f"expected {', '.join(names)}, found {', '.join(map(str, members))}")
     tock, ticks, sets, entries = (members[name] for name in names)

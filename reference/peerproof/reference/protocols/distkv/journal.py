@@ -81,7 +81,7 @@ class Journal:
         except OSError as error:
             raise JournalError(f"cannot use the journal {path}: {error.strerror}") from None
         except sqlite3.Error as error:
-            raise self._failed("use", error) from None
+            raise self._sqlite_error("use", error) from None
 
     def append(self, payload: bytes) -> None:
         """Adds a record. Raises JournalError; then the journal is as before."""
@@ -110,7 +110,7 @@ class Journal:
         except sqlite3.Error as error:
             with suppress(sqlite3.Error):
                 self._database.execute("ROLLBACK")
-            raise self._failed(verb, error) from None
+            raise self._sqlite_error(verb, error) from None
         self._checksum, self.size = checksum, size
 
     def _read(self, title: str) -> None:
@@ -124,7 +124,7 @@ class Journal:
             execute("BEGIN EXCLUSIVE")
             ((found,),) = execute("PRAGMA integrity_check(1)")
             if found != "ok":
-                raise self._damaged(found)
+                raise self._damage_error(found)
             owners = execute("SELECT CAST(title AS BLOB), checksum FROM journal").fetchall()
             self.records = [payload for (payload,) in execute("SELECT CAST(payload AS BLOB) FROM record ORDER BY number")]
             execute("COMMIT")
@@ -132,15 +132,15 @@ class Journal:
             if _code(error) == sqlite3.SQLITE_NOTADB:
                 raise self._foreign() from None
             if _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
-                raise self._damaged(str(error)) from None
+                raise self._damage_error(str(error)) from None
             raise
         except UnicodeError:  # SQLite's message repeats bytes of the file
-            raise self._damaged("it has bytes that are no text") from None
+            raise self._damage_error("it has bytes that are no text") from None
         self._checksum = crc32(owners[0][0]) if owners else 0
         for payload in self.records:
             self._checksum, self.size = _checksum(payload, self._checksum), self.size + len(payload)
         if [checksum for _, checksum in owners] != [self._checksum]:
-            raise self._damaged("its checksum is another")
+            raise self._damage_error("its checksum is another")
         if owners[0][0] != title.encode():
             raise JournalError(f"{self.path} is the journal of {owners[0][0].decode()}, not of {title}")
 
@@ -154,13 +154,13 @@ class Journal:
             )
         return JournalError(f"{self.path} is no journal of a node; name another file, or remove it to start without data")
 
-    def _damaged(self, detail: str) -> JournalError:
+    def _damage_error(self, detail: str) -> JournalError:
         return JournalError(
             f"{self.path} is damaged ({' '.join(detail.split())}), and what this node has told others may be lost. Restore a copy"
             f" of it that is not older than the node's last change; or remove it, and start the node under another name"
         )
 
-    def _failed(self, verb: str, error: sqlite3.Error) -> JournalError:
+    def _sqlite_error(self, verb: str, error: sqlite3.Error) -> JournalError:
         if _code(error) == sqlite3.SQLITE_BUSY:
             return JournalError(f"{self.path} is being used by another process: one node has one file of its own")
         return JournalError(f"cannot {verb} the journal {self.path}: {_REASONS.get(_code(error), error)}")

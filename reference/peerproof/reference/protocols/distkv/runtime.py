@@ -12,13 +12,13 @@ from peerproof.spec.distkv import stored_of
 from peerproof.spec.distkv.schedule import first_message
 
 
-def _distkv_begun(config: Any, pick: Pick) -> Any:
+def _start_distkv(config: Any, pick: Pick) -> Any:
     first, last = first_message(config.clock)
     (start,) = pick("start.moment", range(first, last + 1))
     return replace(config, start=start)
 
 
-def _distkv_restarted(config: Any, state: Any) -> Any:
+def _restart_distkv(config: Any, state: Any) -> Any:
     return replace(config, stored=stored_of(state))
 
 
@@ -29,7 +29,7 @@ RUNTIME: Final = Runtime(
     shown=("dump", "own"),
     placed=lambda _, seeds: {} if list(seeds) else {"root": "root"},
     assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
-    begun=_distkv_begun,
-    restarted=_distkv_restarted,
+    begun=_start_distkv,
+    restarted=_restart_distkv,
     store=simulation,
 )

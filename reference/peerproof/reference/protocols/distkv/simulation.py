@@ -32,7 +32,7 @@ class Store:
     def __init__(self, simulation: Simulation) -> None:
         self.figures: Final = Figures(simulation)
         self._simulation: Final = simulation
-        simulation.notified = self._told
+        simulation.notified = self._handle_notice
 
     def begin(self, _: NodeId) -> None:
         """A node has just started; it finds the others by itself."""
@@ -41,7 +41,7 @@ class Store:
         """When a node is asked for a change, for which this moment of the first half of the run was drawn."""
         return max(drawn, begin + SETTLING * period)
 
-    def _told(self, node: NodeId, notice: Any) -> None:
+    def _handle_notice(self, node: NodeId, notice: Any) -> None:
         if isinstance(notice, NeedsDownload):
             self._fetch(node, notice.node)
         elif isinstance(notice, SplitHealed):
@@ -52,7 +52,7 @@ class Store:
         simulation, life = self._simulation, self._simulation.life(node)
         there = simulation.network.trip(node, source)
         if there is None:
-            self._after(TIMEOUT, partial(self._tell, node, life, LoadFailed(source)))
+            self._after(TIMEOUT, partial(self._report, node, life, LoadFailed(source)))
         else:
             self._after(millis(there), partial(self._give, node, life, source))
 
@@ -61,11 +61,11 @@ class Store:
         state, back = simulation.states().get(source), simulation.network.trip(source, node)
         loaded = None if state is None else given(state)
         if back is None:
-            self._after(TIMEOUT, partial(self._tell, node, life, LoadFailed(source)))
+            self._after(TIMEOUT, partial(self._report, node, life, LoadFailed(source)))
         else:
-            self._after(millis(back), partial(self._tell, node, life, loaded or LoadFailed(source)))
+            self._after(millis(back), partial(self._report, node, life, loaded or LoadFailed(source)))
 
-    def _tell(self, node: NodeId, life: int, outcome: Loaded | LoadFailed) -> None:
+    def _report(self, node: NodeId, life: int, outcome: Loaded | LoadFailed) -> None:
         if self._simulation.life(node) == life:
             with suppress(NotEnabled):
                 self._simulation.ask(node, outcome)
@@ -94,7 +94,7 @@ class Figures:
         simulation.observers.append(self._observe)
         simulation.missed = self._miss
 
-    def routed(self) -> None:
+    def record_route(self) -> None:
         """See `connected.Figures`."""
 
     def plain(self) -> Mapping[str, Plain]:

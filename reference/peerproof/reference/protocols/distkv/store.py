@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, Final
 
 from peerproof.reference.protocols.distkv.disk import Disk
-from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, downloaded, is_there
+from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, download, is_there
 from peerproof.reference.protocols.distkv.journal import JournalError
 from peerproof.reference.runtime.live_node import Listener, RealTimeNode
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.runtime.udp import named
+from peerproof.reference.runtime.udp import format_address
 from peerproof.reference.serf.bus import Bus, BusError, Parcel
 from peerproof.spec import distkv
 from peerproof.spec.core import EVERYBODY, NodeId, Pick
@@ -71,8 +71,8 @@ class StoreNode(RealTimeNode):
 
         Raises BusError, also if a node of this name runs already; JournalError; and ValueError for what cannot be configured.
         """
-        await self._bus.open(self._heard)
-        for address in await self._bus.located(self.driver.self_id):
+        await self._bus.open(self._receive)
+        for address in await self._bus.locate(self.driver.self_id):
             if await is_there(address, self._root, self.driver.self_id):
                 raise BusError(f"a node {self.driver.self_id} runs already, at {address}: each has a name of its own")
         host, port = place[0] or await self._bus.host(), place[1]
@@ -81,7 +81,7 @@ class StoreNode(RealTimeNode):
         except OSError as error:
             hint = "say with --download where this machine can be reached"
             raise BusError(f"cannot serve downloads at {host}, port {port}: {error.strerror}; {hint}") from None
-        await self._bus.announce(self.driver.self_id, _announced(host, port))
+        await self._bus.announce(self.driver.self_id, _service_address(host, port))
         self.driver.start(config)
         self._runs = True
         self._settle()
@@ -125,7 +125,7 @@ class StoreNode(RealTimeNode):
         if isinstance(notice, NeedsDownload):
             self._begin(self._download(notice.node))
 
-    def _heard(self, name: str, data: bytes) -> None:
+    def _receive(self, name: str, data: bytes) -> None:
         kind = type_of_event(name, self._root)
         if not self._runs or kind is None:
             self.foreign += 1
@@ -137,7 +137,7 @@ class StoreNode(RealTimeNode):
             self._note_malformed("event", NodeId(name), error)
             return
         try:
-            self.driver.received(EVERYBODY, message)
+            self.driver.receive(EVERYBODY, message)
         except JournalError as error:
             self._fail(error)
         except Exception:
@@ -158,20 +158,20 @@ class StoreNode(RealTimeNode):
     async def _download(self, node: NodeId) -> None:
         why: Exception = DownloadError(f"nobody says where {node} can be reached")
         try:
-            for address in await self._bus.located(node):
+            for address in await self._bus.locate(node):
                 try:
-                    loaded = await downloaded(address, self._root, node)
+                    loaded = await download(address, self._root, node)
                 except DownloadError as error:
                     why = error
                 else:
-                    self._tell(loaded)
+                    self._report(loaded)
                     return
         except BusError as error:
             why = error
         logger.info("%s", why)
-        self._tell(LoadFailed(node))
+        self._report(LoadFailed(node))
 
-    def _tell(self, command: Loaded | LoadFailed) -> None:
+    def _report(self, command: Loaded | LoadFailed) -> None:
         try:
             self.ask(command)
         except NotEnabled as error:
@@ -185,11 +185,11 @@ class StoreNode(RealTimeNode):
         task.add_done_callback(self._downloads.discard)
 
 
-def _announced(host: str, port: int) -> str:
+def _service_address(host: str, port: int) -> str:
     """Where to reach a service; of all addresses of a machine, that by which it is known."""
     if host in ("0.0.0.0", "::"):
         return f":{port}"
-    return named((host, port))
+    return format_address((host, port))
 
 
 def _nothing() -> None:

@@ -51,7 +51,7 @@ class Deliveries:
         return sum(self._life(node) == its.life for nodes in self._subscribed.values() for node, its in nodes.items())
 
     @property
-    def published(self) -> int:
+    def event_count(self) -> int:
         """How many events there are."""
         return len(self._events)
 
@@ -81,7 +81,7 @@ class Deliveries:
         self.updates += 1
         self._events[topic, value].got[node] += 1
 
-    def found(self, until: int, settled: int) -> Found:
+    def tally(self, until: int, settled: int) -> Found:
         """
         Of events that were published before `until`.
 

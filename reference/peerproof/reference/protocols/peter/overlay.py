@@ -28,12 +28,12 @@ TYPED: Final[Mapping[str, str]] = {
     "publish": "publish TOPIC text",
 }
 
-placed: Final = wendy.placed
+placed: Final = wendy.address_config
 joining: Final = wendy.joining
 is_alone: Final = wendy.is_alone
 
 
-def assigned(_: Any, key: str, value: str) -> Plain:
+def assignment(_: Any, key: str, value: str) -> Plain:
     """A value is published on the key, which is a topic."""
     return {"type": "publish", "topic": key, "value": value.encode(errors="surrogateescape").hex()}
 
@@ -62,13 +62,13 @@ def remark(message: Any) -> str | None:
     return None
 
 
-def printed(notice: Any) -> Mapping[str, Plain] | None:
+def render_notice(notice: Any) -> Mapping[str, Plain] | None:
     """Events, and what Wendy's nodes print."""
     match notice:
         case Update(topic, value):
             shown = {"topic": id_text(topic), "begins": topic_text(topic), "payload": value.decode(errors="replace")}
             return {"update": {**shown, "value": value.hex()}}
-    return wendy.printed(notice)
+    return wendy.render_notice(notice)
 
 
 def topic_text(topic: Id) -> str:
@@ -76,14 +76,14 @@ def topic_text(topic: Id) -> str:
     return int(topic).to_bytes(16, "big").decode(errors="replace")
 
 
-def typed(name: str, rest: str) -> Any:
+def parse_command(name: str, rest: str) -> Any:
     """
     `subscribe TOPIC`, `unsubscribe TOPIC`, `publish TOPIC text`, and Wendy's.
 
     A topic is a word, or stands between quotation marks; the text is the rest of the line.
     """
     if name in wendy.TYPED:
-        return wendy.typed(name, rest)
+        return wendy.parse_command(name, rest)
     topic, text = _topic_and_rest(rest)
     if name == "publish":
         return Publish(topic, text.encode(errors="surrogateescape"))
@@ -127,9 +127,9 @@ class Figures(wendy.Figures):
         """See `wendy.Figures`."""
         return state.lower
 
-    def told(self, node: NodeId, notice: Any) -> None:
+    def notify(self, node: NodeId, notice: Any) -> None:
         """See `connected.Figures`."""
-        super().told(node, notice)
+        super().notify(node, notice)
         if isinstance(notice, Update):
             self.deliveries.update(node, notice.topic, notice.value)
 
@@ -152,16 +152,16 @@ class Figures(wendy.Figures):
                 self.links[node, effect.to] += 1
                 is_on_its_way |= isinstance(effect.message, PublishMessage)
         if not is_on_its_way and (event := _to_route(taken.event)):
-            self.arrived(node, *event)
+            self.record_arrival(node, *event)
 
     def plain(self) -> Mapping[str, Plain]:
         """See `connected.Figures`."""
         return {
             **super().plain(),
             "subscriptions": self.deliveries.subscriptions,
-            "published": self.deliveries.published,
+            "published": self.deliveries.event_count,
             "updates": self.deliveries.updates,
-            **self._found()._asdict(),
+            **self._tally()._asdict(),
             **self._trees(),
             "link_stress": _spread(self.links.values()),
         }
@@ -169,7 +169,7 @@ class Figures(wendy.Figures):
     def text(self) -> Iterator[str]:
         """See `connected.Figures`."""
         yield from super().text()
-        found, shown = self._found(), self.plain()
+        found, shown = self._tally(), self.plain()
         young = f", {found.lost_new} of them of subscriptions younger than a network timeout" if found.lost_new else ""
         yield (
             f"{shown['published']} events, {shown['subscriptions']} subscriptions in the end: {shown['updates']} delivered;"
@@ -181,8 +181,8 @@ class Figures(wendy.Figures):
         if shown["detached"]:
             yield f"{shown['detached']} subscriptions are in no tree that leads to the meeting point"
 
-    def _found(self) -> Found:
-        return self.deliveries.found(self._simulation.now - self._timeout, self._timeout)
+    def _tally(self) -> Found:
+        return self.deliveries.tally(self._simulation.now - self._timeout, self._timeout)
 
     def _trees(self) -> Mapping[str, Plain]:
         """Of the trees as they are now."""

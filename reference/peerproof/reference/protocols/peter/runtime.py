@@ -6,7 +6,7 @@ from random import Random
 from typing import Final
 
 from peerproof.reference.protocols.peter import overlay
-from peerproof.reference.protocols.wendy.overlay import placed
+from peerproof.reference.protocols.wendy.overlay import address_config
 from peerproof.reference.runtime.protocol import Runtime
 
 RUNTIME: Final = Runtime(
@@ -14,8 +14,8 @@ RUNTIME: Final = Runtime(
     transport="tcp",
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table", "topics"),
-    placed=placed,
-    assigned=overlay.assigned,
+    placed=address_config,
+    assigned=overlay.assignment,
     key=lambda plan, node, update: plan.topic(int(plan.topics * Random(f"{plan.seed}/{node}/{update}").random())),
     subscribes=True,
     connected=overlay,

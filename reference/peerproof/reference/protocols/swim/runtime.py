@@ -12,7 +12,7 @@ from peerproof.reference.runtime.protocol import Runtime
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.state import host_and_port
-from peerproof.spec.swim.transit import escaped
+from peerproof.spec.swim.transit import escape
 
 
 def swim_uuid(address: NodeId) -> str:
@@ -20,7 +20,7 @@ def swim_uuid(address: NodeId) -> str:
     return str(uuid5(NAMESPACE_URL, f"swim://{address}"))
 
 
-def _swim_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
+def _address_config(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain]:
     places = ((seed, *host_and_port(seed)) for seed in seeds)
     return {
         "uuid": swim_uuid(self_id),
@@ -28,8 +28,8 @@ def _swim_placed(self_id: NodeId, seeds: Iterable[NodeId]) -> Mapping[str, Plain
     }
 
 
-def _swim_assigned(state: Any, key: str, value: str) -> Plain:
-    return {"type": "set_payload", "uuid": state.uuid, "data": {**json.loads(state.payload), escaped(key): escaped(value)}}
+def _assignment(state: Any, key: str, value: str) -> Plain:
+    return {"type": "set_payload", "uuid": state.uuid, "data": {**json.loads(state.payload), escape(key): escape(value)}}
 
 
 RUNTIME: Final = Runtime(
@@ -37,7 +37,7 @@ RUNTIME: Final = Runtime(
     transport="udp",
     period="interval",
     shown=("nodes", "own"),
-    placed=_swim_placed,
-    assigned=_swim_assigned,
+    placed=_address_config,
+    assigned=_assignment,
     restarted=lambda config, _: replace(config, restart_counter=config.restart_counter + 1),
 )

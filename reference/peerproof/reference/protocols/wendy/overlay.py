@@ -49,12 +49,12 @@ def digest(text: str) -> str:
     return sha256(text.encode(errors="surrogateescape")).digest()[:ID_BYTES].hex()
 
 
-def placed(self_id: NodeId, _: Iterable[NodeId]) -> Mapping[str, Plain]:
+def address_config(self_id: NodeId, _: Iterable[NodeId]) -> Mapping[str, Plain]:
     """A node that was given no id has the one that its address stands for."""
     return {"id": digest(self_id)}
 
 
-def assigned(_: Any, key: str, value: str) -> Plain:
+def assignment(_: Any, key: str, value: str) -> Plain:
     """A value is sent to the key itself, if that is an id, or to the id that the key stands for."""
     try:
         ID.value(key)
@@ -91,7 +91,7 @@ def is_alone(notice: Any) -> bool:
     return isinstance(notice, JoinFailed)
 
 
-def printed(notice: Any) -> Mapping[str, Plain] | None:
+def render_notice(notice: Any) -> Mapping[str, Plain] | None:
     """Deliveries, and who comes and goes."""
     match notice:
         case Delivered(Application(header, purpose, value)):
@@ -109,7 +109,7 @@ def printed(notice: Any) -> Mapping[str, Plain] | None:
     return None
 
 
-def typed(_: str, rest: str) -> Route:
+def parse_command(_: str, rest: str) -> Route:
     """`route KEY payload`: the key is 32 hexadecimal digits, the payload the rest of the line."""
     key, _, payload = rest.partition(" ")
     return Route(ID.value(key, "KEY"), payload.encode(errors="surrogateescape"))
@@ -142,18 +142,18 @@ class Figures:
         whole: State = state
         return whole
 
-    def routed(self) -> None:
+    def record_route(self) -> None:
         """See `connected.Figures`."""
         self.asked += 1
 
-    def told(self, node: NodeId, notice: Any) -> None:
+    def notify(self, node: NodeId, notice: Any) -> None:
         """See `connected.Figures`."""
         if isinstance(notice, Joined):
             self.joined += 1
         elif isinstance(notice, Delivered):
-            self.arrived(node, notice.message.header.key, notice.message.header.hop)
+            self.record_arrival(node, notice.message.header.key, notice.message.header.hop)
 
-    def arrived(self, node: NodeId, key: Id, hops: int) -> None:
+    def record_arrival(self, node: NodeId, key: Id, hops: int) -> None:
         """A message has come to its destination."""
         states = {other: self.of_wendy(state) for other, state in self._simulation.states().items()}
         self.hops[hops] += 1

@@ -12,8 +12,8 @@ RUNTIME: Final = Runtime(
     transport="tcp",
     period="network_timeout",
     shown=("own", "leaf_set", "neighborhood_set", "routing_table"),
-    placed=overlay.placed,
-    assigned=overlay.assigned,
+    placed=overlay.address_config,
+    assigned=overlay.assignment,
     key=lambda plan, node, update: f"{plan.seed}/{node}/{update}",
     connected=overlay,
 )

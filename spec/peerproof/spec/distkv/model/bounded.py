@@ -153,10 +153,10 @@ class Model(ApplicationModel):
         super().__init__(constants)
         self.most: int = constants["MaxTock"]
         self.config = Config(ping_length=constants["MaxPing"], change_length=constants["MaxChange"], root=ROOT_VALUE)
-        self.spec: Specification = Bounded(self.most, self.step, self.given)
+        self.spec: Specification = Bounded(self.most, self.step, self.serve_download)
         self.forgetful = frozenset(map(name, constants["Forgetful"]))
         self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
-        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._begun(n, constants)) for n in self.names)
+        self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._initial_node(n, constants)) for n in self.names)
         self.under_way = tuple(
             InFlight(name(sender), name(to), Ping(chain(cut, elements), tock))
             for sender, to, tock, cut, *elements in constants["UnderWay"]
@@ -166,7 +166,7 @@ class Model(ApplicationModel):
         """What DistKV does."""
         return distkv.step(state, event, pick)
 
-    def given(self, state: State) -> Loaded | None:
+    def serve_download(self, state: State) -> Loaded | None:
         """What a node gives to whoever downloads from it; None if it refuses."""
         return download_of(state)
 
@@ -185,7 +185,7 @@ class Model(ApplicationModel):
             if timer in state.timers and (state.self_id, known_as) in self._firing:
                 yield label, Expired(NOW, timer)
 
-    def restarted(self, state: ModelNode) -> ModelNode:
+    def restart(self, state: ModelNode) -> ModelNode:
         """A fresh start with what is on disk, if it has not got lost."""
         begun = distkv.initial(state.self_id, self.configuration_after(state)).state
         return self._start_node(begun, state.todo)
@@ -239,13 +239,13 @@ class Model(ApplicationModel):
         """A node that has just started; all have the same configuration, for what it says of a start is over."""
         return recast(ModelNode, state, config=self.config, todo=todo)
 
-    def _begun(self, node: int, constants: Mapping[str, Any]) -> ModelNode:
+    def _initial_node(self, node: int, constants: Mapping[str, Any]) -> ModelNode:
         """A node as it is at first."""
         rows = {about: [row for who, *row in constants[about] if who == node] for about in _ABOUT_NODES}
         ((how,),) = rows["Starting"]
         todo = tuple(Todo(*thing) for _, *thing in sorted(rows["Todo"]))
         begun = distkv.initial(
-            name(node), replace(self.config, root=ROOT_VALUE if how == "first" else None, stored=_stored(rows))
+            name(node), replace(self.config, root=ROOT_VALUE if how == "first" else None, stored=_initial_storage(rows))
         )
         state = replace(begun.state, heard=Table({name(m): tock for m, tock in rows["Heard"]}))
         for tock, cut, *elements in rows["Last"]:
@@ -257,7 +257,7 @@ class Model(ApplicationModel):
 _ABOUT_NODES: Final = ("Starting", "Had", "Gone", "Shown", "Last", "Tock", "Heard", "Todo")
 
 
-def _stored(rows: Mapping[str, list[list[Any]]]) -> Stored:
+def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
     """What a node has at first, but for what it has from its last ping."""
     entries = [Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
     superseded: TickSets = Table()

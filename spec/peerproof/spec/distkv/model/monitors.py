@@ -97,11 +97,11 @@ class DistKVMonitor:
         if self._begun is None:
             self._begun = seen.at
         if not seen.sent:
-            self._received(seen, message)
+            self._record_received(seen, message)
             return
         if (size := len(payload(message))) > self._config.max_payload:
             yield Breach(LIMIT, {"at most": self._config.max_payload}, size)
-        yield from self._bounded(message)
+        yield from self._check_length(message)
         if isinstance(message, Update):
             yield from self._update(seen, message)
             return
@@ -113,7 +113,7 @@ class DistKVMonitor:
             self._life = Life()
             for head in [head for head in self._changes if head.node == self._own]:
                 del self._changes[head]
-        yield from self._originated(seen, message)
+        yield from self._check_tock(seen, message)
         yield from self._shows(message)
         yield from self._ping(seen, message) if isinstance(message, Ping) else self._info(seen, message)
 
@@ -121,7 +121,7 @@ class DistKVMonitor:
         """Whether the node has no data, and so no number that it had before."""
         return not ping.chain.head.tick and (is_startup(ping) or bool(self._life.tick) or ping.tock <= self._life.tock)
 
-    def _received(self, seen: Seen, message: Message) -> None:
+    def _record_received(self, seen: Seen, message: Message) -> None:
         life = self._life
         life.waiting.append(Told(seen.at, message.tock))
         if any(node == self._own and tick > (life.tick or 0) for node, tick in ticks_in(message)):
@@ -133,13 +133,13 @@ class DistKVMonitor:
         elif message.missing:
             self._asked = Table({node: _hull(ranges) for node, ranges in union(self._asked, message.missing).items()})
 
-    def _bounded(self, message: Message) -> Iterator[Breach]:
+    def _check_length(self, message: Message) -> Iterator[Breach]:
         most = self._config.change_length if isinstance(message, Update) else self._config.ping_length
         chain = message.reason if isinstance(message, Info) else message.chain
         if chain is not None and len(chain.elements) > most:
             yield Breach(LENGTHS, {"at most": most}, len(chain.elements))
 
-    def _originated(self, seen: Seen, message: Message) -> Iterator[Breach]:
+    def _check_tock(self, seen: Seen, message: Message) -> Iterator[Breach]:
         """A message that was not sent before."""
         life = self._life
         while life.waiting and _is_past(life.waiting[0].at, seen.at, self._patience):
@@ -155,7 +155,7 @@ class DistKVMonitor:
             if life.is_changed and tick != (life.tick or 0) + 1:
                 yield Breach(NO_GAPS, (life.tick or 0) + 1, tick)
             life.tick, life.is_changed = tick, True
-            yield from self._originated(seen, update)
+            yield from self._check_tock(seen, update)
         elif known is not None and not any(_is_same(update, other) for other in known):
             yield Breach(AS_IT_WAS, _plain(known[0]), _plain(update))
         self._remember(update)

@@ -20,6 +20,7 @@ from peerproof.spec.distkv.properties import (
     chains_bounded,
     changes,
     converged,
+    messages_sent,
     of_pairs,
     one_tick_one_change,
     own_complete,
@@ -27,7 +28,6 @@ from peerproof.spec.distkv.properties import (
     present_is_known,
     ready_with_data,
     running,
-    sent,
     tock_rises,
     tocks_follow,
     zero_is_silent,
@@ -113,7 +113,7 @@ def _is_off_chain(state: State) -> bool:
 
 
 def _is_forbidden(state: State) -> bool:
-    is_to_wait = state.last is not None and not state.shown_tick and not zero_may_ping(state.last.chain)
+    is_to_wait = state.last is not None and not state.message_tick and not zero_may_ping(state.last.chain)
     return is_to_wait and InitialPingDue() in state.timers
 
 
@@ -156,7 +156,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 
 def tock_always_rises(taken: Taken) -> bool:
     """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
-    return all(message.tock > taken.before.tock for message in sent(taken))
+    return all(message.tock > taken.before.tock for message in messages_sent(taken))
 
 
 def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:

@@ -70,7 +70,7 @@ def short(state: State, updates: Iterable[Update]) -> Next:
     return Step(state, tuple(Send(EVERYBODY, replace(update, chain=update.chain.within(2))) for update in updates))
 
 
-def silenced(state: State, info: Info) -> Next:
+def silence_chain(state: State, info: Info) -> Next:
     """Whoever asks keeps all nodes of its chain from asking, whatever they miss. [D-127; DX-13]"""
     answered = _ON_MISSING(state, info)
     recovery = state.recovery
@@ -135,9 +135,9 @@ class SentShort(Varied):
 class WithoutDeleted(Varied):
     """Nobody who downloads learns of what was deleted. [DX-05]"""
 
-    def given(self, state: State) -> Loaded | None:
+    def serve_download(self, state: State) -> Loaded | None:
         """Only what is not deleted; the rest is called known."""
-        loaded = super().given(state)
+        loaded = super().serve_download(state)
         if loaded is None:
             return None
         lost = [entry for entry in state.entries.rows.values() if entry.is_deleted]
@@ -151,7 +151,7 @@ class WithoutDeleted(Varied):
 class Silenced(Varied):
     """Nobody asks for what another of its chain does not miss. [DX-13]"""
 
-    overrides = names_in(recovering, _on_missing=silenced)
+    overrides = names_in(recovering, _on_missing=silence_chain)
 
 
 class AsksNobody(Varied):

@@ -111,16 +111,16 @@ class Router:
         """See `Overlay`."""
         match event:
             case Received(_, _, message):
-                return self._received(state, message)
+                return self._on_message(state, message)
             case Sent(_, to, message, None):
-                return self._failed(state, id_at(to), message)
+                return self._on_failure(state, id_at(to), message)
             case Sent(_, to, message, _):
                 is_answer = isinstance(message, Heartbeat)
                 return Step(replace(state, asking=state.asking - {id_at(to)}) if is_answer else state)
             case Expired(_, Beat(node)):
                 return Step(replace(state, asking=state.asking | {node}), (Send(addr(node), Heartbeat(header(state))),))
             case Asked(_, command):
-                return self._asked(state, command, pick)
+                return self._on_command(state, command, pick)
         raise ValueError(f"nothing of a router: {event!r}")
 
     def next_hop(self, state: Known, key: Id, pick: Pick) -> Node | None:
@@ -138,34 +138,34 @@ class Router:
         astray = self.astray.get((own, key))
         return sorted(closer if astray is None else state.view & astray, key=lambda node: ring.rank(node, key))
 
-    def _received(self, state: Known, message: Any) -> Step[Known, Any]:
+    def _on_message(self, state: Known, message: Any) -> Step[Known, Any]:
         match message:
             case Application(about, _, _):
-                return self._routed(state, replace(message, header=replace(about, hop=about.hop + 1)))
+                return self._route_message(state, replace(message, header=replace(about, hop=about.hop + 1)))
             case NodeAnnouncement(about):
-                after, effects = _heard(state, about.sender.id)
+                after, effects = _add_node(state, about.sender.id)
                 return Step(after, (Notify(NodeJoined(about.sender)), *effects))
             case NodeRace(_, Tables(_, _, (node,))):
-                return _heard(state, node.id)
+                return _add_node(state, node.id)
             case NodeExit(about):
-                return _gone(state, about.sender.id)
+                return _remove_node(state, about.sender.id)
         return Step(state)
 
-    def _failed(self, state: Known, to: Id, message: Any) -> Step[Known, Any]:
+    def _on_failure(self, state: Known, to: Id, message: Any) -> Step[Known, Any]:
         if isinstance(message, Heartbeat):
             state = replace(state, asking=state.asking - {to})
-        state, effects = _gone(state, to)
+        state, effects = _remove_node(state, to)
         if isinstance(message, Application):
-            state, more = self._routed(state, message)
+            state, more = self._route_message(state, message)
             effects += more
         return Step(state, effects)
 
-    def _routed(self, state: Known, message: Application) -> Step[Known, Any]:
+    def _route_message(self, state: Known, message: Application) -> Step[Known, Any]:
         """The protocol on top is asked; tree messages end here, whatever is said."""
         among = self.candidates(state, message.header.key)
         return Step(state, (Notify(Forwarding(message, node_of(among[0])) if among else Delivered(message)),))
 
-    def _asked(self, state: Known, command: Any, pick: Pick) -> Step[Known, Any]:
+    def _on_command(self, state: Known, command: Any, pick: Pick) -> Step[Known, Any]:
         match command:
             case Join():
                 state = replace(state, view=self.knows.get(state.id, frozenset()))
@@ -174,7 +174,7 @@ class Router:
             case Leave():
                 return Step(state, tuple([Send(addr(node), NodeExit(header(state))) for node in sorted(state.view)]))
             case Route(key, value, purpose):
-                return self._routed(state, Application(header(state, key), purpose, value))
+                return self._route_message(state, Application(header(state, key), purpose, value))
             case Forward(message):
                 hop = self.next_hop(state, message.header.key, pick)
                 return Step(state, (Send(addr(hop.id), message) if hop else Notify(Delivered(message)),))
@@ -184,19 +184,19 @@ class Router:
         raise ValueError(f"nothing that a router does: {command!r}")
 
 
-def told(state: Known, to: Id, node: Id) -> Send[NodeRace]:
+def introduce(state: Known, to: Id, node: Id) -> Send[NodeRace]:
     """That this node says to one that there is another; in Wendy, any table does that."""
     return Send(addr(to), NodeRace(header(state), Tables(neighborhood_set=(node_of(node),))))
 
 
-def _heard(state: Known, node: Id) -> Step[Known, Any]:
+def _add_node(state: Known, node: Id) -> Step[Known, Any]:
     """Somebody is there; whoever did not know that may have other routes now."""
     if node == state.id or node in state.view:
         return Step(state)
     return Step(replace(state, view=state.view | {node}), (Notify(Rerouted()),))
 
 
-def _gone(state: Known, node: Id) -> Step[Known, Any]:
+def _remove_node(state: Known, node: Id) -> Step[Known, Any]:
     if node not in state.view:
         return Step(state)
     return Step(replace(state, view=state.view - {node}), (Notify(NodeExited(node_of(node))),))

@@ -23,8 +23,8 @@ from peerproof.spec.peter.messages import (
     Subscribe,
     Unsubscribe,
     Update,
-    lifted,
-    lowered,
+    lift_message,
+    lower_message,
 )
 from peerproof.spec.peter.model.abstract_router import (
     Beat,
@@ -33,9 +33,9 @@ from peerproof.spec.peter.model.abstract_router import (
     Router,
     addr,
     id_at,
+    introduce,
     node_id,
     number_of,
-    told,
     topic_number,
 )
 from peerproof.spec.peter.model.standing_ring import SCORE, tables, texts_of
@@ -89,8 +89,8 @@ class Trees:
     """What Peter adds, with a step that may be changed: a `Layer` for `stack.Stack`."""
 
     initial = staticmethod(tree.initial)
-    lowered = staticmethod(lowered)
-    lifted = staticmethod(lifted)
+    lower_message = staticmethod(lower_message)
+    lift_message = staticmethod(lift_message)
 
     def __init__(self, step: Taking) -> None:
         self.step: Final = step
@@ -114,7 +114,7 @@ class Bounded(ApplicationSpecification):
     def perform(self, state: ModelNode, todo: Todo, pick: Pick) -> Step[Any, Any]:
         """Who joins runs from then on, and who leaves does not any more."""
         if todo.what == "tell":
-            return Step(state, (told(state.lower, node_id(todo.topic), node_id(todo.event)),))
+            return Step(state, (introduce(state.lower, node_id(todo.topic), node_id(todo.event)),))
         after, effects = super().perform(replace(state, up=state.up or todo.what == "join"), todo, pick)
         return Step(replace(after, up=False) if todo.what == "leave" else after, effects)
 
@@ -158,14 +158,14 @@ class Model(ApplicationModel):
         self.texts = texts_of({topic: order for topic, *order in constants["Order"]})
         self.router = _router(constants, self.texts)
         self.most_hops: int = constants["MaxHops"]
-        self.spec: Specification = self.bounded(self.router)
-        self._beating = _grouped(constants["Beating"])
+        self.spec: Specification = self.build_spec(self.router)
+        self._beating = _group_pairs(constants["Beating"])
         self.todo = {node_id(n): _things(constants["Todo"], n) for n in self.names}
         closest = tuple((id_of_topic(self.texts[topic]), tuple(map(node_id, order))) for topic, *order in constants["Order"])
         members = set(map(node_id, constants["Members"]))
         fresh = {node: self._fresh(node, Order(closest=closest), is_member=node in members) for node in self.todo}
         asked = [(node_id(n), Subscribe(self.texts[topic])) for n, topic in constants["Subscribed"]]
-        subscribed = _subscribed(self.bounded(replace(self.router, is_closest=True)), fresh, asked)
+        subscribed = _subscribe_all(self.build_spec(replace(self.router, is_closest=True)), fresh, asked)
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(node), state) for node, state in subscribed.items())
         is_still = not self._beating and not any(thing.what in MOVES for things in self.todo.values() for thing in things)
         known = [state.lower for state in subscribed.values() if state.up]
@@ -193,7 +193,7 @@ class Model(ApplicationModel):
         lower = replace(state.lower, view=self.router.knows.get(node, frozenset())) if is_member else state.lower
         return replace(state, lower=lower, up=is_member, todo=self.todo[node])
 
-    def bounded(self, router: Router) -> Bounded:
+    def build_spec(self, router: Router) -> Bounded:
         """The protocol on this router."""
         return Bounded(router, overridden(self.layer(), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
 
@@ -217,7 +217,7 @@ class Model(ApplicationModel):
             return not state.up and state.todo == self.todo[state.id]
         return state.up and (what != "tell" or node_id(about) in state.lower.view)
 
-    def restarted(self, state: ModelNode) -> ModelNode:
+    def restart(self, state: ModelNode) -> ModelNode:
         """Nobody restarts in these worlds."""
         raise NotImplementedError
 
@@ -262,7 +262,7 @@ class Model(ApplicationModel):
 
 
 def _router(constants: Mapping[str, Any], texts: Mapping[int, str]) -> Router:
-    knows = {node: frozenset(others) for node, others in _grouped(constants["Knows"]).items()}
+    knows = {node: frozenset(others) for node, others in _group_pairs(constants["Knows"]).items()}
     astray: defaultdict[tuple[Id, Id], frozenset[Id]] = defaultdict(frozenset)
     for n, topic, other in constants["Astray"]:
         astray[node_id(n), id_of_topic(texts[topic])] |= {node_id(other)}
@@ -273,12 +273,12 @@ def _things(todo: list[list[Any]], node: int) -> tuple[Todo, ...]:
     return tuple(Todo(*thing) for _, thing in sorted((index, thing) for n, index, *thing in todo if n == node))
 
 
-def _grouped(pairs: list[list[int]]) -> dict[Id, list[Id]]:
+def _group_pairs(pairs: list[list[int]]) -> dict[Id, list[Id]]:
     """The second of each pair of nodes by the first, ascending."""
     return {node_id(first): sorted(node_id(other) for one, other in pairs if one == first) for first, _ in pairs}
 
 
-def _subscribed(spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, Subscribe]]) -> dict[Id, ModelNode]:
+def _subscribe_all(spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, Subscribe]]) -> dict[Id, ModelNode]:
     """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
     after = dict(nodes)
     for node, wanted in who:

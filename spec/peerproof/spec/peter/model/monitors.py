@@ -21,7 +21,7 @@ from peerproof.spec.peter.messages import (
     PublishMessage,
     SubscribeMessage,
     UnsubscribeMessage,
-    lowered,
+    lower_message,
 )
 from peerproof.spec.peter.tree import MOST_HOPS
 from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
@@ -76,16 +76,16 @@ class PeterMonitor:
     def see(self, seen: Seen) -> Iterator[Breach]:
         """The next message."""
         message: Message = seen.message
-        yield from self._wendy.see(seen._replace(message=lowered(message)))
+        yield from self._wendy.see(seen._replace(message=lower_message(message)))
         if not isinstance(message, Own):
             if seen.sent and not isinstance(message, (NodeJoin, Application)):  # which may be passed on
-                self._own = lowered(message).header.sender.id
+                self._own = lower_message(message).header.sender.id
         elif seen.sent:
-            yield from self._sent(seen, message)
+            yield from self._check_sent(seen, message)
         else:
-            self._received(seen, message)
+            self._record_received(seen, message)
 
-    def _received(self, seen: Seen, message: Own) -> None:
+    def _record_received(self, seen: Seen, message: Own) -> None:
         topic = message.header.key
         match message:
             case SubscribeMessage() | UnsubscribeMessage():
@@ -96,7 +96,7 @@ class PeterMonitor:
                 came.setdefault(header.hop, set()).add(seen.peer if isinstance(message, NotifyMessage) else None)
                 self._came[topic, value] = came
 
-    def _sent(self, seen: Seen, message: Own) -> Iterator[Breach]:
+    def _check_sent(self, seen: Seen, message: Own) -> Iterator[Breach]:
         header, topic = message.header, message.header.key
         if isinstance(message, PublishMessage):
             return

@@ -106,7 +106,7 @@ def _is_above(parents: Mapping[Any, Any], start: Any) -> bool:
     return False
 
 
-def published(model: Varied, cluster: Cluster) -> set[tuple[int, int]]:
+def publications(model: Varied, cluster: Cluster) -> set[tuple[int, int]]:
     """The topics and events that have been published."""
     things = ((model.todo[state.id], len(state.todo)) for state in cluster.nodes.values())
     return {(topic, event) for todo, left in things for what, topic, event in todo[: len(todo) - left] if what == "publish"}
@@ -122,7 +122,7 @@ def nothing_lost(model: Varied, cluster: Cluster) -> bool:
     first = {state.id: state for _, state in model.nodes}
     return not is_settled(cluster) or all(
         state.got.get((topic, event), 0) > 0
-        for topic, event in published(model, cluster)
+        for topic, event in publications(model, cluster)
         for node, state in present(cluster).items()
         if is_local(first[node], topic) and is_local(state, topic)
     )
@@ -216,7 +216,7 @@ def eventually_delivered(model: Varied) -> Iterator[Ending]:
 
 def _has_come(model: Varied, cluster: Cluster) -> bool:
     events = {(topic, event) for todo in model.todo.values() for what, topic, event in todo if what == "publish"}
-    return events <= published(model, cluster) and all(
+    return events <= publications(model, cluster) and all(
         state.got.get((topic, event), 0) > 0
         for topic, event in events
         for state in present(cluster).values()

@@ -40,17 +40,17 @@ def literally(state: State, topic: Id, row: Row, seek: Seek) -> tree.Next:
     return Step(state.with_row(topic, row))
 
 
-def routed_unsubscribe(step: Taking) -> Taking:
+def route_unsubscribe(step: Taking) -> Taking:
     """An UNSUBSCRIBE is routed towards the topic, and so does not find the old parent. [P-20, P-18; PX-04]"""
 
     def changed(state: State, event: Any, seek: Seek) -> tree.Next:
         after, effects = step(state, event, seek)
-        return Step(after, tuple(routed for effect in effects for routed in _routed(effect, seek)))
+        return Step(after, tuple(routed for effect in effects for routed in _reroute(effect, seek)))
 
     return changed
 
 
-def _routed(effect: Any, seek: Seek) -> tuple[Any, ...]:
+def _reroute(effect: Any, seek: Seek) -> tuple[Any, ...]:
     match effect:
         case Request(SendTo(_, topic, value, purpose)) if purpose == UNSUBSCRIBE:
             hop = seek(topic)
@@ -80,13 +80,13 @@ class Varied(Variant, Model):
 class Literal(Varied):
     """Own interest does not count as a child does. [PX-01]"""
 
-    overrides = names_in(tree, turned=literally)
+    overrides = names_in(tree, update_row=literally)
 
 
 class RoutedUnsubscribe(Varied):
     """Nobody says to its old parent that it has another. [PX-04]"""
 
-    changes = (routed_unsubscribe,)
+    changes = (route_unsubscribe,)
 
 
 class LeftAtThat(Varied):

@@ -50,7 +50,7 @@ class Model(Bounded):
                     yield "Update", Asked(NOW, UpdateLocal(key, value))
         yield "Round", Expired(NOW, Round())
 
-    def restarted(self, state: State) -> State:
+    def restart(self, state: State) -> State:
         """As new: nothing is kept on disk. [BX-03, BX-04]"""
         return initial(state.self_id, state.config).state
 

@@ -18,7 +18,7 @@ from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import delta_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Event
 from peerproof.spec.scuttlebutt.model.bounded import Model
-from peerproof.spec.scuttlebutt.reconcile import delta, fitting, known_version, most_outdated_first, newer_pairs, until_oversize
+from peerproof.spec.scuttlebutt.reconcile import delta, fitting, most_outdated_first, newer_pairs, until_oversize, version_of
 from peerproof.spec.scuttlebutt.state import State
 from peerproof.spec.scuttlebutt.transitions import Next
 
@@ -58,7 +58,7 @@ def newest_first(state: State, entries: Iterable[DigestEntry]) -> Iterable[Delta
     return fitting(offered, delta_entry_size, limit)
 
 
-def ended_by_oversize(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
+def stop_at_oversize(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
     """An entry that no datagram could hold ends the message like any other that does not fit. [BX-06]"""
     offered = (
         pair
@@ -87,7 +87,7 @@ def since(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
 def step_since(state: State, event: Event, pick: Pick) -> Next:
     """Entries that start from a version above the known one are ignored."""
     if isinstance(event, Received) and isinstance(event.message, Delta):
-        known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= known_version(state, e.addr))
+        known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= version_of(state, e.addr))
         return scuttlebutt.step(state, replace(event, message=Delta(known)), pick)
     return answering_with(since, state, event, pick)
 
@@ -107,15 +107,15 @@ class NewestFirst(Model):
 class EndsTheMessage(Model):
     """[BA-07] without its exception. [BX-06]"""
 
-    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(ended_by_oversize, state, event, pick)))
+    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(stop_at_oversize, state, event, pick)))
 
 
 class OwnRecord(Model):
     """A node finds its own record again, and nothing else. [mends BX-03]"""
 
-    def restarted(self, state: State) -> State:
+    def restart(self, state: State) -> State:
         """As new, but for the own record."""
-        return replace(super().restarted(state), store=Table({state.self_id: state.store[state.self_id]}))
+        return replace(super().restart(state), store=Table({state.self_id: state.store[state.self_id]}))
 
 
 class DeltasSince(Model):

@@ -96,7 +96,7 @@ class Model(ApplicationModel):
         todo = {n: frozenset((kind, other) for who, kind, other in constants["Todo"] if who == n) for n in self.names}
         acquainted = constants["Start"] == "acquainted"
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple(
-            (self.address(n), self._started(n, 0, todo[n], acquainted=acquainted)) for n in self.names
+            (self.address(n), self._start_node(n, 0, todo[n], acquainted=acquainted)) for n in self.names
         )
 
     @staticmethod
@@ -117,10 +117,10 @@ class Model(ApplicationModel):
             yield "Quantum", Expired(NOW, Quantum())
         yield from self.commands(state)
 
-    def restarted(self, state: ModelNode) -> ModelNode:
+    def restart(self, state: ModelNode) -> ModelNode:
         """A fresh start with the next restart counter, or the same again if the node forgets it."""
         counter = state.incarnation.restart + (state.uuid not in self._forgetful)
-        return self._started(_number(state.uuid), counter, state.todo, acquainted=False)
+        return self._start_node(_number(state.uuid), counter, state.todo, acquainted=False)
 
     def project_state(self, state: ModelNode) -> State:
         """
@@ -152,7 +152,7 @@ class Model(ApplicationModel):
         """`<<kind, header, vectors>>`."""
         return *_header(message), tuple(_vector(vector) for vector in message.vectors)
 
-    def _started(self, node: int, counter: int, todo: frozenset[Todo], *, acquainted: bool) -> ModelNode:
+    def _start_node(self, node: int, counter: int, todo: frozenset[Todo], *, acquainted: bool) -> ModelNode:
         seeds = () if node == self._first else (Seed(uuid_of(self._first), HOST, self._first),)
         state = initial(self.address(node), Config(uuid_of(node), counter, seeds, **self._config)).state
         if acquainted:

@@ -52,7 +52,7 @@ class Standing(System):
         names = {place: state.uuid for place, state in cluster.nodes.items()}
         pings = set(_pings(sent, names))
         states = [_waiting(state, {tx for sender, tx in pings if sender == state.uuid}) for state in cluster.nodes.values()]
-        ranks = _ranks([*_counters(states), *pings, *_told(sent)])
+        ranks = _ranks([*_counters(states), *pings, *_message_counters(sent)])
         net = sorted({self._message(_message(message, names, ranks)) for message in sent})
         return (*(self._state(_state(state, ranks)) for state in states), world[len(states)], *net)
 
@@ -116,7 +116,7 @@ def _counters(states: Iterable[ModelNode]) -> Iterator[tuple[Uuid, int]]:
             yield from _of_vector(entry.event)
 
 
-def _told(sent: Iterable[InFlight]) -> Iterator[tuple[Uuid, int]]:
+def _message_counters(sent: Iterable[InFlight]) -> Iterator[tuple[Uuid, int]]:
     for _, _, message in sent:
         yield message.sender, message.incarnation.tx
         for vector in message.vectors:

@@ -89,11 +89,11 @@ class SwimMonitor:
         peer, message, size = seen.peer, seen.message, seen.size
         other = self._with.setdefault(peer, Correspondent())
         if not seen.sent:
-            self._received(other, message)
+            self._record_received(other, message)
             return
         if size > self._config.max_datagram:
             yield Breach(LIMIT, {"at most": self._config.max_datagram}, size)
-        yield from self._numbered(message)
+        yield from self._check_number(message)
         if isinstance(message, ProbeAck):
             yield from self._probe_ack(other, message)
         if isinstance(message, Ack):
@@ -103,7 +103,7 @@ class SwimMonitor:
         if isinstance(message, Ping):
             yield from self._ping(message)
 
-    def _received(self, other: Correspondent, message: Message) -> None:
+    def _record_received(self, other: Correspondent, message: Message) -> None:
         if isinstance(message, Probe):
             other.probes.append(message.incarnation.tx)
         elif isinstance(message, Ping):
@@ -114,7 +114,7 @@ class SwimMonitor:
         elif isinstance(message, Ack):
             self._acked[message.sender, message.incarnation] = None
 
-    def _numbered(self, message: Message) -> Iterator[Breach]:
+    def _check_number(self, message: Message) -> Iterator[Breach]:
         """Its number is larger than those before; the same datagram at once again is one that a capture has twice."""
         last = self._last
         if last is None or last.sender != message.sender or message.incarnation > last.incarnation:

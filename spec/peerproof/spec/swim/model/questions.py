@@ -22,7 +22,7 @@ from peerproof.spec.swim.model.variants import AckOfLife, Varied
 from peerproof.spec.swim.properties import own_ahead
 from peerproof.spec.swim.state import Exchange, Row, State, Status
 from peerproof.spec.swim.table import key
-from peerproof.spec.swim.transitions import applied, is_past
+from peerproof.spec.swim.transitions import apply_message, is_past
 
 Question = Callable[[Varied, Cluster], bool]
 
@@ -204,10 +204,10 @@ def events_commute(_model: Varied, cluster: Cluster) -> bool:
             continue
         if not {one.sender, other.sender} <= state.rows.keys() or is_past(state, one) or is_past(state, other):
             continue
-        first, second = applied(state, one), applied(state, other)
+        first, second = apply_message(state, one), apply_message(state, other)
         if is_past(first, other) or is_past(second, one):
             continue
-        if _keys(applied(first, other)) != _keys(applied(second, one)):
+        if _keys(apply_message(first, other)) != _keys(apply_message(second, one)):
             return False
     return True
 

@@ -17,7 +17,7 @@ from peerproof.spec.model.variant import Taking, Variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, rounds, transitions
-from peerproof.spec.swim.detector import closed
+from peerproof.spec.swim.detector import close_round
 from peerproof.spec.swim.messages import (
     Ack,
     Dead,
@@ -71,7 +71,7 @@ def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[Message],
     sends: tuple[Send[Message], ...] = ()
     vector = tuple(node for node in state.vector if node in not_left(state))
     if not vector:
-        state, sends = closed(state, pick)
+        state, sends = close_round(state, pick)
         vector = pick("round.order", not_left(state), len(not_left(state)))
         state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
     count = gossip.fanout(active_size(state))
@@ -154,11 +154,11 @@ def overwriting(state: State, message: Ping | Ack, vector: Vector) -> State:
             if row == state.rows[node]:
                 return state
             said = event(node, row, emit_incarnation=state.config.emit_incarnation)
-            return gossip.queued(gossip.with_row(state, node, row), said)
+            return gossip.enqueue(gossip.with_row(state, node, row), said)
     return _with_vector(state, message, vector)
 
 
-def suspected_still(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
+def keep_suspicion(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
     """A header leaves a suspicion as it is. [breaks SL-03]"""
     claim = of_sender(state, node, incarnation)
     row = state.rows[node]
@@ -235,7 +235,7 @@ class OfLife(Varied):
 class SuspectedStill(Varied):
     """Nobody refutes a suspicion by a header. [breaks SL-03]"""
 
-    overrides = names_in(transitions, of_sender=suspected_still)
+    overrides = names_in(transitions, of_sender=keep_suspicion)
 
 
 class StillAnAnswer(Varied):

@@ -35,7 +35,7 @@ from peerproof.spec.wendy.messages import (
     StateData,
     Tables,
 )
-from peerproof.spec.wendy.proximity import scored, tidied
+from peerproof.spec.wendy.proximity import prune, record_score
 from peerproof.spec.wendy.state import Config, Stage, State, address, host_and_port
 from peerproof.spec.wendy.transitions import initial
 
@@ -147,7 +147,7 @@ class Model(ApplicationModel):
             if repair.waiting:  # otherwise its timer does not run, or would make no difference
                 yield "RepairTimeout", RepairTimeout(*cell)
 
-    def restarted(self, state: ModelNode) -> ModelNode:
+    def restart(self, state: ModelNode) -> ModelNode:
         """A node that has just started; its application still has the same things to do."""
         return replace(self._fresh(state.id), todo=state.todo)
 
@@ -194,8 +194,8 @@ class Model(ApplicationModel):
         state: Any = replace(self._fresh(node), stage=Stage.JOINED)
         for other in founders:
             if other != node:
-                state = scored(state, self._fresh(other).node, self.score(node, other))
-        return tidied(state)  # type: ignore[return-value]  # it is what it was given
+                state = record_score(state, self._fresh(other).node, self.score(node, other))
+        return prune(state)  # type: ignore[return-value]  # it is what it was given
 
 
 def _ids(nodes: tuple[Node, ...]) -> tuple[int, ...]:

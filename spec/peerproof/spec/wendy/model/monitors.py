@@ -79,16 +79,16 @@ class WendyMonitor:
         if not seen.sent:
             if isinstance(message, (NodeJoin, Application)):
                 self._came(message)
-            yield from self._dealings.received(seen, self._own.most, is_admitted=self._admits(message.header))
+            yield from self._dealings.check_received(seen, self._own.most, is_admitted=self._admits(message.header))
             return
         if seen.peer == self._node:
             yield Breach(TO_OTHERS, None, seen.peer)
         if isinstance(message, (NodeJoin, Application)) and not self._config.is_consulted:
-            yield from self._passed_on(message)
+            yield from self._check_hops(message)
         if not (is_passed_on(message) or (isinstance(message, Application) and self._config.is_consulted)):
-            yield from self._said(seen)
+            yield from self._check_own_message(seen)
             yield from misshapen(self._config, message)
-            yield from self._dealings.sent(seen)
+            yield from self._dealings.check_sent(seen)
 
     def _admits(self, header: Header) -> bool:
         """Whether the node takes a message for sure. [WA-53]"""
@@ -101,7 +101,7 @@ class WendyMonitor:
         hops.add(message.header.hop)
         self._parcels[parcel] = hops
 
-    def _passed_on(self, message: NodeJoin | Application) -> Iterator[Breach]:
+    def _check_hops(self, message: NodeJoin | Application) -> Iterator[Breach]:
         """It came with one hop less; what was not seen to come may have come before all that was seen."""
         own, hop = self._own.header, message.header.hop
         if hop == 0 and (own is None or own.sender.id == message.header.sender.id):
@@ -110,7 +110,7 @@ class WendyMonitor:
         if came and not {hop - 1, hop if hop == MOST_HOPS else hop - 1} & came:
             yield Breach(HOPS, {"one more than": sorted(came)}, hop)
 
-    def _said(self, seen: Seen) -> Iterator[Breach]:
+    def _check_own_message(self, seen: Seen) -> Iterator[Breach]:
         """What a message of the node's own says of it."""
         message, header = seen.message, seen.message.header
         if not isinstance(message, (Application, NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
@@ -120,7 +120,7 @@ class WendyMonitor:
         if own.header is None:
             own.header = header
         elif (header.sender, header.credentials) != (own.header.sender, own.header.credentials):
-            yield Breach(ONE_SENDER, _said_of(own.header), _said_of(header))
+            yield Breach(ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
             own.header = header
         if isinstance(message, NodeExit):
             own.left_at, own.has_left = own.left_at or seen.at, True
@@ -135,7 +135,7 @@ class WendyMonitor:
         is_first = own.header is None
         if max(versions) <= 1 and is_newer(own.most, versions):
             was_surely_later = is_newer(own.floor, versions)
-            self._own, self._dealings = Own(), self._dealings.renewed()
+            self._own, self._dealings = Own(), self._dealings.renew()
             own, is_first = self._own, was_surely_later
         elif is_newer(own.floor, versions):
             floor, own.floor, own.most = own.floor, versions, versions
@@ -170,7 +170,7 @@ class WendyMonitor:
             if before != nodes:
                 known[key] = nodes
                 if before is not None:
-                    yield Breach(SAME_TABLE, _listed(key, before), _listed(key, nodes))
+                    yield Breach(SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
 
 
 def monitor(node: NodeId, config: Config) -> WendyMonitor:
@@ -178,9 +178,9 @@ def monitor(node: NodeId, config: Config) -> WendyMonitor:
     return WendyMonitor(node, config)
 
 
-def _said_of(header: Header) -> Any:
+def _sender_plain(header: Header) -> Any:
     return {"sender": NODE.plain(header.sender), "credentials": None if header.credentials is None else header.credentials.hex()}
 
 
-def _listed(key: tuple[str, int], nodes: frozenset[Id]) -> Any:
+def _table_plain(key: tuple[str, int], nodes: frozenset[Id]) -> Any:
     return {"table": key[0], "version": str(key[1]), "nodes": [id_text(node) for node in sorted(nodes)]}

@@ -106,7 +106,7 @@ class Dealings:
         """This is the beginning of the node's life."""
         self._is_begun = True
 
-    def renewed(self) -> Dealings:
+    def renew(self) -> Dealings:
         """The node may have started again; it may still answer what it was asked."""
         new = Dealings(self._config)
         new._by_id, new._by_place, new._spoken = self._by_id, self._by_place, self._spoken
@@ -115,13 +115,13 @@ class Dealings:
                 due.rule = None
         return new
 
-    def received(self, seen: Seen, own: Versions, *, is_admitted: bool) -> Iterator[Breach]:
+    def check_received(self, seen: Seen, own: Versions, *, is_admitted: bool) -> Iterator[Breach]:
         """The node gets a message; `own` are versions that its tables have at least, by now."""
         message = seen.message
         if self._since is None:
             self._since = seen.at
         if not isinstance(message, NodeJoin):
-            yield from self._missed(seen, message.header)
+            yield from self._check_overdue(seen, message.header)
         if isinstance(message, NodeJoin):
             self._joins(message.header)
             self._owe(seen, Due(_of_join(message), seen.at, JOIN if is_admitted else None, is_join=True))
@@ -138,16 +138,16 @@ class Dealings:
             if isinstance(message, StateData) and message.destination and not self._is_marked:
                 self._is_marked, self._marked_at = True, seen.at
 
-    def sent(self, seen: Seen) -> Iterator[Breach]:
+    def check_sent(self, seen: Seen) -> Iterator[Breach]:
         """The node's own message has arrived."""
         if self._since is None:
             self._since = seen.at
         message = seen.message
         if isinstance(message, StateData):
-            yield from self._answered(seen, ASKED, _data_plain(message), lambda due: _fits(due, message))
+            yield from self._check_answer(seen, ASKED, _data_plain(message), lambda due: _fits(due, message))
         elif isinstance(message, NodeRace):
             shown = {"versions": VERSIONS.plain(message.header.versions), "tables": _flags(message)}
-            yield from self._answered(seen, RACE, shown, lambda due: _warns(due, message))
+            yield from self._check_answer(seen, RACE, shown, lambda due: _warns(due, message))
         elif isinstance(message, NodeAnnouncement):
             yield from self._announces(seen, message)
 
@@ -166,7 +166,7 @@ class Dealings:
         for due in self._by_id.get(header.sender.id, ()):
             due.rule = None
 
-    def _missed(self, seen: Seen, header: Header) -> Iterator[Breach]:
+    def _check_overdue(self, seen: Seen, header: Header) -> Iterator[Breach]:
         """What a peer is still owed that has just spoken."""
         is_young = False
         if not isinstance(seen.message, (Application, NodeAnnouncement)):
@@ -181,7 +181,7 @@ class Dealings:
                 rule, due.rule = due.rule, None
                 yield Breach(rule, {"to": seen.peer, "within ms": self._timeout // _MICROSECONDS}, None)
 
-    def _answered(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[Breach]:
+    def _check_answer(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[Breach]:
         """A message that must be the answer to something. What came before all that was seen may be what it answers."""
         asked = [due for place in as_sought(seen.peer) for due in self._by_place.get(place, ())]
         fitting = [due for due in asked if fits(due)]

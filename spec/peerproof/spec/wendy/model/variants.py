@@ -23,7 +23,7 @@ from peerproof.spec.wendy.model.bounded import Bounded, Model
 from peerproof.spec.wendy.proximity import Next
 from peerproof.spec.wendy.state import Stage, State
 
-_advanced = repair.advanced
+_advanced = repair.advance_repair
 
 
 def no_conflict(_own: Versions, _included: Versions) -> bool:
@@ -31,7 +31,7 @@ def no_conflict(_own: Versions, _included: Versions) -> bool:
     return False
 
 
-def forgotten(state: State, _gone: Id) -> frozenset[Id]:
+def forget_departed(state: State, _gone: Id) -> frozenset[Id]:
     """Who has departed is not remembered. [WX-09]"""
     return state.departed
 
@@ -80,13 +80,13 @@ class HasJoined(Varied):
 class Forgotten(Varied):
     """Who has departed may come back by hearsay. [WX-09]"""
 
-    overrides = names_in(repair, remembered=forgotten)
+    overrides = names_in(repair, add_departed=forget_departed)
 
 
 class AskRowOnly(Varied):
     """No row but a cell's own is asked. [breaks WL-02]"""
 
-    overrides = names_in(repair, advanced=row_only)
+    overrides = names_in(repair, advance_repair=row_only)
 
 
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
