@@ -90,7 +90,7 @@ def test_a_place_can_be_wrong_in_these_ways(source: str, expected: list[tuple[st
         "assert a < b",
         "x = f'{a + 1}'",
         "x = pick('round.partner', a)",
-        "x = bounded_octets('key', a, b)",
+        "x = encode_string('key', a, b)",
         "if TYPE_CHECKING:\n    import a",
         "x = isinstance(a, (B, C))",
         "x = a[B, C]",
