@@ -15,7 +15,7 @@ from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
-from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.plain_data import describe_bytes
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most

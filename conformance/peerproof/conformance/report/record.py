@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.runner.result import STATUSES, Result, of_plain
-from peerproof.conformance.runner.transport_differences import compare
+from peerproof.conformance.runner.result import STATUSES, Result, compare_transports, of_plain
 
 FORMAT: Final = 1
 
@@ -102,7 +101,7 @@ class Report:
     def _transports(self) -> dict[str, Any]:
         if not self.is_over_sockets:
             return {}
-        count, otherwise = compare(self.results)
+        count, otherwise = compare_transports(self.results)
         return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
 
     def _end(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.report.record import Report
-from peerproof.conformance.runner.case_selection import case_ids, select_cases
+from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run

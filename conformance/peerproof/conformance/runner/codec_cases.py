@@ -8,9 +8,9 @@ from typing import Any
 from peerproof.conformance.adapter.messages import Request
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.trial import Arrow, Dialogue, Failure, Trial, Verdict
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.malformed import Variant, malformed
 from peerproof.conformance.vectors.matching import Difference, first_difference
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 

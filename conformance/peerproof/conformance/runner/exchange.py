@@ -18,8 +18,8 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.codec_cases import bytes_difference
 from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, TrialEvent, Verdict, on_connection
 from peerproof.conformance.runner.virtual_host import Message, Stage
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 

@@ -18,9 +18,9 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, Verdict
 from peerproof.conformance.runner.virtual_host import Message, Stage
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.malformed import Variant
 from peerproof.conformance.vectors.matching import Difference, first_difference
+from peerproof.conformance.vectors.plain_data import describe_bytes
 
 _PEER: Final = "peer:1"
 _LATER: Final = 60_000  #: milliseconds in which timers of any protocol run

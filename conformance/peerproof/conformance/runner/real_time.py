@@ -26,12 +26,11 @@ from peerproof.conformance.adapter.messages import Reply
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.exchange import Script
-from peerproof.conformance.runner.tcp_peers import Streams
+from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, endpoint
 from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Over, TimingFailure, Trial, TrialEvent
-from peerproof.conformance.runner.udp_peers import Datagrams, Endpoint, endpoint
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 
 #: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.

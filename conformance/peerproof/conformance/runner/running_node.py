@@ -20,11 +20,11 @@ from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Reques
 from peerproof.conformance.runner.address_map import is_address
 from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.eligibility import ineligible_reason
+from peerproof.conformance.runner.peers import Endpoint, own_host
 from peerproof.conformance.runner.real_time import OverSocket, SocketStage, play_script
 from peerproof.conformance.runner.trial import Asking, Case, Dialogue, Failure, Over, TimingFailure, Trial, Verdict
-from peerproof.conformance.runner.udp_peers import Endpoint, own_host
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference, first_difference
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 
 #: So often a question is asked within the slack, since a datagram may be lost.

@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Trial, TrialEvent, on_connection
-from peerproof.conformance.vectors.byte_text import describe_bytes
-from peerproof.conformance.vectors.generated_state import expand_numbered
 from peerproof.conformance.vectors.matching import Difference
+from peerproof.conformance.vectors.plain_data import describe_bytes, expand_numbered
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 

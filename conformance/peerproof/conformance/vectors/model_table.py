@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.vectors.plain_steps import order
+from peerproof.conformance.vectors.plain_data import order
 from peerproof.spec.core import EVERYBODY, Specification
 
 LAYER: Final = "model"

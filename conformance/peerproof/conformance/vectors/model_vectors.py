@@ -18,8 +18,8 @@ from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.diagrams.labels import message_text, plain_text
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, beginning, table_of
+from peerproof.conformance.vectors.plain_data import describe_bytes
 
 #: Characters of a title, as the schema of vectors has it; what is longer is cut.
 LONGEST_TITLE: Final = 160

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.suite.strict_yaml import Path as Where
 from peerproof.conformance.vectors import matching
-from peerproof.conformance.vectors.generated_state import expand_numbered
 from peerproof.conformance.vectors.malformed import malformed
+from peerproof.conformance.vectors.plain_data import expand_numbered
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Text
 
