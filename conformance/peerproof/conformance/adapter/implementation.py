@@ -38,11 +38,6 @@ def create_adapter(
     patience = timeouts or Timeouts()
     if implementation is None:
         return program(REFERENCE, patience, suite, watch)
-    return reach(implementation, patience, suite, watch)
-
-
-def reach(implementation: str, patience: Timeouts, suite: str, watch: Watch | None = None) -> Adapter:
-    """The adapter for what `--impl` says: `tcp://host:port`, `py:module:Class`, or a command. Raises AdapterUnavailable."""
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch)
     if implementation.startswith("tcp://"):

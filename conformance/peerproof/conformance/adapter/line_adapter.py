@@ -7,19 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from peerproof.conformance.adapter import messages
 from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.line_channel import MAX_LINE, Channel, Ended, LineTooLong, ReadTimeout
-from peerproof.conformance.adapter.messages import (
-    DEEPEST,
-    WITHOUT_CHOICES,
-    Hello,
-    InvalidReply,
-    Reply,
-    Request,
-    hello_of,
-    nests_too_deep,
-)
+from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hello, InvalidReply, Reply, Request
 from peerproof.conformance.suite.timeouts import Timeouts
 
 _SHOWN: Final = 200  #: characters of a wrong line
@@ -58,7 +50,7 @@ class LineAdapter:
         self._next_id = 0
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
-            hello = hello_of(reply)
+            hello = messages.hello_of(reply)
         except AdapterError as trouble:
             self.kill()
             because = {"hung": f"said nothing within {self._patience.hello:g} s", "crashed": trouble.detail}
@@ -214,7 +206,7 @@ class LineAdapter:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
         try:
             text = line.decode("utf-8")
-            if nests_too_deep(text):
+            if messages.nests_too_deep(text):
                 raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
             reply = json.loads(text)
         except ValueError as error:

@@ -29,8 +29,6 @@ WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close
 DEEPEST: Final = 300
 
 _HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
-
-
 _BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL).finditer
 
 
@@ -136,13 +134,14 @@ def _check_members(reply: Reply, op: str) -> None:
     for name in reply:
         if name not in needed and name not in others and name not in ("id", "ok"):
             raise InvalidReply(f"unknown member {name!r} in a reply to {op}; there are {', '.join((*needed, *others)) or 'none'}")
-    alternative = next((name for name in ("rejected",) if name in others and name in reply), None)
+    can_reject = "rejected" in others
     for name in needed:
-        if name not in reply and alternative is None:
-            either = f" or {'rejected'!r}" if "rejected" in others else ""
+        if name not in reply and not (can_reject and "rejected" in reply):
+            either = " or 'rejected'" if can_reject else ""
             raise InvalidReply(f"a reply to {op} needs a member {name!r}{either}")
 
 
+_OPENED: Final = (("handle", "effects", "next_timer_ms"), ())
 _ACTED: Final = (("effects", "next_timer_ms"), ("refused",))
 
 #: op -> members that its reply must have, members that it may have
@@ -150,18 +149,10 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "hello": (("protocol", "name", "version", "protocols"), ("language", "url", "clock", "choices", "sockets", "reset")),
     "encode": (("bytes",), ("rejected",)),
     "decode": (("value",), ("rejected",)),
-    "open": (("handle", "effects", "next_timer_ms"), ()),
-    "load": (("handle", "effects", "next_timer_ms"), ()),
-    "call": _ACTED,
-    "recv": _ACTED,
-    "sent": _ACTED,
-    "advance": _ACTED,
-    "stream": _ACTED,
-    "restart": _ACTED,
+    **dict.fromkeys(("open", "load"), _OPENED),
+    **dict.fromkeys(("call", "recv", "sent", "advance", "stream", "restart"), _ACTED),
+    **dict.fromkeys(("crash", "close", "bye"), ((), ())),
     "query": (("value",), ()),
-    "crash": ((), ()),
-    "close": ((), ()),
-    "bye": ((), ()),
     "batch": (("results",), ()),
     "serve": (("handle", "addrs"), ()),
 }

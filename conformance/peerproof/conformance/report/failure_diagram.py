@@ -63,7 +63,8 @@ def _wrong(result: Result) -> int | None:
         return _wrong_message(result, difference)
     if result.failure == "events":
         named = _EVENT.search(difference.where)
-        told = [place for place, part in enumerate(result.story) if place >= result.judged and _is_event(part)]
+        events = [isinstance(part, TrialEvent) and part.what.startswith("event ") for part in result.story]
+        told = [place for place, is_event in enumerate(events) if place >= result.judged and is_event]
         return told[int(named[1])] if named and int(named[1]) < len(told) and difference.actual is not None else None
     return len(result.story) - 1 if _shows(result.story[-1], difference) else None
 
@@ -83,10 +84,6 @@ def _wrong_message(result: Result, difference: Difference) -> int | None:
 
 def _bytes(part: Arrow | TrialEvent) -> str | None:
     return part.bytes if isinstance(part, Arrow) else None
-
-
-def _is_event(part: Arrow | TrialEvent) -> bool:
-    return isinstance(part, TrialEvent) and part.what.startswith("event ")
 
 
 def _is_sent(result: Result, part: Arrow | TrialEvent) -> bool:

@@ -1,4 +1,4 @@
-"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a workflow."""
+"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a GitHub workflow."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+#: More than this of one kind a workflow does not show.
+SHOWN: Final = 10
+
+#: Escapes of a command in data and in properties, as the runner of workflows undoes them.
+_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
 
 def as_text(report: Report, titles: Titles) -> str:
     """What went wrong, one after the other, then what was counted."""
@@ -39,7 +46,7 @@ def summary(report: Report) -> Iterator[str]:
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
-    yield f"{_counts_text(report)}"
+    yield f"{report.selected} cases, {len({result.vector for result in report.results})} vectors: {_counted(report)}"
     if report.partial:
         yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
 
@@ -138,39 +145,18 @@ def _who(report: Report) -> str:
     return f"{implementation['name']} {implementation['version']}{language}"
 
 
-def _counts_text(report: Report) -> str:
-    totals = report.totals
-    vectors = len({result.vector for result in report.results})
-    counted = ", ".join(f"{count} {status}" for status, count in totals.items() if count and status != "selected")
-    return f"{totals['selected']} cases, {vectors} vectors: {counted or 'none judged'}"
-
-
-#: `--format` -> how it is written
-FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
-    "text": as_text,
-    "json": lambda report, _: as_json(report),
-    "jsonl": lambda report, _: as_json_lines(report),
-    "junit": as_junit,
-    "md": as_markdown,
-    "html": as_html,
-    "github": lambda report, _: as_annotations(report),
-}
-
-
-#: More than this of one kind a workflow does not show.
-SHOWN: Final = 10
-
-_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+def _counted(report: Report) -> str:
+    counted = [f"{count} {status}" for status, count in report.totals.items() if count and status != "selected"]
+    return ", ".join(counted) or "none judged"
 
 
 def as_annotations(report: Report) -> str:
-    """The commands, and at the end what was counted, as plain lines."""
-    return "\n".join(_lines(report)) + "\n"
+    """The annotations of a GitHub workflow: one for each case that makes the run fail, at the vector; then what was counted."""
+    return "\n".join(_annotations(report)) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
-    wrong = [result for result in report.results if STATUSES[result.status]]
+def _annotations(report: Report) -> Iterator[str]:
+    wrong = _wrong(report)
     for result in wrong:
         yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:
@@ -180,9 +166,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield _command("error", f"{report.because}; {missing} cases were not judged", title="the report is partial")
     if len(wrong) > SHOWN:
         yield _command("notice", f"{len(wrong)} cases failed; a workflow shows the first {SHOWN}, its log has all of them")
-    totals = report.totals
-    counted = ", ".join(f"{count} {status}" for status, count in totals.items() if count and status != "selected")
-    yield f"{totals['selected']} cases: {counted or 'none judged'}{' PARTIAL' * report.partial}"
+    yield f"{report.selected} cases: {_counted(report)}{' PARTIAL' * report.partial}"
 
 
 def _title(result: Result) -> str:
@@ -203,3 +187,15 @@ def _command(kind: str, text: str, **properties: str) -> str:
     order = ("file", "line", "title")
     told = ",".join(f"{name}={properties[name].translate(_PROPERTY)}" for name in order if name in properties)
     return f"::{kind}{' ' if told else ''}{told}::{text.rstrip().translate(_DATA)}"
+
+
+#: `--format` -> how it is written
+FORMATS: Final[Mapping[str, Callable[[Report, Titles], str]]] = {
+    "text": as_text,
+    "json": lambda report, _: as_json(report),
+    "jsonl": lambda report, _: as_json_lines(report),
+    "junit": as_junit,
+    "md": as_markdown,
+    "html": as_html,
+    "github": lambda report, _: as_annotations(report),
+}

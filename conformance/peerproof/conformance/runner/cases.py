@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.runner import codec_cases, exchange, hostile_cases, real_time, running_node
+from peerproof.conformance.runner import codec_cases, exchange, real_time, running_node
 from peerproof.conformance.runner.eligibility import CONNECTED
 from peerproof.conformance.runner.trial import Case, Dialogue, Over, Trial
 from peerproof.conformance.vectors.selection import find_vector, select_vectors
@@ -18,9 +18,9 @@ DIALOGUES: Final[Mapping[str, Callable[[Trial], Dialogue]]] = {
     "encode": codec_cases.encode,
     "reencode": codec_cases.reencode,
     "rejects": codec_cases.rejects,
-    "survives": hostile_cases.survives,
-    "unchanged": hostile_cases.stays_unchanged,
-    "serves": hostile_cases.serves,
+    "survives": codec_cases.survives,
+    "unchanged": codec_cases.stays_unchanged,
+    "serves": codec_cases.serves,
     "exchange": exchange.exchange,
     "model": exchange.exchange,
     "cluster": exchange.cluster,

@@ -8,14 +8,13 @@ are told.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.runner.codec_cases import bytes_difference
+from peerproof.conformance.runner.codec_cases import bytes_difference, plain_text
 from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, TrialEvent, Verdict, on_connection
 from peerproof.conformance.runner.virtual_host import Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
@@ -191,7 +190,7 @@ class Script:
     def call(self, call: Mapping[str, Any], announced: str | bool | None) -> Asking:
         """The application asks for something, which may be refused only if the vector says so."""
         actor, args = self.stage.actors[call["node"]], call.get("args", {})
-        shown = ", ".join(f"{name}={_brief(value)}" for name, value in args.items())
+        shown = ", ".join(f"{name}={plain_text(value)}" for name, value in args.items())
         self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"{call['op']}({shown})"))
         reply = yield from self.stage.act(actor, "call", name=call["op"], args=args)
         refused = reply.get("refused", {}).get("class")
@@ -205,7 +204,7 @@ class Script:
     def observe(self, observe: Mapping[str, Any]) -> Asking:
         """A query gives what it should."""
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
-        self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
+        self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {plain_text(value)}"))
         self.bound = self.check_match(
             "observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound
         )
@@ -332,7 +331,3 @@ class Script:
         self.stage.streams.clear()
         for actor in self.stage.actors.values():
             actor.told.clear()
-
-
-def _brief(value: Plain) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,11 +1,10 @@
 """
 A lane: one process of the implementation, and the cases that are tried on it one after the other.
 
-Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out
-at once. When the implementation fails to answer
-in the middle of a pack, nobody is blamed yet: each case that is still open is a suspect and is tried by itself. Whoever then
-crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no suspect does it by
-itself, the first of them stands for the pack, unconfirmed.
+Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out at
+once. When the implementation fails to answer in the middle of a pack, each case that is still open is a suspect and is tried by
+itself. A case that then crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no
+suspect does it by itself, the first of them stands for the pack, unconfirmed.
 """
 
 from __future__ import annotations
@@ -176,10 +175,9 @@ class Worker:
             begin = time.perf_counter()
             replies: Sequence[Reply]
             try:
-                asked = [(request, playing) for playing in open_ones for request in playing.requests]
-                replies = self._adapter.ask_at_once(
-                    [request for request, _ in asked], [_chooser(playing) for _, playing in asked]
-                )
+                requests = [request for playing in open_ones for request in playing.requests]
+                choosing = [_chooser(playing) for playing in open_ones for _ in playing.requests]
+                replies = self._adapter.ask_at_once(requests, choosing)
             except AdapterError as raised:
                 trouble, replies = raised, raised.answered
             position = 0
@@ -200,7 +198,7 @@ class Worker:
             self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
 
     def _suspect(self, cases: Sequence[Case], trouble: AdapterError, emit: Emit) -> None:
-        """Who of these was it?"""
+        """Re-runs each suspect alone to find which one broke the pack."""
         if self._control.ended or not cases:
             return
         self._control.count_restart()

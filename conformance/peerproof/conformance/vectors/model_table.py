@@ -32,8 +32,6 @@ NODE: Final = "node"
 KINDS: Final = ("step", "refusal", "path")
 
 Body: TypeAlias = dict[str, Any]
-
-
 Tokens: TypeAlias = int | Sequence[int]
 
 

@@ -74,11 +74,7 @@ def events_of(table: Table, kind: str, number: int) -> list[int]:
 
 
 def kind_of(table: Table, event: int) -> str:
-    """
-    What an event is about, as `Table.clauses` has it: the type of a message, a command or a timer.
-
-    Or it is `restart`; or `sent`, whatever message was.
-    """
+    """What an event is about, as `Table.clauses` has it: the type of a message, command or timer; `restart`; or `sent`."""
     kind, *what = table.events[event]
     if kind == "restart":
         return "restart"

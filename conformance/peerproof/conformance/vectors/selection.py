@@ -67,7 +67,7 @@ def _fitting(pool: Sequence[Vector], word: str, former: Mapping[str, str]) -> se
     """Indices of the vectors that fit one word; every alternative in it must fit one."""
     key, colon, rest = word.partition(":")
     if not colon:
-        return _union(pool, word, lambda value: _with_id(pool, former.get(value, value)), _ids)
+        return _union(pool, word, lambda value: _with_id(pool, former.get(value, value)), _names)
     if key not in KEYS:
         raise SelectionError(f"no key {key!r} in {word!r}; there are {', '.join(KEYS)}")
     values = KEYS[key]
@@ -96,7 +96,8 @@ def _with_id(pool: Sequence[Vector], text: str) -> set[int]:
     return exact or {index for index, vector in enumerate(pool) if text in vector.id or fnmatchcase(vector.id, text)}
 
 
-def _ids(vector: Vector) -> list[str]:
+def _names(vector: Vector) -> list[str]:
+    """The id of a vector, and its end."""
     return [vector.id, vector.id.rpartition("/")[2]]
 
 
@@ -123,7 +124,7 @@ def find_vector(suite: Suite, name: str) -> Vector:
         raise VectorNotFound("\n".join([f"{len(found)} vectors fit {name!r}:", *(f"  {vector.id}" for vector in found)]))
     if reason := suite.withdrawn.get(name):
         raise VectorNotFound(f"{name} was withdrawn: {reason}")
-    by_name = {end: vector.id for vector in suite.vectors for end in (vector.id, vector.id.rpartition("/")[2])}
+    by_name = {end: vector.id for vector in suite.vectors for end in _names(vector)}
     close = list(dict.fromkeys(by_name[end] for end in get_close_matches(name, by_name)))
     hint = f"; did you mean {' or '.join(close)}?" if close else "; see peerproof list"
     raise VectorNotFound(f"no vector {name!r}{hint}")
