@@ -63,9 +63,9 @@ def _start_program(argv: Sequence[str]) -> Channel:
     try:
         return Program(argv)
     except FileNotFoundError:
-        hint = (
-            "it is looked for on the PATH; a program in this folder is ./PROGRAM" if os.sep not in argv[0] else "check the path"
-        )
+        hint = "check the path"
+        if os.sep not in argv[0]:
+            hint = "it is looked for on the PATH; a program in this folder is ./PROGRAM"
         if os.path.exists(argv[0]):
             hint = "the interpreter that its first line names is missing"
         raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program ({hint})") from None
@@ -82,6 +82,5 @@ def _connect(host: str, port: int, patience: Timeouts) -> Channel:
         return Connection(host, port, patience.hello or None)
     except OSError as error:
         reason = error.strerror or error
-        raise AdapterUnavailable(
-            f"cannot attach to tcp://{host}:{port}: {reason} (start the adapter first, listening there)"
-        ) from None
+        hint = "start the adapter first, listening there"
+        raise AdapterUnavailable(f"cannot attach to tcp://{host}:{port}: {reason} ({hint})") from None

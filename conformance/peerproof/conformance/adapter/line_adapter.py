@@ -15,17 +15,11 @@ from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hel
 from peerproof.conformance.suite.timeouts import Timeouts
 
 _SHOWN: Final = 200  #: characters of a wrong line
-
-#: More requests than these are not on their way at once.
-WINDOW: Final = 256
-
-#: A batch has as much time as one request; it grows as long as it is answered well within that.
-FIRST_BATCH: Final = 8
+WINDOW: Final = 256  #: more requests than these are not on their way at once
+FIRST_BATCH: Final = 8  #: a batch has as much time as one request; it grows as long as it is answered well within that
 LARGEST_BATCH: Final = 256
 _WELL_WITHIN: Final = 0.1  #: of the time
-
-#: What an adapter says to an op that it does not have.
-_NO_OP: Final = ("unknown_op", "unsupported")
+_NO_OP: Final = ("unknown_op", "unsupported")  #: what an adapter says to an op that it does not have
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -210,9 +204,8 @@ class LineAdapter:
                 raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
             reply = json.loads(text)
         except ValueError as error:
-            raise self._trouble(
-                "garbled", f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
-            ) from None
+            detail = f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
+            raise self._trouble("garbled", detail) from None
         if not isinstance(reply, dict):
             raise self._trouble("garbled", f"wrote a line that is no JSON object: {_line_text(line)}\n{_cause(line)}")
         return reply

@@ -27,7 +27,6 @@ WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close
 
 #: Arrays and objects of a reply nest at most so deep; those of a message nest 64 deep, and several stand for each of them.
 DEEPEST: Final = 300
-
 _HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
 _BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL).finditer
 
@@ -90,15 +89,10 @@ def hello_of(reply: Reply) -> Hello:
     protocols = {}
     for name, offered in _mapping(reply["protocols"], "protocols").items():
         offered = _mapping(offered, f"protocols.{name}")  # noqa: PLW2901  # the same, now known to be one
-        capabilities = offered.get("capabilities")
-        if not isinstance(capabilities, list) or not all(isinstance(word, str) for word in capabilities):
-            raise InvalidReply(f"protocols.{name}.capabilities must be a list of words, not {capabilities!r}")
+        capabilities = _words(offered.get("capabilities"), f"protocols.{name}.capabilities")
         protocols[name] = Offered(frozenset(capabilities), _mapping(offered.get("limits", {}), f"protocols.{name}.limits"))
     if reply.get("choices", "set") not in ("oracle", "set"):
         raise InvalidReply(f"choices must be 'oracle' or 'set', not {reply['choices']!r}")
-    sockets = reply.get("sockets", [])
-    if not isinstance(sockets, list) or not all(isinstance(word, str) for word in sockets):
-        raise InvalidReply(f"sockets must be a list of words, not {sockets!r}")
     return Hello(
         name=str(reply["name"]),
         version=str(reply["version"]),
@@ -107,7 +101,7 @@ def hello_of(reply: Reply) -> Hello:
         url=reply.get("url"),
         clock=reply.get("clock", "virtual"),
         choices=reply.get("choices", "set"),
-        sockets=tuple(sockets),
+        sockets=tuple(_words(reply.get("sockets", []), "sockets")),
     )
 
 
@@ -161,6 +155,12 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidReply(f"{where} must be an object, not {value!r}")
+    return value
+
+
+def _words(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise InvalidReply(f"{where} must be a list of words, not {value!r}")
     return value
 
 

@@ -19,9 +19,7 @@ from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 
-#: So many happenings are shown, the last ones; they say most.
-MOST_SHOWN: Final = 60
-
+MOST_SHOWN: Final = 60  #: so many happenings are shown, the last ones; they say most
 _MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
 _EVENT: Final = re.compile(r"\.events\[(\d+)\]")
 _IMPLEMENTATION: Final = "implementation"

@@ -28,21 +28,12 @@ _NO_BYTES: Final = "(no bytes)"
 
 def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """All that helps to see why it fails; `arguments` are those of the run."""
-    failing = f": {FAILURES[result.failure]}" if result.failure else ""
-    parts = [
-        [
-            f"{result.status.upper()} {result.id} ({result.failure}{failing})"
-            if failing
-            else f"{result.status.upper()} {result.id}"
-        ],
-        [f"  {title}"] if title else [],
-        [f"  {line}" for line in _clauses(result)],
-        _diagram_lines(result),
-        _first_difference(result),
-        _process(result),
-        [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)],
-    ]
-    return "\n".join(line for part in parts for line in part) + "\n"
+    failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
+    lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
+    lines += [f"  {line}" for line in _clauses(result)]
+    lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
+    lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
+    return "\n".join(lines) + "\n"
 
 
 def _clauses(result: Result) -> Iterator[str]:

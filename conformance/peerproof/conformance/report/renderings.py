@@ -19,9 +19,7 @@ from peerproof.conformance.suite import locations
 Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-#: More than this of one kind a workflow does not show.
-SHOWN: Final = 10
+SHOWN: Final = 10  #: more than this of one kind a workflow does not show
 
 #: Escapes of a command in data and in properties, as the runner of workflows undoes them.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -109,11 +109,7 @@ def stale_entries(expected: ExpectedFailures, suite: Suite, today: date, slack: 
 
 
 def load_specifications(protocols: Iterable[str]) -> None:
-    """
-    Loads the specifications before anything is judged.
-
-    A Python that is interrupted while a dataclass is made ends by that signal, whatever code it returns.
-    """
+    """Loads the specifications first: a Python that is interrupted while it makes a dataclass ends by that signal."""
     for protocol in protocols:
         with suppress(KeyError):  # vectors of a protocol that only the implementation knows, or nobody
             specification(protocol)

@@ -86,8 +86,7 @@ def legal_messages(suite: Suite, protocol: str) -> tuple[str, ...]:
     return tuple(digits for _, digits in found.values())
 
 
-#: Transports of real time: the implementation serves its nodes on sockets.
-SOCKETS = ("udp", "tcp")
+SOCKETS = ("udp", "tcp")  #: transports of real time: the implementation serves its nodes on sockets
 
 
 class CaseNotFound(LookupError):

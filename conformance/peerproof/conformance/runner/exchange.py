@@ -205,9 +205,8 @@ class Script:
         """A query gives what it should."""
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
         self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {plain_text(value)}"))
-        self.bound = self.check_match(
-            "observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound
-        )
+        where = f"{self.where}.observe.{observe['query']}"
+        self.bound = self.check_match("observed", where, observe["equals"], value, self.bound)
 
     def check_events(self, told: Mapping[str, Any]) -> None:
         """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
@@ -285,7 +284,7 @@ class Script:
     def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
         """A message that came; in plain form only if somebody will look, since reading takes time."""
         shown = {"to": message.to, "bytes": message.bytes}
-        return shown | ({"message": describe_bytes(self.trial.vector.protocol, message.bytes)} if in_plain_form else {})
+        return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def readable(self, difference: Difference) -> Difference:
         """The difference with what the specification reads in the bytes of it."""

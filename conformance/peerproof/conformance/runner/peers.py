@@ -25,23 +25,12 @@ from typing import Any, Final, NamedTuple
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.protocols import PROTOCOLS
 
-#: More than any datagram holds.
-MAX_DATAGRAM: Final = 2**16
-
-#: What a message ends with on a connection, and where its bytes are written.
-_LINE_FEED: Final = b"\n"
-
-#: Bytes that are read at once.
-_PIECE: Final = 2**16
-
-#: Connections that may wait to be looked at.
-_WAITING: Final = 128
-
-#: So many ports are tried that all hosts must have free.
-_TRIES: Final = 20
-
-#: That a connection is reset when it is closed.
-_RESET: Final = struct.pack("ii", 1, 0)
+MAX_DATAGRAM: Final = 2**16  #: more than any datagram holds
+_LINE_FEED: Final = b"\n"  #: what a message ends with on a connection, and where its bytes are written
+_PIECE: Final = 2**16  #: bytes that are read at once
+_WAITING: Final = 128  #: connections that may wait to be looked at
+_TRIES: Final = 20  #: so many ports are tried that all hosts must have free
+_RESET: Final = struct.pack("ii", 1, 0)  #: that a connection is reset when it is closed
 
 Endpoint = tuple[str, int]
 

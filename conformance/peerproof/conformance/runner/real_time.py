@@ -30,20 +30,14 @@ from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, end
 from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Over, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
-from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 
 #: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.
 PERIODS: Final = ("interval", "heartbeat", "network_timeout")
-
 _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
-
-#: How late the runner may be: a part of the slack, and of the shortest of these times.
-_LATE: Final = 0.1
-_LATE_FOR_ROUND: Final = 1 / 6
-
-#: How long it lingers where nothing is waited for, as a part of that.
-_LINGER: Final = 1 / 4
+_LATE: Final = 0.1  #: how late the runner may be, as a part of the slack
+_LATE_FOR_ROUND: Final = 1 / 6  #: and as a part of the shortest of these times
+_LINGER: Final = 1 / 4  #: how long it lingers where nothing is waited for, as a part of that
 
 
 def exchange(trial: Trial) -> Dialogue:
@@ -195,7 +189,7 @@ class SocketStage(Stage):
 
     def plain(self, digits: str) -> Any:
         """What a message from a socket says, with the vector's addresses also if its form is not the canonical one."""
-        return self._places.inward(describe_bytes(self.trial.vector.protocol, digits))
+        return self._places.inward(super().plain(digits))
 
     def next_due(self, until: int) -> None:  # noqa: ARG002  # timers are the node's own
         """Nothing: time passes by itself."""
@@ -376,11 +370,6 @@ class OverSocket(Script):
                     sorted_ones.append(match)
             self.stage.messages[:] = sorted_ones + left
         return super().check(expect, bound)
-
-    def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
-        """With the vector's addresses."""
-        shown = {"to": message.to, "bytes": message.bytes}
-        return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def end(self) -> Asking:
         """A node has its own timers: after a time of silence the next may come at any moment."""

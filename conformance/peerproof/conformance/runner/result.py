@@ -23,8 +23,7 @@ STATUSES: Final[Mapping[str, bool]] = {
     "tolerated": False,  #: not quite as it should be, but nothing that it must be
 }
 
-#: What says nothing about the implementation.
-_SILENT: Final = ("skipped", "undetermined")
+_SILENT: Final = ("skipped", "undetermined")  #: what says nothing about the implementation
 
 
 @dataclass(frozen=True)

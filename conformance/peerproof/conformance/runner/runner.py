@@ -21,12 +21,8 @@ from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skip_result
 
-#: So many cases are asked together at most.
-PACK: Final = 128
-
-#: So many cases wait together at most.
-AT_ONCE: Final = 16
-
+PACK: Final = 128  #: so many cases are asked together at most
+AT_ONCE: Final = 16  #: so many cases wait together at most
 _TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
 
 

@@ -27,9 +27,7 @@ from peerproof.conformance.vectors.matching import Bound, Difference, first_diff
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 
-#: So often a question is asked within the slack, since a datagram may be lost.
-_AGAIN: Final = 4
-
+_AGAIN: Final = 4  #: so often a question is asked within the slack, since a datagram may be lost
 _PEER: Final = "peer:1"
 
 
@@ -41,8 +39,7 @@ class Rules(NamedTuple):
     about: tuple[str, str] | None  #: the member with what an answer says of nodes, and whom each entry is about, if it says so
 
 
-#: Parts of a case about malformed datagrams.
-MALFORMED: Final = ("survives", "unchanged", "serves")
+MALFORMED: Final = ("survives", "unchanged", "serves")  #: parts of a case about malformed datagrams
 
 _OF_LAYER: Final = {
     "codec": "nobody can be asked to encode or decode",

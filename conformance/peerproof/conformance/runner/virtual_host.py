@@ -137,6 +137,10 @@ class Stage:
             return False
         return "to" not in sent or (message.to == self.address(sent["to"]) and sent.get("type") in (None, self.kind(message)))
 
+    def plain(self, digits: str) -> Any:
+        """What the bytes of a message say."""
+        return describe_bytes(self.trial.vector.protocol, digits)
+
     def kind(self, message: Message) -> str:
         """The type of a message."""
         shown = describe_bytes(self.trial.vector.protocol, message.bytes)
@@ -168,9 +172,8 @@ class Stage:
             self.now = max(self.now, at)
             self._happened += 1
             if self._happened > MOST_HAPPENINGS:
-                raise Failure(
-                    "clock", Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
-                )
+                without_end = Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
+                raise Failure("clock", without_end)
             yield from happen()
         self.now = max(self.now, until)
         for name in explicitly:

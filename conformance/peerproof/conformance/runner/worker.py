@@ -27,13 +27,8 @@ Emit = Callable[[Result], None]
 
 #: What a process that must be started again counts as; any other failure leaves it usable.
 TROUBLES: Final = ("crashed", "hung", "garbled")
-
-#: So often a case over a socket is tried that seems to fail.
-TRIALS: Final = 3
-
-#: Why a run ends that a person, or whoever speaks for one, ends.
-INTERRUPTED: Final = "interrupted"
-
+TRIALS: Final = 3  #: so often a case over a socket is tried that seems to fail
+INTERRUPTED: Final = "interrupted"  #: why a run ends that a person, or whoever speaks for one, ends
 _FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
 
@@ -295,18 +290,9 @@ def _tell_unanswered(playing: RunningTrial, answered: int) -> None:
 
 
 def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> Result:
-    vector = trial.vector
-    return Result(
-        id=trial.case.id,
-        status=status,
-        vector=vector.id,
-        rev=vector.rev,
-        level=vector.level,
-        clauses=vector.clauses,
-        seed=None if trial.case.codec else trial.seed,
-        milliseconds=milliseconds,
-        **members,
-    )
+    vector, seed = trial.vector, None if trial.case.codec else trial.seed
+    which = (trial.case.id, status, vector.id, vector.rev, vector.level, vector.clauses)
+    return Result(*which, seed=seed, milliseconds=milliseconds, **members)
 
 
 def skip_result(case: Case, reason: str) -> Result:

@@ -1,7 +1,4 @@
-__all__ = [
-    "CannotWrite",
-    "Timeouts",
-]
+__all__ = ["CannotWrite", "Timeouts"]
 
 from .output import CannotWrite
 from .timeouts import Timeouts

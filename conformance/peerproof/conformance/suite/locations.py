@@ -50,8 +50,8 @@ def equivalents_file(protocol: str) -> Path:
 def clauses_file(protocol: str) -> Path:
     """A protocol's clauses and decisions in prose. There need not be any."""
     installed = _PACKAGE / "data" / "clauses"
-    own = installed if installed.exists() else _SOURCE_TREE.parent / "spec"
-    return (_home(protocol) or own) / f"{protocol}.md"
+    folder = _home(protocol) or (installed if installed.exists() else _SOURCE_TREE.parent / "spec")
+    return folder / f"{protocol}.md"
 
 
 def cache_folder(name: str) -> Path | None:

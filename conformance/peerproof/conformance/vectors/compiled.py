@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from peerproof.conformance.suite import locations
 
-#: So many states of the sources are kept: of some branches, or of some installed versions.
-KEPT: Final = 8
+KEPT: Final = 8  #: so many states of the sources are kept: of some branches, or of some installed versions
 
 #: The modules whose code decides what is compiled, from the package on.
 _READERS: Final = (

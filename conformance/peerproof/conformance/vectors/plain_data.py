@@ -113,11 +113,7 @@ def plain_event(spec: Specification, event: Any) -> Event:
 
 
 def order(spec: Specification, receivers: Collection[Any]) -> str:
-    """
-    How messages to these are expected: `ordered`, or `unordered` if nobody could see in which order they were sent.
-
-    That is so if each goes to another receiver, and if each goes over a connection of its own.
-    """
+    """`unordered` if the order cannot be seen: each goes to another receiver, or over a connection of its own; else `ordered`."""
     is_seen = spec.TRANSPORT != "tcp" and len(set(receivers)) < len(receivers)
     return "ordered" if is_seen or len(receivers) <= 1 else "unordered"
 

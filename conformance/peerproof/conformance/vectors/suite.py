@@ -22,9 +22,7 @@ __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
 #: Of the vectors as a whole. Ids are for ever: it grows with additions, and in front only when the format changes.
 VERSION: Final = "1.0.0"
-
-#: The file of ids that are no longer in use, below the root of the vectors.
-RETIRED: Final = "retired.yaml"
+RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer in use, below the root of the vectors
 
 
 @dataclass(frozen=True)

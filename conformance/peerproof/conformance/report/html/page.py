@@ -29,12 +29,8 @@ from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import Suite
 
-#: The details of so many cases are packed together.
-PER_CHUNK: Final = 50
-
-#: More characters of one value are not shown; the record has them.
-MOST_SHOWN: Final = 4_000
-
+PER_CHUNK: Final = 50  #: the details of so many cases are packed together
+MOST_SHOWN: Final = 4_000  #: more characters of one value are not shown; the record has them
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
 _ABSENT: Final = "."
 
@@ -159,7 +155,6 @@ class PageData:
         return [place, some.id.removeprefix(some.vector), statuses, kept, *([reasons] if reasons else [])]
 
     def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
-        """The place of its vector among the vectors."""
         if some.vector not in self._vectors:
             self._vectors[some.vector] = len(self._told)
             title = self.titles.get(some.vector) or next((result.title for result in results if result and result.title), "")
@@ -167,7 +162,6 @@ class PageData:
         return self._vectors[some.vector]
 
     def _detail(self, number: int, place: int, result: Result) -> str:
-        """One implementation's failure of a case, as HTML."""
         return self.failure.render(
             label=self.labels[place],
             result=result,
