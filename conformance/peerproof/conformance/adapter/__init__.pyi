@@ -1,4 +1,12 @@
-__all__ = ["Adapter", "AdapterError", "AdapterUnavailable", "Hello", "InProcess", "Offered", "create_adapter"]
+__all__ = [
+    "Adapter",
+    "AdapterError",
+    "AdapterUnavailable",
+    "Hello",
+    "InProcess",
+    "Offered",
+    "create_adapter",
+]
 
 from .adapter import Adapter, AdapterError, AdapterUnavailable
 from .implementation import create_adapter

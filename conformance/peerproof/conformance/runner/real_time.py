@@ -27,7 +27,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.exchange import Script
 from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, endpoint
-from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Over, TimingFailure, Trial, TrialEvent
+from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
 from peerproof.conformance.vectors.matching import Bound, Difference
 from peerproof.spec.forms.form import Plain
@@ -42,9 +42,8 @@ _LINGER: Final = 1 / 4  #: how long it lingers where nothing is waited for, as a
 
 def exchange(trial: Trial) -> Dialogue:
     """One node under test on its socket; its peers are sockets of the runner's."""
-    assert trial.case.over is not None, "a case over a socket says over which"
     trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
-    return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"]))))
 
 
 def play_script(script: OverSocket) -> Dialogue:
@@ -62,17 +61,18 @@ def play_script(script: OverSocket) -> Dialogue:
 class SocketStage(Stage):
     """A node on a socket, and the sockets of its peers."""
 
-    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], over: Over) -> None:
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__(trial, nodes)
-        self.over: Final = over
-        self.slack: Final = over.slack
+        assert trial.case.over is not None, "a case over a socket says over which"
+        self.over: Final = trial.case.over
+        self.slack: Final = trial.case.over.slack
         self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for whatever reason
-        self.limit: Final = min(_LATE * over.slack, self._round)  #: seconds that the runner may be late
+        self.limit: Final = min(_LATE * self.slack, self._round)  #: seconds that the runner may be late
         self.late = ""  #: why nothing that looks wrong counts
         self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
-        self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
+        self._peers: Final = Streams(trial.vector.protocol) if self.over.transport == "tcp" else Datagrams()
         steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # malformed bytes come without
         self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
         self._begin = self._looked = self._free = time.monotonic()

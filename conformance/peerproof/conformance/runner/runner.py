@@ -154,7 +154,8 @@ class _Lanes:
         self._packs = packs
         self._seed = seed
         self._control = control
-        self._results: SimpleQueue[Result | _Done] = SimpleQueue()
+        #: Results, and for each lane that has ended the exception that ended it, or None.
+        self._results: SimpleQueue[Result | BaseException | None] = SimpleQueue()
 
     def run(self, emit: Emit) -> None:
         """Emits, in this thread, what the lanes find out, until all have ended."""
@@ -165,13 +166,17 @@ class _Lanes:
         try:
             while working:
                 match self._results.get():
-                    case _Done(failure):
+                    case Result() as result:
+                        emit(result)
+                    case failure:
                         working -= 1
                         failures += [failure] if failure else []
-                    case result:
-                        emit(result)
         except BaseException as error:
-            self._abort(threads)
+            self._control.end(INTERRUPTED)
+            for adapter in self._adapters:
+                adapter.abort()
+            for thread in threads:
+                thread.join(_TO_END)
             if isinstance(error, KeyboardInterrupt):  # what was judged before it is no less judged
                 while not self._results.empty():
                     if isinstance(left := self._results.get(), Result):
@@ -179,13 +184,6 @@ class _Lanes:
             raise
         if failures:
             raise failures[0]
-
-    def _abort(self, threads: Sequence[threading.Thread]) -> None:
-        self._control.end(INTERRUPTED)
-        for adapter in self._adapters:
-            adapter.abort()
-        for thread in threads:
-            thread.join(_TO_END)
 
     def _work(self, adapter: Adapter) -> None:
         failure: BaseException | None = None
@@ -199,14 +197,7 @@ class _Lanes:
             self._control.end("the suite's own fault")
         finally:
             adapter.stop()
-            self._results.put(_Done(failure))
-
-
-@dataclass(frozen=True)
-class _Done:
-    """A lane has ended."""
-
-    failure: BaseException | None
+            self._results.put(failure)
 
 
 def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> list[Result]:

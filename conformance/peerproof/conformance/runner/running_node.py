@@ -193,10 +193,9 @@ class RunningStage(SocketStage):
 
 def ignores_malformed(trial: Trial) -> Dialogue:
     """Malformed datagrams are not answered, and afterwards the node answers as before."""
-    rules, over = RULES[trial.vector.protocol], trial.case.over
-    assert over is not None, "a case over a socket says over which"
+    rules = RULES[trial.vector.protocol]
     nodes = {"node": {"addr": "node:1"}, "peer": {"addr": _PEER, "role": "scripted"}}
-    stage, part = RunningStage(trial, nodes, over), trial.case.id.rpartition("#")[2]
+    stage, part = RunningStage(trial, nodes), trial.case.id.rpartition("#")[2]
     try:
         yield from stage.open()
         before = yield from stage.answer(_PEER, rules.probe, rules.answers)
@@ -222,8 +221,7 @@ def ignores_malformed(trial: Trial) -> Dialogue:
 
 def answers(trial: Trial) -> Dialogue:
     """A vector's messages, and the answers to them; of the node itself nothing is judged."""
-    assert trial.case.over is not None, "a case over a socket says over which"
-    return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"]))))
 
 
 class _Answers(OverSocket):

@@ -1,4 +1,7 @@
-__all__ = ["CannotWrite", "Timeouts"]
+__all__ = [
+    "CannotWrite",
+    "Timeouts",
+]
 
 from .output import CannotWrite
 from .timeouts import Timeouts
