@@ -76,20 +76,20 @@ class Result:
 _ALWAYS: Final = ("id", "status", "vector", "rev", "level", "clauses")
 _BLANK: Final = Result("", "", "", 0, "", ())
 _REPORTED: Final = {"milliseconds": "ms", "errors": "stderr"}  #: members that reports call otherwise
+_SOMETIMES: Final = {_REPORTED.get(name, name): name for name in vars(_BLANK) if name not in _ALWAYS}
 _DIAGRAMS: Final = {"story", "expected"}
+_TUPLES: Final = {"clauses", "branches", "essence"}
 
 
 def of_plain(plain: Mapping[str, Any]) -> Result:
     """The result that a line of a report shows."""
     members = {name: plain[name] for name in _ALWAYS}
-    for name, default in vars(_BLANK).items():
-        if name not in _ALWAYS:
-            members[name] = plain.get(_REPORTED.get(name, name), default)
-    for name in _DIAGRAMS:
+    members |= {_SOMETIMES[name]: value for name, value in plain.items() if name in _SOMETIMES}
+    for name in _DIAGRAMS & members.keys():
         members[name] = tuple(map(_parse_part, members[name]))
-    for name in ("clauses", "branches", "essence"):
+    for name in _TUPLES & members.keys():
         members[name] = tuple(members[name])
-    if members["difference"]:
+    if members.get("difference"):
         members["difference"] = Difference(**members["difference"])
     return Result(**members)
 
