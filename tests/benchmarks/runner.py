@@ -27,7 +27,7 @@ from statistics import median
 from typing import Any
 
 from peerproof.conformance.adapter.adapter import Adapter
-from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
@@ -156,7 +156,7 @@ def in_process() -> float:
     suite = load()
     tried = [case for case in cases(suite, suite.vectors) if case.part in ("decode", "encode")]
     tried = (tried * (5000 // len(tried) + 1))[:5000]
-    adapter = reach("py:peerproof.reference.harness.harness:Harness", Timeouts(), "1")
+    adapter = create_adapter("py:peerproof.reference.harness.harness:Harness", "1", Timeouts())
     hello: Hello = adapter.start()
     lane = Worker(adapter, hello, "0", Control(1))
     results: list[Result] = []

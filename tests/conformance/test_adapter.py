@@ -15,7 +15,7 @@ from tests.conformance.numbered import argv, digits
 
 from peerproof.cli.main import main
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
-from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.adapter.line_channel import KEPT_ERRORS
 from peerproof.conformance.suite.timeouts import SLOWNESS, Timeouts
 
@@ -38,7 +38,7 @@ def started(habit: str, *arguments: str, patience: Timeouts = QUICK) -> Adapter:
 
 def refused(implementation: str, patience: Timeouts = QUICK) -> str:
     with pytest.raises(AdapterUnavailable) as unusable:
-        reach(implementation, patience, "1.0.0").start()
+        create_adapter(implementation, "1.0.0", patience).start()
     return str(unusable.value) + "\n" + unusable.value.errors.decode()
 
 
@@ -242,7 +242,7 @@ def test_it_attaches_to_an_adapter_that_listens_and_reports_when_the_connection_
         listener = subprocess.Popen(argv("good"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         bridge = threading.Thread(target=_bridge, args=(server, listener), daemon=True)
         bridge.start()
-        adapter = reach(f"tcp://127.0.0.1:{port}", QUICK, "1.0.0")
+        adapter = create_adapter(f"tcp://127.0.0.1:{port}", "1.0.0", QUICK)
 
         assert adapter.start().name == "peerproof-reference"
         assert adapter.ask([decode(1)], never)[0]["ok"] is True
@@ -340,7 +340,7 @@ def in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> None:
-    adapter = reach(f"{in_process}:Good", QUICK, "1.0.0")
+    adapter = create_adapter(f"{in_process}:Good", "1.0.0", QUICK)
 
     assert adapter.start().name == "peerproof-reference"
     assert [reply["ok"] for reply in adapter.ask([decode(1), decode(2)], never)] == [True, True]
@@ -359,7 +359,7 @@ def test_a_class_in_this_process_is_asked_like_a_program(in_process: str) -> Non
     ],
 )
 def test_nothing_that_a_class_does_stops_the_runner(in_process: str, name: str, kind: str, said: str) -> None:
-    adapter = reach(f"{in_process}:{name}", QUICK, "1.0.0")
+    adapter = create_adapter(f"{in_process}:{name}", "1.0.0", QUICK)
     adapter.start()
     happened = trouble(adapter)
 

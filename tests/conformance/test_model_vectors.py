@@ -15,7 +15,7 @@ from tests.conformance.test_commands import ended
 from tests.conformance.test_generate import PROTOCOLS, of, suite
 
 from peerproof.conformance.adapter.adapter import Adapter
-from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.models.generation import select_configurations
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import STATUSES, Result
@@ -61,7 +61,7 @@ class ForgetsItsOrder(Harness):
 def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool = False) -> list[Result]:
     """The results of an implementation, in the order in which they came."""
     if isinstance(adapter, str):
-        adapter = reach(adapter, Timeouts(op=30), suite().version)
+        adapter = create_adapter(adapter, suite().version, Timeouts(op=30))
     started, results = adapter, list[Result]()
 
     def report(result: Result) -> bool:

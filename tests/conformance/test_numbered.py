@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.conformance.vectors.generated_state import WrongNumbers, expand_numbered
+from peerproof.conformance.vectors.plain_data import WrongNumbers, expand_numbered
 from peerproof.conformance.vectors.plain_forms import misfits
 
 

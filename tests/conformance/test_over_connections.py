@@ -20,8 +20,7 @@ from tests.conformance.wrong_wendy import WD12
 
 from peerproof.conformance.runner.address_map import Places, addresses, host
 from peerproof.conformance.runner.eligibility import unfit, waits_behind
-from peerproof.conformance.runner.tcp_peers import Streams
-from peerproof.conformance.runner.udp_peers import Datagram, endpoint
+from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
 from peerproof.conformance.vectors.suite import load
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT

@@ -21,8 +21,7 @@ import pytest
 from peerproof.cli.main import main
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.eligibility import unfit
-from peerproof.conformance.runner.result import Result
-from peerproof.conformance.runner.transport_differences import compare, lines
+from peerproof.conformance.runner.result import Result, compare_transports, transport_lines
 from peerproof.conformance.vectors.suite import load
 
 #: Seconds that a process has to come up, or to go.
@@ -179,12 +178,14 @@ def test_a_report_says_where_a_socket_comes_out_otherwise() -> None:
         result("p/exchange/c@udp", "undetermined"),
     ]
 
-    assert [each.plain() for each in compare(results)[1]] == [{"vector": "p/exchange/a", "virtual": "passed", "udp": "failed"}]
-    assert list(lines(results)) == [
+    assert [each.plain() for each in compare_transports(results)[1]] == [
+        {"vector": "p/exchange/a", "virtual": "passed", "udp": "failed"}
+    ]
+    assert list(transport_lines(results)) == [
         "otherwise: p/exchange/a: passed under virtual time, failed (messages) over udp",
         "virtual time and real sockets: 2 vectors came out both ways, 1 disagree",
     ]
-    assert list(lines(results[2:3])) == []
+    assert list(transport_lines(results[2:3])) == []
 
 
 def running(folder: Path, *arguments: str) -> Iterator[tuple[str, int]]:

@@ -14,8 +14,8 @@ from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.badge import as_endpoint, as_svg, badge
-from peerproof.conformance.report.github import as_annotations
 from peerproof.conformance.report.record import Report, as_json_lines
+from peerproof.conformance.report.renderings import as_annotations
 
 
 @pytest.mark.parametrize(

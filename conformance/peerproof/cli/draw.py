@@ -103,7 +103,7 @@ def run(args: Namespace) -> int:
 def _draw(args: Namespace) -> Drawing:
     """Raises CannotDraw and OSError."""
     from peerproof.conformance.authoring import drawing
-    from peerproof.conformance.vectors.lookup import VectorNotFound
+    from peerproof.conformance.vectors.selection import VectorNotFound
 
     subject = drawing.find_subject(args.sources)
     _refuse_others(args, subject)

@@ -17,8 +17,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.conformance.vectors.lookup import vector_row
-from peerproof.conformance.vectors.selection import select_vectors
+from peerproof.conformance.vectors.selection import select_vectors, vector_row
 
 NOTHING = 4
 

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from peerproof.conformance.vectors.lookup import VectorNotFound, find_vector
-from peerproof.conformance.vectors.selection import NothingFits, SelectionError
+from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 
 T = TypeVar("T")

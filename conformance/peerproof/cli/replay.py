@@ -16,11 +16,11 @@ from argparse import ArgumentParser, Namespace
 from peerproof.cli import options
 from peerproof.cli.implementation import add_implementation, make_reach, report_unavailable
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
-from peerproof.conformance.runner.case_selection import CaseNotFound, find_cases
-from peerproof.conformance.runner.replay import replay_cases
+from peerproof.conformance.runner.cases import CaseNotFound, find_cases
 from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.vectors.lookup import VectorNotFound
+from peerproof.conformance.vectors.selection import VectorNotFound
 
 NOTHING = 4
 

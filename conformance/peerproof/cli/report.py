@@ -81,7 +81,7 @@ def run(args: Namespace) -> int:
 
 
 def _html(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.page_inputs import BadExtra, load_edges, load_scores, render_page
+    from peerproof.conformance.report.html.page import BadExtra, load_edges, load_scores, render_page
 
     reports = [report for path in args.records for report in _load_reports(path)]
     suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))

@@ -39,7 +39,7 @@ from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.report.record import case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, load_specifications, stale_entries
 from peerproof.conformance.runner import expected_failures
-from peerproof.conformance.runner.case_selection import select_cases
+from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.worker import INTERRUPTED

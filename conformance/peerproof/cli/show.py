@@ -16,7 +16,7 @@ from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
 from peerproof.conformance.diagrams.svg import render_svg
-from peerproof.conformance.vectors.lookup import vector_source
+from peerproof.conformance.vectors.selection import vector_source
 
 
 def configure(parser: ArgumentParser) -> None:

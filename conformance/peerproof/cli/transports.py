@@ -42,7 +42,7 @@ def add_transports(parser: ArgumentParser) -> None:
 
 def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
     """What `--transport` makes of the cases of virtual time."""
-    from peerproof.conformance.runner.case_selection import select_socket_cases
+    from peerproof.conformance.runner.cases import select_socket_cases
 
     if args.connect:
         from peerproof.conformance.runner.running_node import adapt_case
@@ -71,7 +71,7 @@ def _check_sockets(transport: str) -> None:
 
     from peerproof.cli.options import refusal
     from peerproof.conformance.runner.address_map import host
-    from peerproof.conformance.runner.udp_peers import NoSocket, bind_socket
+    from peerproof.conformance.runner.peers import NoSocket, bind_socket
 
     try:
         for rank in (0, 1):
@@ -82,7 +82,7 @@ def _check_sockets(transport: str) -> None:
 
 def _endpoint(args: Namespace) -> tuple[str, int]:
     from peerproof.cli.options import refusal
-    from peerproof.conformance.runner.udp_peers import endpoint
+    from peerproof.conformance.runner.peers import endpoint
 
     if args.impl is not None:
         raise refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")

@@ -54,7 +54,7 @@ def run(args: Namespace) -> int:
     """Tries the cases."""
     from peerproof.cli.stages.options import engine, print_outcome
     from peerproof.conformance.adapter.adapter import AdapterUnavailable
-    from peerproof.conformance.runner.case_selection import select_cases
+    from peerproof.conformance.runner.cases import select_cases
     from peerproof.pipeline.spark.progress import Progress
     from peerproof.pipeline.stages.matrix import Matrix, check, execute
     from peerproof.pipeline.stages.verdict_counts import count_results, has_failure

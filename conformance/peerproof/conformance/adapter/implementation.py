@@ -38,11 +38,6 @@ def create_adapter(
     patience = timeouts or Timeouts()
     if implementation is None:
         return program(REFERENCE, patience, suite, watch)
-    return reach(implementation, patience, suite, watch)
-
-
-def reach(implementation: str, patience: Timeouts, suite: str, watch: Watch | None = None) -> Adapter:
-    """The adapter for what `--impl` says: `tcp://host:port`, `py:module:Class`, or a command. Raises AdapterUnavailable."""
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch)
     if implementation.startswith("tcp://"):
@@ -68,9 +63,9 @@ def _start_program(argv: Sequence[str]) -> Channel:
     try:
         return Program(argv)
     except FileNotFoundError:
-        hint = (
-            "it is looked for on the PATH; a program in this folder is ./PROGRAM" if os.sep not in argv[0] else "check the path"
-        )
+        hint = "check the path"
+        if os.sep not in argv[0]:
+            hint = "it is looked for on the PATH; a program in this folder is ./PROGRAM"
         if os.path.exists(argv[0]):
             hint = "the interpreter that its first line names is missing"
         raise AdapterUnavailable(f"cannot start {argv[0]!r}: there is no such program ({hint})") from None
@@ -87,6 +82,5 @@ def _connect(host: str, port: int, patience: Timeouts) -> Channel:
         return Connection(host, port, patience.hello or None)
     except OSError as error:
         reason = error.strerror or error
-        raise AdapterUnavailable(
-            f"cannot attach to tcp://{host}:{port}: {reason} (start the adapter first, listening there)"
-        ) from None
+        hint = "start the adapter first, listening there"
+        raise AdapterUnavailable(f"cannot attach to tcp://{host}:{port}: {reason} ({hint})") from None

@@ -24,8 +24,6 @@ from peerproof.conformance.suite.timeouts import Timeouts
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
 
-_json = json.JSONEncoder().encode
-
 Handle = Callable[[Request, Choose], Any]
 
 
@@ -150,9 +148,7 @@ class _Worker:
                     if task.abandoned:
                         return
                     task.replies.append(_reply(request, handle(request, choose)))
-            except WrongQuestion as error:
-                task.failure = ("garbled", str(error), "")
-            except _NoReply as error:
+            except (WrongQuestion, InvalidReply) as error:
                 task.failure = ("garbled", str(error), "")
             except BaseException as error:  # noqa: BLE001  # whatever an implementation does, the runner goes on
                 detail = "".join(traceback.format_exception_only(error)).strip()
@@ -160,19 +156,15 @@ class _Worker:
             task.done.put(None)
 
 
-class _NoReply(Exception):
-    """What `handle` returned is no reply."""
-
-
 def _reply(request: Request, reply: Any) -> Reply:
     if not isinstance(reply, dict):
-        raise _NoReply(f"handle() returned no dict for {request['op']}: {reply!r}")
+        raise InvalidReply(f"handle() returned no dict for {request['op']}: {reply!r}")
     if reply.get("id", request["id"]) != request["id"]:
-        raise _NoReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
+        raise InvalidReply(f"expected the reply to request {request['id']}, found id {reply['id']!r}")
     try:
-        text = _json(reply)
+        text = json.dumps(reply)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _NoReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
+        raise InvalidReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
     if nests_too_deep(text):
-        raise _NoReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
+        raise InvalidReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
     return reply

@@ -7,33 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from peerproof.conformance.adapter import messages
 from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.line_channel import MAX_LINE, Channel, Ended, LineTooLong, ReadTimeout
-from peerproof.conformance.adapter.messages import (
-    DEEPEST,
-    WITHOUT_CHOICES,
-    Hello,
-    InvalidReply,
-    Reply,
-    Request,
-    hello_of,
-    nests_too_deep,
-)
+from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hello, InvalidReply, Reply, Request
 from peerproof.conformance.suite.timeouts import Timeouts
 
 _SHOWN: Final = 200  #: characters of a wrong line
-
-#: More requests than these are not on their way at once.
-WINDOW: Final = 256
-
-#: A batch has as much time as one request; it grows as long as it is answered well within that.
-FIRST_BATCH: Final = 8
+WINDOW: Final = 256  #: more requests than these are not on their way at once
+FIRST_BATCH: Final = 8  #: a batch has as much time as one request; it grows as long as it is answered well within that
 LARGEST_BATCH: Final = 256
 _WELL_WITHIN: Final = 0.1  #: of the time
-
-#: What an adapter says to an op that it does not have.
-_NO_OP: Final = ("unknown_op", "unsupported")
+_NO_OP: Final = ("unknown_op", "unsupported")  #: what an adapter says to an op that it does not have
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -58,7 +44,7 @@ class LineAdapter:
         self._next_id = 0
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
-            hello = hello_of(reply)
+            hello = messages.hello_of(reply)
         except AdapterError as trouble:
             self.kill()
             because = {"hung": f"said nothing within {self._patience.hello:g} s", "crashed": trouble.detail}
@@ -214,13 +200,12 @@ class LineAdapter:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
         try:
             text = line.decode("utf-8")
-            if nests_too_deep(text):
+            if messages.nests_too_deep(text):
                 raise self._trouble("garbled", f"wrote a line that nests more than {DEEPEST} deep: {_line_text(line)}")
             reply = json.loads(text)
         except ValueError as error:
-            raise self._trouble(
-                "garbled", f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
-            ) from None
+            detail = f"wrote a line that is no JSON{_place(error)}: {_line_text(line)}\n{_cause(line)}"
+            raise self._trouble("garbled", detail) from None
         if not isinstance(reply, dict):
             raise self._trouble("garbled", f"wrote a line that is no JSON object: {_line_text(line)}\n{_cause(line)}")
         return reply

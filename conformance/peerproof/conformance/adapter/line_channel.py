@@ -18,12 +18,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-#: Longer lines are an error, so that a program which never ends its line does not fill the memory.
-MAX_LINE: Final = 16 * 2**20
-
-#: So much of what a program last wrote on standard error is kept, to be shown when it fails.
-KEPT_ERRORS: Final = 64 * 2**10
-
+MAX_LINE: Final = 16 * 2**20  #: longer lines are an error, so that a program which never ends its line does not fill the memory
+KEPT_ERRORS: Final = 64 * 2**10  #: so much of what a program last wrote on standard error is kept, to be shown when it fails
 _CHUNK: Final = 2**16
 _LAST_WORDS: Final = 0.5  #: seconds that a program which closed its output has to write its last errors and exit
 

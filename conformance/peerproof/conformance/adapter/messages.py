@@ -27,10 +27,7 @@ WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close
 
 #: Arrays and objects of a reply nest at most so deep; those of a message nest 64 deep, and several stand for each of them.
 DEEPEST: Final = 300
-
 _HEX: Final = re.compile("(?:[0-9a-f]{2})*").fullmatch
-
-
 _BRACKETS: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[{]|[\]}]', re.DOTALL).finditer
 
 
@@ -92,15 +89,10 @@ def hello_of(reply: Reply) -> Hello:
     protocols = {}
     for name, offered in _mapping(reply["protocols"], "protocols").items():
         offered = _mapping(offered, f"protocols.{name}")  # noqa: PLW2901  # the same, now known to be one
-        capabilities = offered.get("capabilities")
-        if not isinstance(capabilities, list) or not all(isinstance(word, str) for word in capabilities):
-            raise InvalidReply(f"protocols.{name}.capabilities must be a list of words, not {capabilities!r}")
+        capabilities = _words(offered.get("capabilities"), f"protocols.{name}.capabilities")
         protocols[name] = Offered(frozenset(capabilities), _mapping(offered.get("limits", {}), f"protocols.{name}.limits"))
     if reply.get("choices", "set") not in ("oracle", "set"):
         raise InvalidReply(f"choices must be 'oracle' or 'set', not {reply['choices']!r}")
-    sockets = reply.get("sockets", [])
-    if not isinstance(sockets, list) or not all(isinstance(word, str) for word in sockets):
-        raise InvalidReply(f"sockets must be a list of words, not {sockets!r}")
     return Hello(
         name=str(reply["name"]),
         version=str(reply["version"]),
@@ -109,7 +101,7 @@ def hello_of(reply: Reply) -> Hello:
         url=reply.get("url"),
         clock=reply.get("clock", "virtual"),
         choices=reply.get("choices", "set"),
-        sockets=tuple(sockets),
+        sockets=tuple(_words(reply.get("sockets", []), "sockets")),
     )
 
 
@@ -136,13 +128,14 @@ def _check_members(reply: Reply, op: str) -> None:
     for name in reply:
         if name not in needed and name not in others and name not in ("id", "ok"):
             raise InvalidReply(f"unknown member {name!r} in a reply to {op}; there are {', '.join((*needed, *others)) or 'none'}")
-    alternative = next((name for name in ("rejected",) if name in others and name in reply), None)
+    can_reject = "rejected" in others
     for name in needed:
-        if name not in reply and alternative is None:
-            either = f" or {'rejected'!r}" if "rejected" in others else ""
+        if name not in reply and not (can_reject and "rejected" in reply):
+            either = " or 'rejected'" if can_reject else ""
             raise InvalidReply(f"a reply to {op} needs a member {name!r}{either}")
 
 
+_OPENED: Final = (("handle", "effects", "next_timer_ms"), ())
 _ACTED: Final = (("effects", "next_timer_ms"), ("refused",))
 
 #: op -> members that its reply must have, members that it may have
@@ -150,18 +143,10 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "hello": (("protocol", "name", "version", "protocols"), ("language", "url", "clock", "choices", "sockets", "reset")),
     "encode": (("bytes",), ("rejected",)),
     "decode": (("value",), ("rejected",)),
-    "open": (("handle", "effects", "next_timer_ms"), ()),
-    "load": (("handle", "effects", "next_timer_ms"), ()),
-    "call": _ACTED,
-    "recv": _ACTED,
-    "sent": _ACTED,
-    "advance": _ACTED,
-    "stream": _ACTED,
-    "restart": _ACTED,
+    **dict.fromkeys(("open", "load"), _OPENED),
+    **dict.fromkeys(("call", "recv", "sent", "advance", "stream", "restart"), _ACTED),
+    **dict.fromkeys(("crash", "close", "bye"), ((), ())),
     "query": (("value",), ()),
-    "crash": ((), ()),
-    "close": ((), ()),
-    "bye": ((), ()),
     "batch": (("results",), ()),
     "serve": (("handle", "addrs"), ()),
 }
@@ -170,6 +155,12 @@ MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
 def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidReply(f"{where} must be an object, not {value!r}")
+    return value
+
+
+def _words(value: Any, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise InvalidReply(f"{where} must be a list of words, not {value!r}")
     return value
 
 

@@ -19,7 +19,7 @@ from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces import trace_diagram
-from peerproof.conformance.vectors.lookup import find_vector
+from peerproof.conformance.vectors.selection import find_vector
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.tla.checking import check
 from peerproof.tla.manifest import BadManifest, Model
@@ -48,7 +48,7 @@ def draw_vector(vector: Vector) -> Drawing:
     """
     Draws what a vector feeds and expects.
 
-    >>> from peerproof.conformance.vectors.lookup import find_vector
+    >>> from peerproof.conformance.vectors.selection import find_vector
     >>> from peerproof.conformance.vectors.suite import load
     >>> draw_vector(find_vector(load(), "digest-request-of-one")).title.partition(":")[0]
     'scuttlebutt/codec/digest-request-of-one'

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.clauses.catalogue import in_order, load
 from peerproof.conformance.models.counterexamples import graph_of, is_asked, load_counterexample, replay, system_of
 from peerproof.conformance.models.run_diagram import find_event
-from peerproof.conformance.vectors.plain_steps import open_picks, order, plain_config
+from peerproof.conformance.vectors.plain_data import open_picks, order, plain_config
 from peerproof.conformance.vectors.vector_text import document
 from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Specification, Step, outcomes
 from peerproof.spec.errors import NotEnabled

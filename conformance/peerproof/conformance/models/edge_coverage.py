@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.models.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
 from peerproof.conformance.vectors.model_table import LAYER, NODE, Expanded, Row, Table, as_sent, tokens_of
-from peerproof.conformance.vectors.plain_steps import Event, canonical, pick_first
+from peerproof.conformance.vectors.plain_data import Event, canonical, pick_first
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import EVERYBODY, Asked
 from peerproof.spec.errors import NotEnabled

@@ -28,7 +28,7 @@ from peerproof.conformance.vectors.model_table import (
     tokens_of,
 )
 from peerproof.conformance.vectors.model_vectors import kind_of
-from peerproof.conformance.vectors.plain_steps import Event, pick_first, plain_config
+from peerproof.conformance.vectors.plain_data import Event, pick_first, plain_config
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import NOW, Model, in_flight

@@ -23,7 +23,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from peerproof.conformance.vectors.plain_steps import Event, canonical, open_picks, plain_event
+from peerproof.conformance.vectors.plain_data import Event, canonical, open_picks, plain_event
 from peerproof.spec.core import (
     CancelTimer,
     Expired,

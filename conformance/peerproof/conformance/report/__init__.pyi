@@ -15,6 +15,6 @@ __all__ = [
     "stale_entries",
 ]
 
-from .page_inputs import BadExtra, load_edges, load_scores, render_page
+from .html.page import BadExtra, load_edges, load_scores, render_page
 from .record import NoReport, Report, as_json, as_json_lines, load, load_one
 from .session import RunVerdict, Session, run_implementation, stale_entries

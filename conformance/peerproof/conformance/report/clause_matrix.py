@@ -52,11 +52,6 @@ class Row(NamedTuple):
     clause: Clause
     cells: list[Cell]  #: of each implementation
 
-    @property
-    def is_broken(self) -> bool:
-        """Whether somebody does not hold it."""
-        return any(cell.bad for cell in self.cells)
-
 
 @dataclass(frozen=True)
 class Matrix:
@@ -76,7 +71,7 @@ class Matrix:
 
     def select_rows(self, *, every: bool) -> list[Row]:
         """All rows, or those that somebody does not hold."""
-        return [row for row in self.rows if every or row.is_broken]
+        return [row for row in self.rows if every or any(cell.bad for cell in row.cells)]
 
 
 def matrices(reports: Sequence[Report]) -> list[Matrix]:

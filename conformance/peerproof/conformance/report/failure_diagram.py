@@ -19,9 +19,7 @@ from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 
-#: So many happenings are shown, the last ones; they say most.
-MOST_SHOWN: Final = 60
-
+MOST_SHOWN: Final = 60  #: so many happenings are shown, the last ones; they say most
 _MESSAGE: Final = re.compile(r"\.messages\[(\d+)\]")
 _EVENT: Final = re.compile(r"\.events\[(\d+)\]")
 _IMPLEMENTATION: Final = "implementation"
@@ -63,7 +61,8 @@ def _wrong(result: Result) -> int | None:
         return _wrong_message(result, difference)
     if result.failure == "events":
         named = _EVENT.search(difference.where)
-        told = [place for place, part in enumerate(result.story) if place >= result.judged and _is_event(part)]
+        events = [isinstance(part, TrialEvent) and part.what.startswith("event ") for part in result.story]
+        told = [place for place, is_event in enumerate(events) if place >= result.judged and is_event]
         return told[int(named[1])] if named and int(named[1]) < len(told) and difference.actual is not None else None
     return len(result.story) - 1 if _shows(result.story[-1], difference) else None
 
@@ -83,10 +82,6 @@ def _wrong_message(result: Result, difference: Difference) -> int | None:
 
 def _bytes(part: Arrow | TrialEvent) -> str | None:
     return part.bytes if isinstance(part, Arrow) else None
-
-
-def _is_event(part: Arrow | TrialEvent) -> bool:
-    return isinstance(part, TrialEvent) and part.what.startswith("event ")
 
 
 def _is_sent(result: Result, part: Arrow | TrialEvent) -> bool:

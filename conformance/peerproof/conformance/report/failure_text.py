@@ -15,7 +15,7 @@ from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
-from peerproof.conformance.vectors.byte_text import describe_bytes
+from peerproof.conformance.vectors.plain_data import describe_bytes
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
@@ -28,21 +28,12 @@ _NO_BYTES: Final = "(no bytes)"
 
 def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """All that helps to see why it fails; `arguments` are those of the run."""
-    failing = f": {FAILURES[result.failure]}" if result.failure else ""
-    parts = [
-        [
-            f"{result.status.upper()} {result.id} ({result.failure}{failing})"
-            if failing
-            else f"{result.status.upper()} {result.id}"
-        ],
-        [f"  {title}"] if title else [],
-        [f"  {line}" for line in _clauses(result)],
-        _diagram_lines(result),
-        _first_difference(result),
-        _process(result),
-        [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)],
-    ]
-    return "\n".join(line for part in parts for line in part) + "\n"
+    failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
+    lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
+    lines += [f"  {line}" for line in _clauses(result)]
+    lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
+    lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
+    return "\n".join(lines) + "\n"
 
 
 def _clauses(result: Result) -> Iterator[str]:

@@ -90,17 +90,13 @@ def _merge_results(shards: Iterable[Source]) -> tuple[list[Result], int]:
             name, before = found[result.id]
             twice += 1
             if _verdict(before) != _verdict(result):
-                outcomes = f"{_outcome(before)} in {name}, {_outcome(result)} in {source.name}"
+                outcomes = f"{before.outcome} in {name}, {result.outcome} in {source.name}"
                 raise Conflict(f"{result.id} came out in two ways: {outcomes}")
     return [result for _, result in found.values()], twice
 
 
 def _verdict(result: Result) -> tuple[Any, ...]:
     return result.status, result.failure, result.rev, result.branches, result.difference
-
-
-def _outcome(result: Result) -> str:
-    return f"{result.status} ({result.failure})" if result.failure else result.status
 
 
 def _arguments(reports: Sequence[Report]) -> dict[str, Any]:

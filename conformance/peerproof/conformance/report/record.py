@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.runner.result import STATUSES, Result, of_plain
-from peerproof.conformance.runner.transport_differences import compare
+from peerproof.conformance.runner.result import STATUSES, Result, compare_transports, of_plain
 
 FORMAT: Final = 1
+_HEADER: Final[Mapping[str, type]] = {"implementation": dict, "vectors": dict, "selected": int, "seed": str, "arguments": dict}
 
 
 class NoReport(ValueError):
@@ -61,15 +61,7 @@ class Report:
 
     def header(self) -> str:
         """The first line."""
-        shown = {
-            "format": FORMAT,
-            "implementation": self.implementation,
-            "vectors": self.vectors,
-            "selected": self.selected,
-            "seed": self.seed,
-            "arguments": self.arguments,
-        }
-        return _line({"header": shown})
+        return _line({"header": {"format": FORMAT} | {name: getattr(self, name) for name in _HEADER}})
 
     def footer(self) -> str:
         """The last line."""
@@ -102,7 +94,7 @@ class Report:
     def _transports(self) -> dict[str, Any]:
         if not self.is_over_sockets:
             return {}
-        count, otherwise = compare(self.results)
+        count, otherwise = compare_transports(self.results)
         return {"transports": {"compared": count, "otherwise": [each.plain() for each in otherwise]}}
 
     def _end(self) -> dict[str, Any]:
@@ -147,9 +139,9 @@ def read(lines: Iterable[str]) -> Report:
 
 def read_all(lines: Iterable[str]) -> list[Report]:
     """
-    The reports that JSON lines hold, one after the other; the last line may be cut off. Raises NoReport.
+    The reports in JSON lines, one after the other; the last line may be cut off. Raises NoReport.
 
-    What has no footer, or one that counts other cases than are there, is partial.
+    A report without a footer, or with one that counts other cases than are there, is partial.
     """
     reading: _Reading | None = None
     found: list[Report] = []
@@ -191,13 +183,6 @@ def _parse_header(content: Any) -> Report:
     return report
 
 
-_HEADER: Final[Mapping[str, type]] = {
-    "implementation": dict,
-    "vectors": dict,
-    "selected": int,
-    "seed": str,
-    "arguments": dict,
-}
 _NO_FOOTER: Final = "the report has no footer: whoever wrote it did not come to the end"
 
 

@@ -1,24 +1,29 @@
-"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a workflow."""
+"""Reports for people and for other programs: text, JUnit XML, Markdown, HTML, annotations of a GitHub workflow."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as Xml
 
 from peerproof.conformance.report.failure_text import explain
-from peerproof.conformance.report.github import as_annotations
 from peerproof.conformance.report.record import Report, as_json, as_json_lines
-from peerproof.conformance.runner import transport_differences
-from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
+from peerproof.conformance.suite import locations
 
 #: Vector id -> title.
 Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+SHOWN: Final = 10  #: more than this of one kind a workflow does not show
+
+#: Escapes of a command in data and in properties, as the runner of workflows undoes them.
+_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
 def as_text(report: Report, titles: Titles) -> str:
@@ -37,9 +42,9 @@ def summary(report: Report) -> Iterator[str]:
     for reason, count in skipped.most_common():
         yield f"skipped: {count} cases: {reason}"
     yield from (f"list: {problem}" for problem in report.problems)
-    yield from transport_differences.lines(report.results)
+    yield from transport_lines(report.results)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
-    yield f"{_counts_text(report)}"
+    yield f"{report.selected} cases, {len({result.vector for result in report.results})} vectors: {_counted(report)}"
     if report.partial:
         yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
 
@@ -59,7 +64,7 @@ def as_markdown(report: Report, titles: Titles) -> str:
             cells = (f"`{result.id}`", result.status, result.failure or "", ", ".join(result.clauses), result.reason or "")
             lines.append(f"| {' | '.join(map(_cell, cells))} |")
         lines.append("")
-    lines += [f"- {line}" for line in transport_differences.lines(report.results)] + [""] * report.is_over_sockets
+    lines += [f"- {line}" for line in transport_lines(report.results)] + [""] * report.is_over_sockets
     for result in _wrong(report):
         lines += ["```text", explain(result, titles.get(result.vector, ""), report.arguments).rstrip(), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -138,11 +143,48 @@ def _who(report: Report) -> str:
     return f"{implementation['name']} {implementation['version']}{language}"
 
 
-def _counts_text(report: Report) -> str:
-    totals = report.totals
-    vectors = len({result.vector for result in report.results})
-    counted = ", ".join(f"{count} {status}" for status, count in totals.items() if count and status != "selected")
-    return f"{totals['selected']} cases, {vectors} vectors: {counted or 'none judged'}"
+def _counted(report: Report) -> str:
+    counted = [f"{count} {status}" for status, count in report.totals.items() if count and status != "selected"]
+    return ", ".join(counted) or "none judged"
+
+
+def as_annotations(report: Report) -> str:
+    """The annotations of a GitHub workflow: one for each case that makes the run fail, at the vector; then what was counted."""
+    return "\n".join(_annotations(report)) + "\n"
+
+
+def _annotations(report: Report) -> Iterator[str]:
+    wrong = _wrong(report)
+    for result in wrong:
+        yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
+    for problem in report.problems:
+        yield _command("error", problem, title="list of known failures")
+    if report.partial:
+        missing = report.selected - len(report.results)
+        yield _command("error", f"{report.because}; {missing} cases were not judged", title="the report is partial")
+    if len(wrong) > SHOWN:
+        yield _command("notice", f"{len(wrong)} cases failed; a workflow shows the first {SHOWN}, its log has all of them")
+    yield f"{report.selected} cases: {_counted(report)}{' PARTIAL' * report.partial}"
+
+
+def _title(result: Result) -> str:
+    meaning = FAILURES.get(result.failure or "", "")
+    return f"{result.id}: {meaning}" if meaning else f"{result.id}: {result.status}"
+
+
+def _place(report: Report, result: Result) -> dict[str, str]:
+    """The vector's file and line; none of one whose record does not say."""
+    if not result.file:
+        return {}
+    named = report.arguments.get("vectors")
+    root = Path(named) if isinstance(named, str) else locations.vectors_root(result.id.partition("/")[0])
+    return {"file": locations.path_text(root / result.file), "line": str(result.line or 1)}
+
+
+def _command(kind: str, text: str, **properties: str) -> str:
+    order = ("file", "line", "title")
+    told = ",".join(f"{name}={properties[name].translate(_PROPERTY)}" for name in order if name in properties)
+    return f"::{kind}{' ' if told else ''}{told}::{text.rstrip().translate(_DATA)}"
 
 
 #: `--format` -> how it is written

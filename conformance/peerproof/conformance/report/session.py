@@ -14,7 +14,7 @@ from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.report.record import Report
-from peerproof.conformance.runner.case_selection import case_ids, select_cases
+from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
@@ -109,11 +109,7 @@ def stale_entries(expected: ExpectedFailures, suite: Suite, today: date, slack: 
 
 
 def load_specifications(protocols: Iterable[str]) -> None:
-    """
-    Loads the specifications before anything is judged.
-
-    A Python that is interrupted while a dataclass is made ends by that signal, whatever code it returns.
-    """
+    """Loads the specifications first: a Python that is interrupted while it makes a dataclass ends by that signal."""
     for protocol in protocols:
         with suppress(KeyError):  # vectors of a protocol that only the implementation knows, or nobody
             specification(protocol)

@@ -17,9 +17,8 @@ __all__ = [
     "select_socket_cases",
 ]
 
-from .case_selection import CaseNotFound, case_ids, find_cases, select_cases, select_socket_cases
+from .cases import CaseNotFound, case_ids, find_cases, select_cases, select_socket_cases
 from .expected_failures import ExpectedFailures, ListError, load_expected_failures
-from .replay import replay_cases
 from .result import STATUSES, Result
-from .runner import End, Settings
+from .runner import End, Settings, replay_cases
 from .trial import FAILURES, Case, Over

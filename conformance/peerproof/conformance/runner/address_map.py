@@ -18,16 +18,10 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 
-#: Numbers of three digits, so that the order of texts is that of numbers.
-_LEAST: Final = 100
+_LEAST: Final = 100  #: numbers of three digits, so that the order of texts is that of numbers
 _EACH: Final = 150
-
-#: So many addresses at most.
-MOST: Final = _EACH * _EACH
-
-#: Members of an object that are a host, and stand beside its port.
-_HOSTS: Final = ("host", "local_ip", "global_ip")
-
+MOST: Final = _EACH * _EACH  #: so many addresses at most
+_HOSTS: Final = ("host", "local_ip", "global_ip")  #: members of an object that are a host, and stand beside its port
 _ADDRESS: Final = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}").fullmatch
 
 

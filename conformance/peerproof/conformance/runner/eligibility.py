@@ -9,18 +9,13 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.address_map import MOST, addresses, is_address
 from peerproof.conformance.vectors.suite import Vector
 
-#: Milliseconds that a vector may take over a socket.
-LONGEST: Final = 20_000
+LONGEST: Final = 20_000  #: milliseconds that a vector may take over a socket
 
 #: Capabilities by which a vector reaches into time, chance or state.
 VIRTUAL: Final = ("choices.oracle", "state.load", "restart", "observe.state")
-
-#: Steps that do the same, and those that go over connections only.
-_STEPS: Final = ("picks", "crash", "restart")
-CONNECTED: Final = ("sent", "stream")
-
-#: Limits of configurations that count the bytes of addresses.
-SIZES: Final = ("max_payload", "max_datagram")
+_STEPS: Final = ("picks", "crash", "restart")  #: steps that do the same
+CONNECTED: Final = ("sent", "stream")  #: steps that go over connections only
+SIZES: Final = ("max_payload", "max_datagram")  #: limits of configurations that count the bytes of addresses
 
 
 def unfit(vector: Vector, transport: str) -> str | None:

@@ -8,18 +8,17 @@ are told.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.runner.codec_cases import bytes_difference
+from peerproof.conformance.runner.codec_cases import bytes_difference, plain_text
 from peerproof.conformance.runner.trial import Asking, Dialogue, Failure, Trial, TrialEvent, Verdict, on_connection
 from peerproof.conformance.runner.virtual_host import Message, Stage
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference, bindings, first_difference, is_literally
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 
@@ -191,7 +190,7 @@ class Script:
     def call(self, call: Mapping[str, Any], announced: str | bool | None) -> Asking:
         """The application asks for something, which may be refused only if the vector says so."""
         actor, args = self.stage.actors[call["node"]], call.get("args", {})
-        shown = ", ".join(f"{name}={_brief(value)}" for name, value in args.items())
+        shown = ", ".join(f"{name}={plain_text(value)}" for name, value in args.items())
         self.trial.story.append(TrialEvent(self.stage.now, actor.name, f"{call['op']}({shown})"))
         reply = yield from self.stage.act(actor, "call", name=call["op"], args=args)
         refused = reply.get("refused", {}).get("class")
@@ -205,10 +204,9 @@ class Script:
     def observe(self, observe: Mapping[str, Any]) -> Asking:
         """A query gives what it should."""
         value = yield from self.stage.query(self.stage.actors[observe["node"]], observe["query"], observe.get("args"))
-        self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {_brief(value)}"))
-        self.bound = self.check_match(
-            "observed", f"{self.where}.observe.{observe['query']}", observe["equals"], value, self.bound
-        )
+        self.trial.story.append(TrialEvent(self.stage.now, observe["node"], f"{observe['query']} = {plain_text(value)}"))
+        where = f"{self.where}.observe.{observe['query']}"
+        self.bound = self.check_match("observed", where, observe["equals"], value, self.bound)
 
     def check_events(self, told: Mapping[str, Any]) -> None:
         """What the application of one node of a cluster was told of this kind, since the last time that was asked."""
@@ -286,7 +284,7 @@ class Script:
     def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
         """A message that came; in plain form only if somebody will look, since reading takes time."""
         shown = {"to": message.to, "bytes": message.bytes}
-        return shown | ({"message": describe_bytes(self.trial.vector.protocol, message.bytes)} if in_plain_form else {})
+        return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def readable(self, difference: Difference) -> Difference:
         """The difference with what the specification reads in the bytes of it."""
@@ -332,7 +330,3 @@ class Script:
         self.stage.streams.clear()
         for actor in self.stage.actors.values():
             actor.told.clear()
-
-
-def _brief(value: Plain) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -92,14 +92,13 @@ def load_expected_failures(path: Path) -> ExpectedFailures:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             entry = _entry(line, number, file)
-            if first := next((other for other in entries if _same(other, entry)), None):
-                raise ListError(f"{file}:{number}:1: {entry.pattern} is listed as {entry.failure} already, in line {first.line}")
+            same = [other for other in entries if (other.pattern, other.failure) == (entry.pattern, entry.failure)]
+            if same:
+                raise ListError(
+                    f"{file}:{number}:1: {entry.pattern} is listed as {entry.failure} already, in line {same[0].line}"
+                )
             entries.append(entry)
     return ExpectedFailures(file, entries)
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return (one.pattern, one.failure) == (other.pattern, other.failure)
 
 
 def _entry(line: str, number: int, file: str) -> Entry:

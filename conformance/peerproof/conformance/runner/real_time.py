@@ -26,32 +26,24 @@ from peerproof.conformance.adapter.messages import Reply
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.address_map import Places, Unmovable, addresses, host
 from peerproof.conformance.runner.exchange import Script
-from peerproof.conformance.runner.tcp_peers import Streams
-from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, Over, TimingFailure, Trial, TrialEvent
-from peerproof.conformance.runner.udp_peers import Datagrams, Endpoint, endpoint
+from peerproof.conformance.runner.peers import Datagrams, Endpoint, Streams, endpoint
+from peerproof.conformance.runner.trial import Arrow, Asking, Dialogue, Failure, TimingFailure, Trial, TrialEvent
 from peerproof.conformance.runner.virtual_host import Actor, Message, Stage
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference
 from peerproof.spec.forms.form import Plain
 
 #: Members of configurations that are milliseconds, in each of which a node and its peers must have had their turns.
 PERIODS: Final = ("interval", "heartbeat", "network_timeout")
-
 _WAIT: Final = 0.001  #: seconds of one wait, while others wait as well
-
-#: How late the runner may be: a part of the slack, and of the shortest of these times.
-_LATE: Final = 0.1
-_LATE_FOR_ROUND: Final = 1 / 6
-
-#: How long it lingers where nothing is waited for, as a part of that.
-_LINGER: Final = 1 / 4
+_LATE: Final = 0.1  #: how late the runner may be, as a part of the slack
+_LATE_FOR_ROUND: Final = 1 / 6  #: and as a part of the shortest of these times
+_LINGER: Final = 1 / 4  #: how long it lingers where nothing is waited for, as a part of that
 
 
 def exchange(trial: Trial) -> Dialogue:
     """One node under test on its socket; its peers are sockets of the runner's."""
-    assert trial.case.over is not None, "a case over a socket says over which"
     trial.hello = replace(trial.hello, choices="set")  # over a socket nobody asks the runner to choose
-    return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(OverSocket(trial, SocketStage(trial, trial.body["nodes"]))))
 
 
 def play_script(script: OverSocket) -> Dialogue:
@@ -69,17 +61,18 @@ def play_script(script: OverSocket) -> Dialogue:
 class SocketStage(Stage):
     """A node on a socket, and the sockets of its peers."""
 
-    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]], over: Over) -> None:
+    def __init__(self, trial: Trial, nodes: Mapping[str, Mapping[str, Any]]) -> None:
         super().__init__(trial, nodes)
-        self.over: Final = over
-        self.slack: Final = over.slack
+        assert trial.case.over is not None, "a case over a socket says over which"
+        self.over: Final = trial.case.over
+        self.slack: Final = trial.case.over.slack
         self._round: Final = _LATE_FOR_ROUND * self._period()  #: seconds that a step may be late, for whatever reason
-        self.limit: Final = min(_LATE * over.slack, self._round)  #: seconds that the runner may be late
+        self.limit: Final = min(_LATE * self.slack, self._round)  #: seconds that the runner may be late
         self.late = ""  #: why nothing that looks wrong counts
         self.is_quiet = True  #: nothing has been sent since it was last waited for what comes of it
         self._nodes: Final = nodes
         self._places: Final = Places(trial.vector.protocol)
-        self._peers: Final = Streams(trial.vector.protocol) if over.transport == "tcp" else Datagrams()
+        self._peers: Final = Streams(trial.vector.protocol) if self.over.transport == "tcp" else Datagrams()
         steps = (*trial.body.get("setup", ()), *trial.body.get("steps", ()))  # malformed bytes come without
         self.to_come: Final = [step["sent"] for step in steps if "sent" in step]  #: what will be said of messages
         self._begin = self._looked = self._free = time.monotonic()
@@ -196,7 +189,7 @@ class SocketStage(Stage):
 
     def plain(self, digits: str) -> Any:
         """What a message from a socket says, with the vector's addresses also if its form is not the canonical one."""
-        return self._places.inward(describe_bytes(self.trial.vector.protocol, digits))
+        return self._places.inward(super().plain(digits))
 
     def next_due(self, until: int) -> None:  # noqa: ARG002  # timers are the node's own
         """Nothing: time passes by itself."""
@@ -377,11 +370,6 @@ class OverSocket(Script):
                     sorted_ones.append(match)
             self.stage.messages[:] = sorted_ones + left
         return super().check(expect, bound)
-
-    def actual_message(self, message: Message, in_plain_form: bool) -> dict[str, Any]:
-        """With the vector's addresses."""
-        shown = {"to": message.to, "bytes": message.bytes}
-        return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
 
     def end(self) -> Asking:
         """A node has its own timers: after a time of silence the next may come at any moment."""

@@ -1,10 +1,10 @@
-"""What is known of a case after its trial: one line of the report of record."""
+"""What is known of a case after its trial: one line of the report of record; and which cases differ between transports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter.messages import Request
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
@@ -22,6 +22,8 @@ STATUSES: Final[Mapping[str, bool]] = {
     "undetermined": False,  #: what it did over a socket hangs on time, and the machine was too slow to tell
     "tolerated": False,  #: not quite as it should be, but nothing that it must be
 }
+
+_SILENT: Final = ("skipped", "undetermined")  #: what says nothing about the implementation
 
 
 @dataclass(frozen=True)
@@ -51,62 +53,45 @@ class Result:
     essence: tuple[Request, ...] = ()
     known: Mapping[str, str] = field(default_factory=dict)  #: the entry of the list of known failures: link, reason
 
+    @property
+    def outcome(self) -> str:
+        """The status, and how the case failed."""
+        return f"{self.status} ({self.failure})" if self.failure else self.status
+
     def plain(self) -> dict[str, Any]:
-        """For reports: the members that say something."""
-        shown: dict[str, Any] = {
-            "id": self.id,
-            "status": self.status,
-            "vector": self.vector,
-            "rev": self.rev,
-            "level": self.level,
-            "clauses": list(self.clauses),
-            "seed": self.seed,
-            "failure": self.failure,
-            "reason": self.reason,
-            "confirmed": self.confirmed,
-            "branches": list(self.branches) or None,
-            "difference": self.difference and self.difference.plain(),
-            "ms": None if self.milliseconds is None else round(self.milliseconds, 3),
-            "stderr": self.errors or None,
-            "title": self.title or None,
-            "file": self.file or None,
-            "line": self.line,
-            "story": [_plain_part(part) for part in self.story] or None,
-            "judged": self.judged or None,
-            "expected": [_plain_part(part) for part in self.expected] or None,
-            "essence": list(self.essence) or None,
-            "known": dict(self.known) or None,
-        }
-        return {name: value for name, value in shown.items() if value is not None}
+        """For reports: the members that every case has, and those that say something."""
+        shown: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if name in _ALWAYS or value != getattr(_BLANK, name):
+                shown[_REPORTED.get(name, name)] = list(value) if isinstance(value, tuple) else value
+        if self.difference:
+            shown["difference"] = self.difference.plain()
+        if self.milliseconds is not None:
+            shown["ms"] = round(self.milliseconds, 3)
+        for name in _DIAGRAMS & shown.keys():
+            shown[name] = [_plain_part(part) for part in shown[name]]
+        return shown
+
+
+_ALWAYS: Final = ("id", "status", "vector", "rev", "level", "clauses")
+_BLANK: Final = Result("", "", "", 0, "", ())
+_REPORTED: Final = {"milliseconds": "ms", "errors": "stderr"}  #: members that reports call otherwise
+_SOMETIMES: Final = {_REPORTED.get(name, name): name for name in vars(_BLANK) if name not in _ALWAYS}
+_DIAGRAMS: Final = {"story", "expected"}
+_TUPLES: Final = {"clauses", "branches", "essence"}
 
 
 def of_plain(plain: Mapping[str, Any]) -> Result:
     """The result that a line of a report shows."""
-    difference = plain.get("difference")
-    return Result(
-        id=plain["id"],
-        status=plain["status"],
-        vector=plain["vector"],
-        rev=plain["rev"],
-        level=plain["level"],
-        clauses=tuple(plain["clauses"]),
-        seed=plain.get("seed"),
-        failure=plain.get("failure"),
-        reason=plain.get("reason"),
-        confirmed=plain.get("confirmed"),
-        branches=tuple(plain.get("branches", ())),
-        difference=difference and Difference(**difference),
-        milliseconds=plain.get("ms"),
-        errors=plain.get("stderr", ""),
-        title=plain.get("title", ""),
-        file=plain.get("file", ""),
-        line=plain.get("line"),
-        story=tuple(_parse_part(part) for part in plain.get("story", ())),
-        judged=plain.get("judged", 0),
-        expected=tuple(_parse_part(part) for part in plain.get("expected", ())),
-        essence=tuple(plain.get("essence", ())),
-        known=plain.get("known", {}),
-    )
+    members = {name: plain[name] for name in _ALWAYS}
+    members |= {_SOMETIMES[name]: value for name, value in plain.items() if name in _SOMETIMES}
+    for name in _DIAGRAMS & members.keys():
+        members[name] = tuple(map(_parse_part, members[name]))
+    for name in _TUPLES & members.keys():
+        members[name] = tuple(members[name])
+    if members.get("difference"):
+        members["difference"] = Difference(**members["difference"])
+    return Result(**members)
 
 
 def _plain_part(part: Arrow | TrialEvent) -> dict[str, Any]:
@@ -118,3 +103,44 @@ def _parse_part(part: Mapping[str, Any]) -> Arrow | TrialEvent:
     if "what" in part:
         return TrialEvent(part.get("at"), part.get("node", ""), part["what"])
     return Arrow(part.get("at"), part.get("source", ""), part.get("target", ""), part.get("bytes"), part.get("label", ""))
+
+
+class TransportDifference(NamedTuple):
+    """A vector that comes out otherwise over a socket than under virtual time."""
+
+    vector: str
+    virtual: Result
+    over: str  #: the transport
+    socket: Result
+
+    def plain(self) -> dict[str, Any]:
+        """For reports."""
+        return {"vector": self.vector, "virtual": self.virtual.status, self.over: self.socket.status}
+
+    def text(self) -> str:
+        """In words."""
+        return f"{self.vector}: {self.virtual.outcome} under virtual time, {self.socket.outcome} over {self.over}"
+
+
+def compare_transports(results: Iterable[Result]) -> tuple[int, list[TransportDifference]]:
+    """How many vectors came out both ways, and those that came out differently; skipped and undetermined ones did not."""
+    every = {result.id: result for result in results}
+    both = list(_both(every))
+    return len(both), [pair for pair in both if pair.virtual.status != pair.socket.status]
+
+
+def _both(every: Mapping[str, Result]) -> Iterator[TransportDifference]:
+    for name, socket in every.items():
+        base, at, over = name.partition("@")
+        virtual = every.get(base)
+        if at and virtual and virtual.status not in _SILENT and socket.status not in _SILENT:
+            yield TransportDifference(base, virtual, over, socket)
+
+
+def transport_lines(results: Iterable[Result]) -> Iterator[str]:
+    """For people; nothing if nothing was tried both ways."""
+    count, otherwise = compare_transports(results)
+    yield from (f"otherwise: {each.text()}" for each in otherwise)
+    if count:
+        agree = "all agree" if not otherwise else f"{len(otherwise)} disagree"
+        yield f"virtual time and real sockets: {count} vectors came out both ways, {agree}"

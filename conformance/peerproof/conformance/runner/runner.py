@@ -21,12 +21,8 @@ from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skip_result
 
-#: So many cases are asked together at most.
-PACK: Final = 128
-
-#: So many cases wait together at most.
-AT_ONCE: Final = 16
-
+PACK: Final = 128  #: so many cases are asked together at most
+AT_ONCE: Final = 16  #: so many cases wait together at most
 _TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
 
 
@@ -158,7 +154,8 @@ class _Lanes:
         self._packs = packs
         self._seed = seed
         self._control = control
-        self._results: SimpleQueue[Result | _Done] = SimpleQueue()
+        #: Results, and for each lane that has ended the exception that ended it, or None.
+        self._results: SimpleQueue[Result | BaseException | None] = SimpleQueue()
 
     def run(self, emit: Emit) -> None:
         """Emits, in this thread, what the lanes find out, until all have ended."""
@@ -169,13 +166,17 @@ class _Lanes:
         try:
             while working:
                 match self._results.get():
-                    case _Done(failure):
+                    case Result() as result:
+                        emit(result)
+                    case failure:
                         working -= 1
                         failures += [failure] if failure else []
-                    case result:
-                        emit(result)
         except BaseException as error:
-            self._abort(threads)
+            self._control.end(INTERRUPTED)
+            for adapter in self._adapters:
+                adapter.abort()
+            for thread in threads:
+                thread.join(_TO_END)
             if isinstance(error, KeyboardInterrupt):  # what was judged before it is no less judged
                 while not self._results.empty():
                     if isinstance(left := self._results.get(), Result):
@@ -183,13 +184,6 @@ class _Lanes:
             raise
         if failures:
             raise failures[0]
-
-    def _abort(self, threads: Sequence[threading.Thread]) -> None:
-        self._control.end(INTERRUPTED)
-        for adapter in self._adapters:
-            adapter.abort()
-        for thread in threads:
-            thread.join(_TO_END)
 
     def _work(self, adapter: Adapter) -> None:
         failure: BaseException | None = None
@@ -203,11 +197,29 @@ class _Lanes:
             self._control.end("the suite's own fault")
         finally:
             adapter.stop()
-            self._results.put(_Done(failure))
+            self._results.put(failure)
 
 
-@dataclass(frozen=True)
-class _Done:
-    """A lane has ended."""
+def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> list[Result]:
+    """
+    Tries each case exactly once on an adapter, which is started before and stopped after; a result for each case, in their order.
 
-    failure: BaseException | None
+    With the seed of a run, everything that is chosen at random is as in that run. What the implementation does not offer is
+    skipped, and so is what follows after it has ended. Raises AdapterUnavailable if it cannot be started.
+    """
+    try:
+        hello = adapter.start()
+        lane = Worker(adapter, hello, seed, Control(most_restarts=1))
+        results: list[Result] = []
+        usable = True
+        for case in chosen:
+            if lacking := missing(case, hello):
+                results.append(skip_result(case, lacking))
+            elif not usable:
+                results.append(skip_result(case, "the implementation has ended"))
+            else:
+                result, usable = lane.once(case)
+                results.append(result)
+    finally:
+        adapter.stop()
+    return results

@@ -20,16 +20,14 @@ from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Reques
 from peerproof.conformance.runner.address_map import is_address
 from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.eligibility import ineligible_reason
+from peerproof.conformance.runner.peers import Endpoint, own_host
 from peerproof.conformance.runner.real_time import OverSocket, SocketStage, play_script
 from peerproof.conformance.runner.trial import Asking, Case, Dialogue, Failure, Over, TimingFailure, Trial, Verdict
-from peerproof.conformance.runner.udp_peers import Endpoint, own_host
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.matching import Bound, Difference, first_difference
+from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
 
-#: So often a question is asked within the slack, since a datagram may be lost.
-_AGAIN: Final = 4
-
+_AGAIN: Final = 4  #: so often a question is asked within the slack, since a datagram may be lost
 _PEER: Final = "peer:1"
 
 
@@ -41,8 +39,7 @@ class Rules(NamedTuple):
     about: tuple[str, str] | None  #: the member with what an answer says of nodes, and whom each entry is about, if it says so
 
 
-#: Parts of a case about malformed datagrams.
-MALFORMED: Final = ("survives", "unchanged", "serves")
+MALFORMED: Final = ("survives", "unchanged", "serves")  #: parts of a case about malformed datagrams
 
 _OF_LAYER: Final = {
     "codec": "nobody can be asked to encode or decode",
@@ -196,10 +193,9 @@ class RunningStage(SocketStage):
 
 def ignores_malformed(trial: Trial) -> Dialogue:
     """Malformed datagrams are not answered, and afterwards the node answers as before."""
-    rules, over = RULES[trial.vector.protocol], trial.case.over
-    assert over is not None, "a case over a socket says over which"
+    rules = RULES[trial.vector.protocol]
     nodes = {"node": {"addr": "node:1"}, "peer": {"addr": _PEER, "role": "scripted"}}
-    stage, part = RunningStage(trial, nodes, over), trial.case.id.rpartition("#")[2]
+    stage, part = RunningStage(trial, nodes), trial.case.id.rpartition("#")[2]
     try:
         yield from stage.open()
         before = yield from stage.answer(_PEER, rules.probe, rules.answers)
@@ -225,8 +221,7 @@ def ignores_malformed(trial: Trial) -> Dialogue:
 
 def answers(trial: Trial) -> Dialogue:
     """A vector's messages, and the answers to them; of the node itself nothing is judged."""
-    assert trial.case.over is not None, "a case over a socket says over which"
-    return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"], trial.case.over))))
+    return (yield from play_script(_Answers(trial, RunningStage(trial, trial.body["nodes"]))))
 
 
 class _Answers(OverSocket):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
-from peerproof.conformance.vectors.matching import Bound, Difference
+from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
 #: How a case can fail; the words of reports and of lists of known failures.
@@ -42,8 +42,7 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 
 
-#: So many hexadecimal digits of what comes over a connection are shown.
-_DIGITS: Final = 400
+_DIGITS: Final = 400  #: so many hexadecimal digits of what comes over a connection are shown
 
 
 class Verdict(NamedTuple):
@@ -142,7 +141,6 @@ class Trial:
     hello: Hello
     story: list[Arrow | TrialEvent] = field(default_factory=list)
     essence: list[Request] = field(default_factory=list)  #: what it comes down to: the requests to put in by hand
-    bound: Bound = field(default_factory=dict)
     handles: list[Any] = field(default_factory=list)  #: of nodes that are open
     judged: int = 0  #: so much of the story has come before what is judged next
     wanted: Mapping[str, Any] | None = None  #: the expectation that is being judged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from peerproof.conformance.clauses.catalogue import specification
@@ -25,21 +26,18 @@ def of_vector(vector: Vector) -> MessageGraph:
 
 def _of_codec(vector: Vector) -> MessageGraph:
     body = vector.body
-    happenings: list[Arrow | Note] = []
+    exchanges: list[tuple[str, str]] = []  # questions and answers
     if "rejects" in body:
         what = body["bytes"] if "bytes" in body else " ".join(f"{kind} {how['bytes']}" for kind, how in body["family"].items())
         reason = body["rejects"].get("class", "no message")
-        happenings = [
-            Arrow("suite", "codec", f"decode {what or 'nothing'}"),
-            Arrow("codec", "suite", f"rejected: {reason}", True),
-        ]
+        exchanges.append((f"decode {what or 'nothing'}", f"rejected: {reason}"))
     else:
         message = message_text(body["message"])
         for check in body.get("checks", ("decode", "encode")):
             asked, answer = (message, body["bytes"]) if check == "encode" else (body["bytes"], message)
-            happenings.append(Arrow("suite", "codec", f"{check} {asked}"))
-            happenings.append(Arrow("codec", "suite", body["bytes"] if check == "reencode" else answer, True))
-    return MessageGraph(("suite", "codec"), tuple(happenings))
+            exchanges.append((f"{check} {asked}", body["bytes"] if check == "reencode" else answer))
+    arrows = [(Arrow("suite", "codec", asked), Arrow("codec", "suite", answer, True)) for asked, answer in exchanges]
+    return MessageGraph(("suite", "codec"), tuple(chain.from_iterable(arrows)))
 
 
 def of_expectation(vector: Vector, expect: Mapping[str, Any]) -> tuple[Arrow | Note, ...]:

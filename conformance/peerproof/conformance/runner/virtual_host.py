@@ -14,9 +14,8 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Trial, TrialEvent, on_connection
-from peerproof.conformance.vectors.byte_text import describe_bytes
-from peerproof.conformance.vectors.generated_state import expand_numbered
 from peerproof.conformance.vectors.matching import Difference
+from peerproof.conformance.vectors.plain_data import describe_bytes, expand_numbered
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.forms.form import Plain
 
@@ -138,6 +137,10 @@ class Stage:
             return False
         return "to" not in sent or (message.to == self.address(sent["to"]) and sent.get("type") in (None, self.kind(message)))
 
+    def plain(self, digits: str) -> Any:
+        """What the bytes of a message say."""
+        return describe_bytes(self.trial.vector.protocol, digits)
+
     def kind(self, message: Message) -> str:
         """The type of a message."""
         shown = describe_bytes(self.trial.vector.protocol, message.bytes)
@@ -169,9 +172,8 @@ class Stage:
             self.now = max(self.now, at)
             self._happened += 1
             if self._happened > MOST_HAPPENINGS:
-                raise Failure(
-                    "clock", Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
-                )
+                without_end = Difference(f"at {self.now} ms", "an end of timers and messages", f"{MOST_HAPPENINGS} of them")
+                raise Failure("clock", without_end)
             yield from happen()
         self.now = max(self.now, until)
         for name in explicitly:

@@ -1,11 +1,10 @@
 """
 A lane: one process of the implementation, and the cases that are tried on it one after the other.
 
-Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out
-at once. When the implementation fails to answer
-in the middle of a pack, nobody is blamed yet: each case that is still open is a suspect and is tried by itself. Whoever then
-crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no suspect does it by
-itself, the first of them stands for the pack, unconfirmed.
+Cases of the codec are packed together, and so are those of a model, which are many: the next requests of all of them go out at
+once. When the implementation fails to answer in the middle of a pack, each case that is still open is a suspect and is tried by
+itself. A case that then crashes or hangs is tried once more alone, on a fresh process: if it happens again it is confirmed. If no
+suspect does it by itself, the first of them stands for the pack, unconfirmed.
 """
 
 from __future__ import annotations
@@ -28,13 +27,8 @@ Emit = Callable[[Result], None]
 
 #: What a process that must be started again counts as; any other failure leaves it usable.
 TROUBLES: Final = ("crashed", "hung", "garbled")
-
-#: So often a case over a socket is tried that seems to fail.
-TRIALS: Final = 3
-
-#: Why a run ends that a person, or whoever speaks for one, ends.
-INTERRUPTED: Final = "interrupted"
-
+TRIALS: Final = 3  #: so often a case over a socket is tried that seems to fail
+INTERRUPTED: Final = "interrupted"  #: why a run ends that a person, or whoever speaks for one, ends
 _FAILURE_OF_ERROR: Final = {"panic": "crashed", "timeout": "hung"}
 
 
@@ -176,10 +170,9 @@ class Worker:
             begin = time.perf_counter()
             replies: Sequence[Reply]
             try:
-                asked = [(request, playing) for playing in open_ones for request in playing.requests]
-                replies = self._adapter.ask_at_once(
-                    [request for request, _ in asked], [_chooser(playing) for _, playing in asked]
-                )
+                requests = [request for playing in open_ones for request in playing.requests]
+                choosing = [_chooser(playing) for playing in open_ones for _ in playing.requests]
+                replies = self._adapter.ask_at_once(requests, choosing)
             except AdapterError as raised:
                 trouble, replies = raised, raised.answered
             position = 0
@@ -200,7 +193,7 @@ class Worker:
             self._suspect([playing.trial.case for playing in open_ones], trouble, emit)
 
     def _suspect(self, cases: Sequence[Case], trouble: AdapterError, emit: Emit) -> None:
-        """Who of these was it?"""
+        """Re-runs each suspect alone to find which one broke the pack."""
         if self._control.ended or not cases:
             return
         self._control.count_restart()
@@ -297,18 +290,9 @@ def _tell_unanswered(playing: RunningTrial, answered: int) -> None:
 
 
 def _result(trial: Trial, status: str, milliseconds: float, **members: Any) -> Result:
-    vector = trial.vector
-    return Result(
-        id=trial.case.id,
-        status=status,
-        vector=vector.id,
-        rev=vector.rev,
-        level=vector.level,
-        clauses=vector.clauses,
-        seed=None if trial.case.codec else trial.seed,
-        milliseconds=milliseconds,
-        **members,
-    )
+    vector, seed = trial.vector, None if trial.case.codec else trial.seed
+    which = (trial.case.id, status, vector.id, vector.rev, vector.level, vector.clauses)
+    return Result(*which, seed=seed, milliseconds=milliseconds, **members)
 
 
 def skip_result(case: Case, reason: str) -> Result:

@@ -19,40 +19,39 @@ _SOURCE_TREE: Final = _PACKAGE.parents[1]  #: the folder `conformance` of a sour
 
 def vectors_root(protocol: str | None = None) -> Path:
     """The folder of the vectors, of a protocol or of this project, `PROTOCOL/LAYER/TOPIC.yaml` in it."""
-    return _at_home(protocol, "vectors") or _first(_PACKAGE / "data" / "vectors", _SOURCE_TREE / "vectors")
+    return _folder("vectors", protocol)
 
 
 def schema(name: str) -> Path:
     """The JSON Schema of this name."""
-    return _first(_PACKAGE / "data" / "schemas", _SOURCE_TREE / "schemas") / f"{name}.schema.json"
+    return _folder("schemas") / f"{name}.schema.json"
 
 
 def examples() -> list[Path]:
     """The example traces."""
-    return sorted(_first(_PACKAGE / "data" / "examples", _SOURCE_TREE / "examples").glob("*.jsonl"))
+    return sorted(_folder("examples").glob("*.jsonl"))
 
 
 def skeletons_root() -> Path:
     """The folder of the skeletons of adapters, one for each language in it, and what they have in common."""
-    return _first(_PACKAGE / "data" / "skeletons", _SOURCE_TREE / "skeletons")
+    return _folder("skeletons")
 
 
 def reviewed_file(protocol: str) -> Path:
     """The list of a protocol's reviewed clauses. There need not be one."""
-    return (
-        _at_home(protocol, "reviewed") or _first(_PACKAGE / "data" / "reviewed", _SOURCE_TREE / "reviewed")
-    ) / f"{protocol}.txt"
+    return _folder("reviewed", protocol) / f"{protocol}.txt"
 
 
 def equivalents_file(protocol: str) -> Path:
     """The list of a protocol's equivalent mutants. There need not be one."""
-    own = _at_home(protocol, "equivalent") or _first(_PACKAGE / "data" / "equivalent", _SOURCE_TREE / "equivalent")
-    return own / f"{protocol}.yaml"
+    return _folder("equivalent", protocol) / f"{protocol}.yaml"
 
 
 def clauses_file(protocol: str) -> Path:
     """A protocol's clauses and decisions in prose. There need not be any."""
-    return (_at_home(protocol, "") or _first(_PACKAGE / "data" / "clauses", _SOURCE_TREE.parent / "spec")) / f"{protocol}.md"
+    installed = _PACKAGE / "data" / "clauses"
+    folder = _home(protocol) or (installed if installed.exists() else _SOURCE_TREE.parent / "spec")
+    return folder / f"{protocol}.md"
 
 
 def cache_folder(name: str) -> Path | None:
@@ -73,10 +72,12 @@ def path_text(path: Path) -> str:
         return str(path)
 
 
-def _at_home(protocol: str | None, folder: str) -> Path | None:
-    home = PROTOCOLS[protocol].home if protocol and protocol in PROTOCOLS else None
-    return home / folder if home else None
+def _home(protocol: str | None) -> Path | None:
+    return PROTOCOLS[protocol].home if protocol and protocol in PROTOCOLS else None
 
 
-def _first(installed: Path, in_source_tree: Path) -> Path:
-    return installed if installed.exists() else in_source_tree
+def _folder(name: str, protocol: str | None = None) -> Path:
+    if home := _home(protocol):
+        return home / name
+    installed = _PACKAGE / "data" / name
+    return installed if installed.exists() else _SOURCE_TREE / name

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from typing import Any, Final
 
 from peerproof.conformance.suite.locations import schema
 from peerproof.conformance.suite.strict_yaml import Document, VectorError
 
 _UNKNOWN: Final = "unknown field"
-
 _SHOWN: Final = 200  #: characters of a message that may show a whole document
-
 _IN_WORDS: Final = {
     "object": "a mapping",
     "array": "a list",
@@ -57,7 +56,7 @@ def _explain(document: Document, error: Any) -> Iterator[VectorError]:
     path = tuple(error.absolute_path)
     instance, rule, value, about = error.instance, error.validator, error.validator_value, error.schema
     if rule is None:  # a schema that is `false`, whose error has its parent's path
-        parent = _at(document.data, path)
+        parent = reduce(getitem, path, document.data)
         key = next(key for key, part in parent.items() if part is instance)
         others = ", ".join(other for other in parent if other != key)
         yield document.error((*path, key), f"{key!r} cannot stand together with {others}", at_key=True)
@@ -113,12 +112,6 @@ def _misfit(rule: str, value: Any, instance: Any, about: dict[str, Any]) -> str:
             return f"expected at most {value} characters, found {len(instance)}"
         case _:
             return f"expected {_describe_schema(about)}, found {_value_text(instance)}"
-
-
-def _at(data: Any, path: Iterable[str | int]) -> Any:
-    for part in path:
-        data = data[part]
-    return data
 
 
 def _describe_schema(about: dict[str, Any]) -> str:

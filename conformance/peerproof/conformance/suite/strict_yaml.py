@@ -19,7 +19,6 @@ Path: TypeAlias = tuple[str | int, ...]
 
 MAX_DEPTH: Final = 128
 MAX_INTEGER: Final = 2**53
-
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]*")
 _FRACTION: Final = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}

@@ -12,6 +12,5 @@ __all__ = [
     "vector_source",
 ]
 
-from .lookup import VectorNotFound, find_vector, vector_row, vector_source
-from .selection import NothingFits, SelectionError, select_vectors
+from .selection import NothingFits, SelectionError, VectorNotFound, find_vector, select_vectors, vector_row, vector_source
 from .suite import Suite, Vector, VectorError, load

@@ -8,16 +8,15 @@ error: what cannot be read is not there, what cannot be written is not kept.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.suite import locations
+from peerproof.conformance.suite.output import CannotWrite, write_whole
 
-#: So many states of the sources are kept: of some branches, or of some installed versions.
-KEPT: Final = 8
+KEPT: Final = 8  #: so many states of the sources are kept: of some branches, or of some installed versions
 
 #: The modules whose code decides what is compiled, from the package on.
 _READERS: Final = (
@@ -59,14 +58,9 @@ def store(key: str, suite: Any) -> None:
     if place is None:
         return
     content = json.dumps({"key": key, "suite": suite}, separators=(",", ":"))
-    unfinished = place / f"{key}.{os.getpid()}.part"
-    try:
+    with suppress(OSError, CannotWrite):  # a read-only home, a full disk
         place.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(content, encoding="utf-8")
-        unfinished.replace(place / f"{key}.json")
+        write_whole(place / f"{key}.json", content)
         by_age = sorted(place.glob("*.json"), key=lambda path: path.stat().st_mtime)
         for old in by_age[:-KEPT]:
             old.unlink(missing_ok=True)
-    except OSError:  # a read-only home, a full disk
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)

@@ -33,15 +33,16 @@ def variants(family: Mapping[str, Any]) -> list[Variant]:
 
 def malformed(family: Mapping[str, Any], decode: Callable[[bytes], Any]) -> list[Variant]:
     """The variants of a family that the specification's `decode` rejects."""
-    return [variant for variant in variants(family) if not _legal(variant.data, decode)]
+    return [variant for variant in variants(family) if rejection(variant.data, decode)]
 
 
-def _legal(data: bytes, decode: Callable[[bytes], Any]) -> bool:
+def rejection(data: bytes, decode: Callable[[bytes], Any]) -> MalformedMessage | None:
+    """Why the specification's `decode` rejects a datagram; None if it is a message."""
     try:
         decode(data)
-    except MalformedMessage:
-        return False
-    return True
+    except MalformedMessage as error:
+        return error
+    return None
 
 
 def _truncate(whole: bytes, _: Mapping[str, Any]) -> Iterator[Variant]:

@@ -118,11 +118,8 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
 def _beyond(expected: Sequence[Any], actual: Sequence[Any], where: str) -> Difference:
     """One of two lists is the beginning of the other."""
     index = min(len(expected), len(actual))
-    return Difference(
-        f"{where}[{index}]",
-        expected[index] if index < len(expected) else None,
-        actual[index] if index < len(actual) else None,
-    )
+    wanted, found = (items[index] if index < len(items) else None for items in (expected, actual))
+    return Difference(f"{where}[{index}]", wanted, found)
 
 
 def _pairing_difference(name: str, expected: list[Any], actual: list[Any], bound: Bound, where: str) -> Difference:

@@ -20,20 +20,15 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.vectors.plain_steps import order
+from peerproof.conformance.vectors.plain_data import order
 from peerproof.spec.core import EVERYBODY, Specification
 
 LAYER: Final = "model"
 FORMAT: Final = 1
-
-#: How bodies call the node under test.
-NODE: Final = "node"
-
-KINDS: Final = ("step", "refusal", "path")
+NODE: Final = "node"  #: how bodies call the node under test
+KINDS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}  #: kind of vector -> member of the table with its rows
 
 Body: TypeAlias = dict[str, Any]
-
-
 Tokens: TypeAlias = int | Sequence[int]
 
 
@@ -95,8 +90,7 @@ class Table:
 
     def count(self, kind: str) -> int:
         """How many vectors of this kind there are."""
-        rows: Mapping[str, Sequence[Any]] = {"step": self.steps, "refusal": self.refusals, "path": self.walks}
-        return len(rows[kind])
+        return len(getattr(self, KINDS[kind]))
 
 
 def tokens_of(tokens: Tokens) -> Sequence[int]:
@@ -113,8 +107,7 @@ def table_of(plain: Mapping[str, Any]) -> Table:
     return Table(**{**members, "states": states, "steps": [Row(*row) for row in plain["steps"]]})
 
 
-#: Behind the name of a member whose value is a list: the part is one item of that.
-_ITEM: Final = "[]"
+_ITEM: Final = "[]"  #: behind the name of a member whose value is a list: the part is one item of that
 
 
 def split_states(states: Iterable[Body]) -> tuple[list[tuple[str, Any]], list[list[int]]]:
@@ -258,11 +251,7 @@ class OutOfTime(Exception):
 
 
 def schedule(table: Table, place: int, steps: Sequence[int]) -> Iterator[tuple[int, Row]]:
-    """
-    When a node takes each of these steps, from its beginning on.
-
-    A timer takes its step when it is due, all else as soon as possible. Raises OutOfTime.
-    """
+    """When a node takes each of these steps: that of a timer when it is due, all others as soon as possible. Raises OutOfTime."""
     now, due = 0, dict(table.nodes[place]["timers"])
     for number in steps:
         row = table.steps[number]
@@ -343,11 +332,7 @@ def _picks_text(row: Row) -> str:
 
 
 def _outcome(table: Table, row: Row, *, with_state: bool) -> Body:
-    """
-    What one draw leads to. Messages to different receivers have no order that anybody could see.
-
-    Events are judged where an implementation tells them; the vector does not need that.
-    """
+    """What one draw leads to. Events are judged where an implementation tells them; the vector does not need that."""
     place = table.states[row.state][0]
     sent = as_sent([(_name(place, table.messages[number][1]), table.messages[number][2]) for number in row.sent], table.spec)
     messages = [{"to": receiver, "bytes": digits} for receiver, digits in sent]

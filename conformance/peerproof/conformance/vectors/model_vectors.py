@@ -18,14 +18,10 @@ from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.diagrams.labels import message_text, plain_text
 from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
-from peerproof.conformance.vectors.byte_text import describe_bytes
 from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, beginning, table_of
+from peerproof.conformance.vectors.plain_data import describe_bytes
 
-#: Characters of a title, as the schema of vectors has it; what is longer is cut.
-LONGEST_TITLE: Final = 160
-
-#: Where the rows of a kind stand in the file.
-_MEMBERS: Final = {"step": "steps", "refusal": "refusals", "path": "walks"}
+LONGEST_TITLE: Final = 160  #: characters of a title, as the schema of vectors has it; what is longer is cut
 
 
 def compile_table(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -53,7 +49,7 @@ def compile_table(content: bytes, path: PurePosixPath, shown: str) -> tuple[dict
 def _rows(table: Table, lines: Sequence[str]) -> Iterator[list[Any]]:
     kinds = [kind_of(table, event) for event in range(len(table.events))]
     for kind in KINDS:
-        first = next((at for at, line in enumerate(lines, start=2) if line.startswith(f'"{_MEMBERS[kind]}":')), 1)
+        first = next((at for at, line in enumerate(lines, start=2) if line.startswith(f'"{KINDS[kind]}":')), 1)
         for number in range(table.count(kind)):
             about = [kinds[event] for event in events_of(table, kind, number)]
             labels = {
@@ -74,11 +70,7 @@ def events_of(table: Table, kind: str, number: int) -> list[int]:
 
 
 def kind_of(table: Table, event: int) -> str:
-    """
-    What an event is about, as `Table.clauses` has it: the type of a message, a command or a timer.
-
-    Or it is `restart`; or `sent`, whatever message was.
-    """
+    """What an event is about, as `Table.clauses` has it: the type of a message, command or timer; `restart`; or `sent`."""
     kind, *what = table.events[event]
     if kind == "restart":
         return "restart"

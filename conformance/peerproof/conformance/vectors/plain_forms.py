@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.suite.strict_yaml import Path as Where
 from peerproof.conformance.vectors import matching
-from peerproof.conformance.vectors.generated_state import expand_numbered
-from peerproof.conformance.vectors.malformed import malformed
+from peerproof.conformance.vectors.malformed import malformed, rejection
+from peerproof.conformance.vectors.plain_data import expand_numbered
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Text
 
@@ -97,25 +97,21 @@ def _coding(spec: Any, vector: Mapping[str, Any]) -> Iterator[Misfit]:
 def _rejecting(spec: Any, vector: Mapping[str, Any]) -> Iterator[Misfit]:
     decode, reason = spec.MESSAGE.decode, vector["rejects"].get("class")
     if "bytes" in vector:
-        try:
-            decode(bytes.fromhex(vector["bytes"]))
+        error = rejection(bytes.fromhex(vector["bytes"]), decode)
+        if error is None:
             yield Misfit(("bytes",), "the specification takes them for a message")
-        except MalformedMessage as error:
-            if reason not in (None, error.reason):
-                yield Misfit(("rejects", "class"), f"the specification says {error.reason}: {error.detail}")
+        elif reason not in (None, error.reason):
+            yield Misfit(("rejects", "class"), f"the specification says {error.reason}: {error.detail}")
         return
     left = malformed(vector["family"], decode)
     if not left:
         yield Misfit(("family",), "no variant is left: the specification takes all of them for messages")
     for variant in left:
-        try:
-            decode(variant.data)
-        except MalformedMessage as error:
-            if reason not in (None, error.reason):
-                yield Misfit(
-                    ("rejects", "class"), f"of variant {variant.name} the specification says {error.reason}: {error.detail}"
-                )
-                return
+        error = rejection(variant.data, decode)
+        if error and reason not in (None, error.reason):
+            said = f"of variant {variant.name} the specification says {error.reason}: {error.detail}"
+            yield Misfit(("rejects", "class"), said)
+            return
 
 
 def _step(spec: Any, step: Mapping[str, Any]) -> Iterator[Misfit]:

@@ -22,9 +22,7 @@ __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
 #: Of the vectors as a whole. Ids are for ever: it grows with additions, and in front only when the format changes.
 VERSION: Final = "1.0.0"
-
-#: The file of ids that are no longer in use, below the root of the vectors.
-RETIRED: Final = "retired.yaml"
+RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer in use, below the root of the vectors
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,11 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     """
     root = root or locations.vectors_root(protocol)
     contents = _contents(root)
-    digest = _digest(contents)
+    hashed = sha256()
+    for name, content in contents.items():
+        hashed.update(f"{name}\0{len(content)}\0".encode())
+        hashed.update(content)
+    digest = hashed.hexdigest()
     key = compiled.key(digest)
     plain = compiled.load(key)
     if plain is None:
@@ -102,14 +104,6 @@ def _contents(root: Path) -> dict[str, bytes]:
         except OSError as error:
             raise VectorError(locations.path_text(path), None, f"cannot be read: {error.strerror}") from None
     return found
-
-
-def _digest(contents: Mapping[str, bytes]) -> str:
-    hashed = sha256()
-    for name, content in contents.items():
-        hashed.update(f"{name}\0{len(content)}\0".encode())
-        hashed.update(content)
-    return hashed.hexdigest()
 
 
 def _vector(file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
@@ -183,12 +177,10 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _check_retired(root: Path, retired: Mapping[str, Any], ids: Mapping[str, str]) -> None:
-    aliases, withdrawn = retired.get("aliases", {}), retired.get("withdrawn", {})
+    aliases, file = retired.get("aliases", {}), locations.path_text(root / RETIRED)
     for former, now in aliases.items():
         if now not in ids:
-            raise VectorError(locations.path_text(root / RETIRED), None, f"alias {former} leads to {now}, which is no vector")
-    for former in (*aliases, *withdrawn):
+            raise VectorError(file, None, f"alias {former} leads to {now}, which is no vector")
+    for former in (*aliases, *retired.get("withdrawn", {})):
         if former in ids:
-            raise VectorError(
-                locations.path_text(root / RETIRED), None, f"{former} is in use again, at {ids[former]}; ids are for ever"
-            )
+            raise VectorError(file, None, f"{former} is in use again, at {ids[former]}; ids are for ever")

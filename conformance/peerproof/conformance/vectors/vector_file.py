@@ -17,9 +17,7 @@ from peerproof.conformance.suite.strict_yaml import Path as Where
 
 #: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
 PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks", "state", "timers"})
-
-#: A group of bytes, and how often it stands there.
-_REPEATED: Final = re.compile(r"\(([0-9a-fA-F ]+)\)x(\d+)")
+_REPEATED: Final = re.compile(r"\(([0-9a-fA-F ]+)\)x(\d+)")  #: a group of bytes, and how often it stands there
 
 
 def layer_of(vector_id: str) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
-from peerproof.conformance.adapter.implementation import program, reach
+from peerproof.conformance.adapter.implementation import create_adapter, program
 from peerproof.conformance.runner import runner
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Case
@@ -189,7 +189,7 @@ def _reach_adapter(implementation: str, options: Any) -> Adapter:
         return program(options["reference"], patience, options["version"])
     if implementation.startswith(MUTANT):
         return program([*options["mutant"], implementation.removeprefix(MUTANT)], patience, options["version"])
-    return reach(implementation, patience, options["version"])
+    return create_adapter(implementation, options["version"], patience)
 
 
 def _row(version: str, implementation: str, result: Result) -> tuple[Any, ...]:

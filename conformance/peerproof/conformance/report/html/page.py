@@ -13,6 +13,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Template
@@ -22,18 +23,14 @@ from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.report.failure_diagram import draw_failure
 from peerproof.conformance.report.failure_text import MOST_ERRORS, to_paste, truncate_text, value_text
 from peerproof.conformance.report.html.environment import make_environment
-from peerproof.conformance.report.record import Report, labels
-from peerproof.conformance.runner import transport_differences
-from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.report.record import Report, implementation_name, labels
+from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors.suite import Suite
 
-#: The details of so many cases are packed together.
-PER_CHUNK: Final = 50
-
-#: More characters of one value are not shown; the record has them.
-MOST_SHOWN: Final = 4_000
-
+PER_CHUNK: Final = 50  #: the details of so many cases are packed together
+MOST_SHOWN: Final = 4_000  #: more characters of one value are not shown; the record has them
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
 _ABSENT: Final = "."
 
@@ -60,9 +57,7 @@ def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExt
         "value_text": value_text,
     }
     data = PageData(reports, titles, environment.get_template("failure.html.j2"))
-    differences = [
-        (label, line) for label, report in data.reports_with_labels for line in transport_differences.lines(report.results)
-    ]
+    differences = [(label, line) for label, report in data.reports_with_labels for line in transport_lines(report.results)]
     template = environment.get_template("report.html.j2")
     return template.render(data=data, extras=extras or ReportExtras(), transport_differences=differences)
 
@@ -160,7 +155,6 @@ class PageData:
         return [place, some.id.removeprefix(some.vector), statuses, kept, *([reasons] if reasons else [])]
 
     def _vector(self, some: Result, results: Iterable[Result | None]) -> int:
-        """The place of its vector among the vectors."""
         if some.vector not in self._vectors:
             self._vectors[some.vector] = len(self._told)
             title = self.titles.get(some.vector) or next((result.title for result in results if result and result.title), "")
@@ -168,7 +162,6 @@ class PageData:
         return self._vectors[some.vector]
 
     def _detail(self, number: int, place: int, result: Result) -> str:
-        """One implementation's failure of a case, as HTML."""
         return self.failure.render(
             label=self.labels[place],
             result=result,
@@ -185,3 +178,56 @@ def _clauses(protocol: str) -> list[list[str]]:
     except VectorError:
         return []
     return [[item.id, item.level or "", item.text] for item in items]
+
+
+_SCORE: Final = ("mutants", "killed", "equivalent", "score", "survivors")
+
+
+class BadExtra(ValueError):
+    """A file is not what a page can show beside its reports; the message names it."""
+
+
+def load_scores(path: Path) -> Mapping[str, Any]:
+    """Loads what `peerproof mutants --format json` has written. Raises BadExtra."""
+    found = _protocols(path)
+    for member in _SCORE:
+        if any(member not in one for one in found["protocols"].values()):
+            raise BadExtra(f"{path}: a protocol without {member!r}")
+    return found
+
+
+def load_edges(path: Path) -> Mapping[str, Any]:
+    """Loads what `peerproof report edges` has written. Raises BadExtra."""
+    found = _protocols(path)
+    if "vectors" not in found:
+        raise BadExtra(f"{path}: expected what peerproof report edges writes")
+    return found
+
+
+def _protocols(path: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        list(found["protocols"].values())
+    except OSError as error:
+        raise BadExtra(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadExtra(f"{path}: expected an object with 'protocols'") from None
+    return found
+
+
+def render_page(
+    reports: Sequence[Report], suite: Suite, scores: Mapping[str, Any] | None = None, edges: Mapping[str, Any] | None = None
+) -> str:
+    """
+    Renders reports as one HTML page that needs no network; titles are those of the suite's vectors.
+
+    The page says which report was made with other vectors than the suite's.
+    """
+    remarks = [
+        f"{implementation_name(report)} was judged by other vectors than those at hand "
+        f"({report.vectors['version']}, {suite.version}); titles are of those at hand"
+        for report in reports
+        if report.vectors.get("digest") != suite.digest
+    ]
+    beside = ReportExtras(scores, edges, list(dict.fromkeys(remarks)))
+    return page(reports, {vector.id: vector.title for vector in suite.vectors}, beside)

@@ -1,16 +1,80 @@
 """
-What happens to one node, how it is configured and what it draws, as plain data.
+Plain data: what bytes say, states with many items, and what happens to one node.
 
-Vectors, tables and the local steps that they are made of show these in the same way.
+In a list of a state, `{numbered: {from: 1, to: 65535, item: …}}` stands for that many items. In the texts of each, a row of `#`
+is the number of the item in as many hexadecimal digits. Vectors, tables and the local steps that they are made of show events,
+configurations and answers to questions in the same way.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from peerproof.conformance.clauses.catalogue import specification
 from peerproof.spec.core import Asked, Expired, Pick, Received, Sent, Specification, Step
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+
+WORD: Final = "numbered"
+_MEMBERS: Final = {"from", "to", "item"}
+_DIGITS: Final = re.compile("#+")
+
+
+def describe_bytes(protocol: str, digits: str) -> Any:
+    """
+    The message that the specification's codec decodes from hexadecimal digits, as plain data; a text if it is none.
+
+    Raises KeyError for an unknown protocol, ValueError for what are no digits.
+
+    >>> describe_bytes("swim", "00")
+    'no message: a message is a vector of vectors, and has a header (at byte 0: bad_type)'
+    """
+    message = specification(protocol).MESSAGE
+    try:
+        return message.plain(message.decode(bytes.fromhex(digits)))
+    except MalformedMessage as error:
+        return f"no message: {error}"
+
+
+class WrongNumbers(ValueError):
+    """Something has the name, and is no such thing."""
+
+
+def expand_numbered(plain: Plain) -> Plain:
+    """Plain data with all items in it. Raises WrongNumbers."""
+    if isinstance(plain, dict):
+        return {name: expand_numbered(value) for name, value in plain.items()}
+    if not isinstance(plain, list):
+        return plain
+    found: list[Plain] = []
+    for item in plain:
+        if isinstance(item, dict) and item.keys() == {WORD}:
+            found += _items(item[WORD])
+        else:
+            found.append(expand_numbered(item))
+    return found
+
+
+def _items(numbered: Any) -> list[Plain]:
+    if not isinstance(numbered, dict) or numbered.keys() != _MEMBERS:
+        raise WrongNumbers(f"{WORD}: expected from, to and item")
+    first, last = numbered["from"], numbered["to"]
+    if type(first) is not int or type(last) is not int or not 0 <= first <= last:
+        raise WrongNumbers(f"{WORD}: expected whole numbers, from not above to")
+    return [_item(numbered["item"], number) for number in range(first, last + 1)]
+
+
+def _item(plain: Plain, number: int) -> Plain:
+    if isinstance(plain, dict):
+        return {name: _item(value, number) for name, value in plain.items()}
+    if isinstance(plain, list):
+        return [_item(value, number) for value in plain]
+    if isinstance(plain, str) and "#" in plain:
+        return _DIGITS.sub(lambda row: f"{number:0{len(row[0])}x}", plain)
+    return plain
 
 
 def canonical(plain: Any) -> str:
@@ -49,11 +113,7 @@ def plain_event(spec: Specification, event: Any) -> Event:
 
 
 def order(spec: Specification, receivers: Collection[Any]) -> str:
-    """
-    How messages to these are expected: `ordered`, or `unordered` if nobody could see in which order they were sent.
-
-    That is so if each goes to another receiver, and if each goes over a connection of its own.
-    """
+    """`unordered` if the order cannot be seen: each goes to another receiver, or over a connection of its own; else `ordered`."""
     is_seen = spec.TRANSPORT != "tcp" and len(set(receivers)) < len(receivers)
     return "ordered" if is_seen or len(receivers) <= 1 else "unordered"
 
