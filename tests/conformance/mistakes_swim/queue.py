@@ -203,7 +203,7 @@ class EachTxIsNews(Wrong):
     """Queues an event for every change of a row."""
 
     caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end")
-    instead: ClassVar = {f"{module}.claimed": _news for module in ("transitions", "detector", "commands")}
+    instead: ClassVar = {f"{module}.apply_claim": _news for module in ("transitions", "detector", "commands")}
 
 
 def _restart_is_no_news(state: State, claim: Claim) -> State:
@@ -216,7 +216,7 @@ class RestartIsNoNews(Wrong):
     """Queues changes of status only."""
 
     caught_by: ClassVar = ("payload-of-the-new-life", "payload-is-stale-after-a-restart")
-    instead: ClassVar = {f"{module}.claimed": _restart_is_no_news for module in ("transitions", "detector", "commands")}
+    instead: ClassVar = {f"{module}.apply_claim": _restart_is_no_news for module in ("transitions", "detector", "commands")}
 
 
 def _anti_entropy_is_news(state: State, claim: Claim) -> State:
