@@ -14,27 +14,6 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec import distkv
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table
-from peerproof.spec.distkv.messages import (
-    Command,
-    DeleteValue,
-    FoundingDue,
-    GreetingDue,
-    InitialPingDue,
-    Loaded,
-    LoadFailed,
-    NeedsDownload,
-    OldDataDue,
-    Ping,
-    PingDue,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    SetValue,
-    Timer,
-    Update,
-)
 from peerproof.spec.distkv.model.abstraction import (
     Load,
     chain,
@@ -60,18 +39,18 @@ from peerproof.spec.model.variant import Taking
 from peerproof.spec.properties import InFlight
 
 #: Labels of timers that expire -> the timers, and what the module calls them.
-TIMERS: Final[Mapping[str, tuple[Timer, str]]] = {
-    "InitialPing": (InitialPingDue(), "initial"),
-    "Founding": (FoundingDue(), "founding"),
-    "OldData": (OldDataDue(), "olddata"),
-    "Ping": (PingDue(), "ping"),
-    "Greeting": (GreetingDue(), "greeting"),
-    "RecoverTicks": (RecoveryDue(RecoveryStep.TICKS), "ticks"),
-    "RecoverMissing": (RecoveryDue(RecoveryStep.MISSING), "missing"),
-    "RecoverKnown": (RecoveryDue(RecoveryStep.KNOWN), "known"),
-    "RecoverOver": (RecoveryOver(), "over"),
-    "Repair": (RepairDue(), "repair"),
-    "RepairAllowed": (RepairAllowed(), "allowed"),
+TIMERS: Final[Mapping[str, tuple[distkv.Timer, str]]] = {
+    "InitialPing": (distkv.InitialPingDue(), "initial"),
+    "Founding": (distkv.FoundingDue(), "founding"),
+    "OldData": (distkv.OldDataDue(), "olddata"),
+    "Ping": (distkv.PingDue(), "ping"),
+    "Greeting": (distkv.GreetingDue(), "greeting"),
+    "RecoverTicks": (distkv.RecoveryDue(distkv.RecoveryStep.TICKS), "ticks"),
+    "RecoverMissing": (distkv.RecoveryDue(distkv.RecoveryStep.MISSING), "missing"),
+    "RecoverKnown": (distkv.RecoveryDue(distkv.RecoveryStep.KNOWN), "known"),
+    "RecoverOver": (distkv.RecoveryOver(), "over"),
+    "Repair": (distkv.RepairDue(), "repair"),
+    "RepairAllowed": (distkv.RepairAllowed(), "allowed"),
 }
 
 _TIMER_NAMES: Final = dict(TIMERS.values())
@@ -101,7 +80,7 @@ class Bounded(ApplicationSpecification):
 
     specification = distkv
 
-    def __init__(self, most: int, step: Taking, given: Callable[[State], Loaded | None]) -> None:
+    def __init__(self, most: int, step: Taking, given: Callable[[State], distkv.Loaded | None]) -> None:
         super().__init__(step)
         self._most = most  #: no tock is above this
         self._given = given  #: what a node gives to whoever downloads from it
@@ -110,24 +89,23 @@ class Bounded(ApplicationSpecification):
         """Whether its tock is above the bound."""
         return state.tock > self._most
 
-    def command(self, state: State, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+    def command(self, state: State, todo: Todo) -> distkv.Command:  # noqa: ARG002  # the same for every node
         """What its application asks for."""
-        return SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else DeleteValue(path(todo.path))
+        return distkv.SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else distkv.DeleteValue(path(todo.path))
 
     def take(self, state: ModelNode, event: Any, _: Pick) -> Step[Any, Any]:
         """What the protocol makes of an event; a download that it needs is asked for."""
         match event:
             case Received(sender=sender, message=Load()):
-                return Step(state, (Send(sender, self._given(state) or LoadFailed(state.self_id)),))
-            case Received(sender=sender, message=(Loaded() | LoadFailed()) as download):
+                return Step(state, (Send(sender, self._given(state) or distkv.LoadFailed(state.self_id)),))
+            case Received(sender=sender, message=(distkv.Loaded() | distkv.LoadFailed()) as download):
                 if sender != state.source:
                     return Step(state)
                 event = Asked(NOW, download)
         after, effects = super().take(state, event, first_moment)
-        needed = [
-            effect.notice.node for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, NeedsDownload)
-        ]
-        return Step(after, (*effects, *(Send(node, Load()) for node in needed)))
+        notices = [effect.notice for effect in effects if isinstance(effect, Notify)]
+        asked = [Send(notice.node, Load()) for notice in notices if isinstance(notice, distkv.NeedsDownload)]
+        return Step(after, (*effects, *asked))
 
 
 def first_moment(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
@@ -158,7 +136,7 @@ class Model(ApplicationModel):
         self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._initial_node(n, constants)) for n in self.names)
         self.under_way = tuple(
-            InFlight(name(sender), name(to), Ping(chain(cut, elements), tock))
+            InFlight(name(sender), name(to), distkv.Ping(chain(cut, elements), tock))
             for sender, to, tock, cut, *elements in constants["UnderWay"]
         )
 
@@ -166,14 +144,14 @@ class Model(ApplicationModel):
         """What DistKV does."""
         return distkv.step(state, event, pick)
 
-    def serve_download(self, state: State) -> Loaded | None:
+    def serve_download(self, state: State) -> distkv.Loaded | None:
         """What a node gives to whoever downloads from it; None if it refuses."""
         return download_of(state)
 
     def ready(self, state: State) -> State:
         """A node that is ready from the start. [DA-79]"""
-        first: Timer = InitialPingDue() if state.last is None else PingDue()
-        return replace(state, phase=Phase.READY, timers=frozenset({first, RepairDue()} if state.misses else {first}))
+        first: distkv.Timer = distkv.InitialPingDue() if state.last is None else distkv.PingDue()
+        return replace(state, phase=Phase.READY, timers=frozenset({first, distkv.RepairDue()} if state.misses else {first}))
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and timers that run."""
@@ -197,7 +175,7 @@ class Model(ApplicationModel):
 
     def project_state(self, state: ModelNode) -> State:
         """Neither that the node runs nor what its application still has to do; only who is to be the first has a root value."""
-        config = self.config if FoundingDue() in state.timers else replace(self.config, root=None)
+        config = self.config if distkv.FoundingDue() in state.timers else replace(self.config, root=None)
         return recast(State, state, config=config)
 
     def project_event(self, state: ModelNode, event: Any) -> Any | None:
@@ -205,7 +183,7 @@ class Model(ApplicationModel):
         match super().project_event(state, event):
             case Received(message=Load()):
                 return None
-            case Received(now, sender, (Loaded() | LoadFailed()) as download):
+            case Received(now, sender, (distkv.Loaded() | distkv.LoadFailed()) as download):
                 return Asked(now, download) if sender == state.source else None
             case projected:
                 return projected
@@ -249,7 +227,7 @@ class Model(ApplicationModel):
         )
         state = replace(begun.state, heard=Table({name(m): tock for m, tock in rows["Heard"]}))
         for tock, cut, *elements in rows["Last"]:
-            state = _after(state, Ping(chain(cut, elements), tock))
+            state = _after(state, distkv.Ping(chain(cut, elements), tock))
         return self._start_node(self.ready(state) if how == "ready" else state, todo)
 
 
@@ -259,7 +237,7 @@ _ABOUT_NODES: Final = ("Starting", "Had", "Gone", "Shown", "Last", "Tock", "Hear
 
 def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
     """What a node has at first, but for what it has from its last ping."""
-    entries = [Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
+    entries = [distkv.Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
     superseded: TickSets = Table()
     for m, tick in rows["Gone"]:
         superseded = union(superseded, {name(m): of_ticks([tick])})
@@ -270,7 +248,7 @@ def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
     return Stored(tock, tuple(entries), superseded, latest(Table(), _highest(seen)))
 
 
-def _after(state: State, last: Ping) -> State:
+def _after(state: State, last: distkv.Ping) -> State:
     """A node whose last ping this was."""
     head = last.chain.head.node
     is_own = head == state.self_id

@@ -4,57 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from peerproof.spec import wendy
 from peerproof.spec.traces.observed import Breach
 from peerproof.spec.wendy.forms import ID
 from peerproof.spec.wendy.ids import Id, id_text
-from peerproof.spec.wendy.messages import (
-    Application,
-    LeafSet,
-    Message,
-    Node,
-    NodeAnnouncement,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    StateData,
-    Tables,
-)
 from peerproof.spec.wendy.model.message_rules import LEAVES, MARK, ONCE, OWN_KEY, REPAIR, RIGHT_CELL, SELF_FREE, WHOLE
 from peerproof.spec.wendy.state import Config
 from peerproof.spec.wendy.tables import nodes_of
 
 
-def misshapen(config: Config, message: Message) -> Iterator[Breach]:
+def misshapen(config: Config, message: wendy.Message) -> Iterator[Breach]:
     """What is wrong with a message that its maker sends."""
     header = message.header
     own = header.sender.id
-    of_leaves = isinstance(message, NodeRepair) and message.mask.leaf_set
-    if not isinstance(message, Application) and (header.key == own) == of_leaves:
+    of_leaves = isinstance(message, wendy.NodeRepair) and message.mask.leaf_set
+    if not isinstance(message, wendy.Application) and (header.key == own) == of_leaves:
         yield Breach(OWN_KEY, "another id" if of_leaves else id_text(own), id_text(header.key))
-    if isinstance(message, NodeRepair):
+    if isinstance(message, wendy.NodeRepair):
         yield from _repair(message)
-    if isinstance(message, (StateData, NodeRace, NodeAnnouncement)):
+    if isinstance(message, (wendy.StateData, wendy.NodeRace, wendy.NodeAnnouncement)):
         yield from _tables(config, own, message.tables)
-    if isinstance(message, StateData) and message.destination and message.tables.leaf_set is None:
+    if isinstance(message, wendy.StateData) and message.destination and message.tables.leaf_set is None:
         yield Breach(MARK, "a leaf set", "the mark alone")
-    if isinstance(message, NodeAnnouncement) and None in message.tables:
+    if isinstance(message, wendy.NodeAnnouncement) and None in message.tables:
         missing = [name for name, table in message.tables._asdict().items() if table is None]
         yield Breach(WHOLE, "all three tables", {"missing": missing})
 
 
-def is_passed_on(message: Message) -> bool:
+def is_passed_on(message: wendy.Message) -> bool:
     """Whether it may be another's that its sender only passes on. [W-47, WA-56]"""
-    return isinstance(message, (NodeJoin, Application)) and message.header.hop > 0
+    return isinstance(message, (wendy.NodeJoin, wendy.Application)) and message.header.hop > 0
 
 
-def _repair(repair: NodeRepair) -> Iterator[Breach]:
+def _repair(repair: wendy.NodeRepair) -> Iterator[Breach]:
     mask = repair.mask
     is_cell = len(mask.rows) == len(mask.columns) == 1
     if sum(mask[:3]) != 1 or (mask.routing_table and not is_cell):
         yield Breach(REPAIR, "one table, or one cell", mask._asdict() | {"rows": list(mask.rows), "columns": list(mask.columns)})
 
 
-def _tables(config: Config, own: Id, tables: Tables) -> Iterator[Breach]:
+def _tables(config: Config, own: Id, tables: wendy.Tables) -> Iterator[Breach]:
     if own in nodes_of(tables):
         yield Breach(SELF_FREE, None, ID.plain(own))
     for row, column, node in tables.routing_table or ():
@@ -68,7 +57,7 @@ def _tables(config: Config, own: Id, tables: Tables) -> Iterator[Breach]:
             yield Breach(ONCE, None, [id_text(node.id) for node in listed])
 
 
-def _leaves(config: Config, own: Id, leaves: LeafSet) -> Iterator[Breach]:
+def _leaves(config: Config, own: Id, leaves: wendy.LeafSet) -> Iterator[Breach]:
     ring = config.ring
     others = _ids((*leaves.left, *leaves.right)) - {own}
     right = sorted((node for node in others if ring.is_right(own, node)), key=lambda node: ring.clockwise(own, node))
@@ -80,5 +69,5 @@ def _leaves(config: Config, own: Id, leaves: LeafSet) -> Iterator[Breach]:
             return
 
 
-def _ids(nodes: tuple[Node, ...]) -> set[Id]:
+def _ids(nodes: tuple[wendy.Node, ...]) -> set[Id]:
     return {node.id for node in nodes}

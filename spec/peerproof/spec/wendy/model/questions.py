@@ -11,24 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from peerproof.spec import wendy
 from peerproof.spec.core import NodeId, Received, Sent, Table, outcomes
 from peerproof.spec.model.bounded import NOW
 from peerproof.spec.model.liveness import Ending
 from peerproof.spec.properties import Cluster
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import (
-    Application,
-    Cell,
-    Heartbeat,
-    Message,
-    Node,
-    NodeAnnouncement,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    StateData,
-)
+from peerproof.spec.wendy.messages import Cell
 from peerproof.spec.wendy.model.bounded import ModelNode
 from peerproof.spec.wendy.model.variants import Varied
 from peerproof.spec.wendy.properties import nearest
@@ -41,12 +31,12 @@ Question = Callable[[Varied, Cluster], bool]
 class Arrival(NamedTuple):
     """A message that would arrive now, and what that would make of its receiver, or of its sender."""
 
-    message: Message
+    message: wendy.Message
     before: ModelNode
     after: ModelNode
 
 
-def arriving(model: Varied, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, Message]]:
+def arriving(model: Varied, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, wendy.Message]]:
     """The messages on their way to nodes that are there: their senders and receivers."""
     for sender, to, message in cluster.in_flight:
         if model.is_there(cluster.nodes[to]):
@@ -111,7 +101,7 @@ def owner_is_closest(model: Varied, cluster: Cluster) -> bool:
 
 def is_at_rest(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is joining, and nobody waits for anything."""
-    return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
+    return all(isinstance(message, wendy.Heartbeat) for _, _, message in cluster.in_flight) and not any(
         state.stage in (Stage.JOINING, Stage.WAITING) or state.measured or state.repairs or state.is_warned or state.announcing
         for state in present(cluster).values()
     )
@@ -151,7 +141,7 @@ def _deliveries(model: Varied, cluster: Cluster) -> Iterator[tuple[ModelNode, Id
     for state in present(cluster).values():
         yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
     for _, state, message in arriving(model, cluster):
-        if isinstance(message, Application) and next_hop(state, message.header.key) is None:
+        if isinstance(message, wendy.Application) and next_hop(state, message.header.key) is None:
             yield state, message.header.key
 
 
@@ -215,7 +205,7 @@ def versions_cease(_: Varied, cluster: Cluster) -> bool:
     return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
 
 
-def never_under_way(is_it: Callable[[Message], bool]) -> Question:
+def never_under_way(is_it: Callable[[wendy.Message], bool]) -> Question:
     """No message is like this."""
     return lambda _, cluster: not any(is_it(message) for _, _, message in cluster.in_flight)
 
@@ -240,7 +230,7 @@ def _is_crowded(state: ModelNode) -> bool:
 def never_late_destination(_: Varied, cluster: Cluster) -> bool:
     """Nobody is the destination of a join that it has sent on: its answer has the leaf set alone."""
     return not any(
-        isinstance(message, StateData) and message.destination and message.tables.routing_table is None
+        isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
         for _, _, message in cluster.in_flight
     )
 
@@ -248,7 +238,7 @@ def never_late_destination(_: Varied, cluster: Cluster) -> bool:
 def never_back(model: Varied, cluster: Cluster) -> bool:
     """Nobody who has departed announces itself."""
     return not any(
-        isinstance(arrival.message, NodeAnnouncement) and arrival.after.departed < arrival.before.departed
+        isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
         for arrival in arrivals(model, cluster)
     )
 
@@ -258,7 +248,7 @@ def never_replaced(model: Varied, cluster: Cluster) -> bool:
     return not any(_is_replaced(a.before.routing_table, a.after.routing_table) for a in arrivals(model, cluster))
 
 
-def _is_replaced(before: Table[Cell, Node], after: Table[Cell, Node]) -> bool:
+def _is_replaced(before: Table[Cell, wendy.Node], after: Table[Cell, wendy.Node]) -> bool:
     return any(cell in after and after[cell].id != node.id for cell, node in before.items())
 
 
@@ -276,9 +266,9 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "EveryKeyOwnedAtRest": every_key_owned_at_rest,
     "JoinersKnown": joiners_known,
     "VersionsCease": versions_cease,
-    "NeverWarned": never_under_way(lambda message: isinstance(message, NodeRace)),
-    "NeverRepaired": never_under_way(lambda message: isinstance(message, NodeRepair)),
-    "NeverForwarded": never_under_way(lambda message: isinstance(message, NodeJoin) and message.header.hop > 0),
+    "NeverWarned": never_under_way(lambda message: isinstance(message, wendy.NodeRace)),
+    "NeverRepaired": never_under_way(lambda message: isinstance(message, wendy.NodeRepair)),
+    "NeverForwarded": never_under_way(lambda message: isinstance(message, wendy.NodeJoin) and message.header.hop > 0),
     "NeverLateDestination": never_late_destination,
     "NeverMeasured": never_node(lambda state: bool(state.measured)),
     "NeverSecondRow": never_node(_is_second_row),
