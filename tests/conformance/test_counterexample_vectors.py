@@ -16,11 +16,12 @@ from peerproof.conformance.models.counterexample_vectors import FILE, text, vect
 from peerproof.conformance.suite.locations import vectors_root
 from peerproof.conformance.vectors.suite import Vector
 from peerproof.spec.core import Pick, Step
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.model.bounded import Taking
 from peerproof.spec.overrides import overridden
 from peerproof.spec.peter.model import variants as peter_variants
 from peerproof.spec.scuttlebutt.model import variants
 from peerproof.spec.swim.model import variants as swim_variants
+from peerproof.spec.swim.model.bounded import Model as SwimModel
 from peerproof.spec.wendy.model import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
@@ -51,7 +52,7 @@ class EndsTheMessage(wrong.Wrong):
 class Changed(wrong_swim.Wrong):
     """Has something done to each step that a model has done to it."""
 
-    model: ClassVar[type[swim_variants.Varied]]
+    model: ClassVar[type[SwimModel]]
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model changes of a node; neither how the dice fall nor what the network does."""

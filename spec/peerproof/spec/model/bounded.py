@@ -36,11 +36,15 @@ from peerproof.spec.core import (
 )
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.in_flight import Net, Network, queue_value
+from peerproof.spec.overrides import Overrides, overridden
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 
 T = TypeVar("T")
 
 World: TypeAlias = tuple[int, ...]
+
+#: A protocol's `step`.
+Taking: TypeAlias = Callable[[Any, Any, Any], Step[Any, Any]]
 
 #: Time does not pass in a world; what may happen late may happen at any moment.
 NOW = Instant(0)
@@ -66,7 +70,8 @@ class Model:
     What a protocol brings so that its bounded model can be explored: what the constants of a configuration mean for its nodes.
 
     The constants that say which nodes there are and what goes wrong mean the same for every protocol. A model whose nodes can
-    crash, or have applications with something to do, is an `ApplicationModel`.
+    crash, or have applications with something to do, is an `ApplicationModel`. A variant, whose nodes take other steps than the
+    protocol does, is a subclass with `overrides` and `changes`.
     """
 
     spec: Specification
@@ -74,6 +79,8 @@ class Model:
     under_way: tuple[InFlight, ...] = ()  #: the messages that are under way from the start
     has_connections: ClassVar[bool] = False
     first_moment: ClassVar[Pick | None] = None  #: a pick that stands for all, if choices at random only decide on moments
+    overrides: ClassVar[Overrides] = {}  #: other definitions while a step is taken
+    changes: ClassVar[tuple[Callable[[Taking], Taking], ...]] = ()  #: what is done around each step, the innermost first
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))  #: the nodes in the TLA+ module
@@ -86,6 +93,13 @@ class Model:
             connections=self.has_connections,
             ordered=constants.get("Fifo", False),
         )
+
+    def vary(self, step: Taking) -> Taking:
+        """The step with the overrides and changes of this model."""
+        step = overridden(step, self.overrides)
+        for change in self.changes:
+            step = change(step)
+        return step
 
     @property
     def node_variables(self) -> tuple[str, ...]:
@@ -172,7 +186,7 @@ class ApplicationSpecification:
 
     specification: Any  #: the protocol's
 
-    def __init__(self, step: Callable[[Any, Any, Any], Step[Any, Any]]) -> None:
+    def __init__(self, step: Taking) -> None:
         self._step = step
 
     def __getattr__(self, name: str) -> Any:

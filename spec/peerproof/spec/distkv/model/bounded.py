@@ -34,8 +34,7 @@ from peerproof.spec.distkv.ranges import of_ticks
 from peerproof.spec.distkv.state import Config, Phase, State, Stored, download_of, stored_of
 from peerproof.spec.distkv.ticks import TickSets, latest, union
 from peerproof.spec.distkv.values import value_of_plain
-from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, recast
 from peerproof.spec.properties import InFlight
 
 #: Labels of timers that expire -> the timers, and what the module calls them.
@@ -131,7 +130,7 @@ class Model(ApplicationModel):
         super().__init__(constants)
         self.most: int = constants["MaxTock"]
         self.config = Config(ping_length=constants["MaxPing"], change_length=constants["MaxChange"], root=ROOT_VALUE)
-        self.spec: Specification = Bounded(self.most, self.step, self.serve_download)
+        self.spec: Specification = Bounded(self.most, self.vary(distkv.step), self.serve_download)
         self.forgetful = frozenset(map(name, constants["Forgetful"]))
         self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._initial_node(n, constants)) for n in self.names)
@@ -139,10 +138,6 @@ class Model(ApplicationModel):
             InFlight(name(sender), name(to), distkv.Ping(chain(cut, elements), tock))
             for sender, to, tock, cut, *elements in constants["UnderWay"]
         )
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What DistKV does."""
-        return distkv.step(state, event, pick)
 
     def serve_download(self, state: State) -> distkv.Loaded | None:
         """What a node gives to whoever downloads from it; None if it refuses."""

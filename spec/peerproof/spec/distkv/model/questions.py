@@ -14,7 +14,7 @@ from typing import Any, Final
 from peerproof.spec.core import Table
 from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
 from peerproof.spec.distkv.messages import Info, InitialPingDue, Update
-from peerproof.spec.distkv.model.variants import Varied
+from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.properties import (
     better_is_order,
     chains_bounded,
@@ -38,7 +38,7 @@ from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.model.liveness import Ending
 from peerproof.spec.properties import Cluster, Property, Taken
 
-Question = Callable[[Varied, Cluster], bool]
+Question = Callable[[Model, Cluster], bool]
 
 _NOTHING: Final[TickSets] = Table()
 
@@ -53,13 +53,13 @@ def of_cluster(holds: Callable[[Cluster], bool]) -> Question:
     return lambda _, cluster: holds(cluster)
 
 
-def own_of_lasting(model: Varied, cluster: Cluster) -> bool:
+def own_of_lasting(model: Model, cluster: Cluster) -> bool:
     """What a node knows of itself is exactly what it has changed, if it loses nothing. [DI-02]"""
     lasting = {node: state for node, state in cluster.nodes.items() if node not in model.forgetful}
     return own_complete(Cluster(lasting))
 
 
-def before_is_transitive(_: Varied, cluster: Cluster) -> bool:
+def before_is_transitive(_: Model, cluster: Cluster) -> bool:
     """What came before something that came before a third came before that. [DX-03]"""
     for updates in changes(cluster).values():
         for one, other, third in permutations({update.chain for update in updates}, 3):
@@ -72,7 +72,7 @@ def _came_before(one: Chain, other: Chain) -> bool:
     return relation(one, other) is Relation.BEFORE
 
 
-def nothing_comes_back(_: Varied, cluster: Cluster) -> bool:
+def nothing_comes_back(_: Model, cluster: Cluster) -> bool:
     """Nobody who knows of a deletion has what came before it. [DX-05]"""
     rows = (row for state in cluster.nodes.values() for row in state.entries.rows.items())
     deleted = [(path, entry) for path, entry in rows if entry.is_deleted]
@@ -95,7 +95,7 @@ def never_under_way(is_it: Callable[[State, Any], bool]) -> Question:
     return lambda _, cluster: not any(is_it(cluster.nodes[to], message) for _, to, message in cluster.in_flight)
 
 
-def never_has_more(_: Varied, cluster: Cluster) -> bool:
+def never_has_more(_: Model, cluster: Cluster) -> bool:
     """Nobody tells of ticks that it did not download: in an info that answers no ping, and is of no recovery. [DA-73]"""
     infos = [(cluster.nodes[sender], message) for sender, _, message in cluster.in_flight if isinstance(message, Info)]
     return not any(
@@ -172,7 +172,7 @@ STEPS: Final[Mapping[str, Property]] = {
 }
 
 
-def nothing_missing(_: Varied) -> Iterator[Ending]:
+def nothing_missing(_: Model) -> Iterator[Ending]:
     """Nobody who runs misses anything, for good. [DL-01, DL-02, DL-03]"""
     about = "nothing is missing anywhere"
     yield Ending("EventuallyNothingMissing", about, ("DL-01", "DL-02", "DL-03"), _is_nothing_missing, frozenset())
@@ -182,7 +182,7 @@ def _is_nothing_missing(cluster: Cluster) -> bool:
     return not any(state.misses for state in running(cluster))
 
 
-def all_ready(_: Varied) -> Iterator[Ending]:
+def all_ready(_: Model) -> Iterator[Ending]:
     """Everybody who runs is ready, for good. [DL-04]"""
     yield Ending("EventuallyAllReady", "everybody is ready", ("DL-04",), _is_all_ready, frozenset())
 
@@ -192,7 +192,7 @@ def _is_all_ready(cluster: Cluster) -> bool:
 
 
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+ENDINGS: Final[Mapping[str, Callable[[Model], Iterator[Ending]]]] = {
     "EventuallyNothingMissing": nothing_missing,
     "EventuallyAllReady": all_ready,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from peerproof.spec.core import EVERYBODY, Pick, Send, Step
 from peerproof.spec.distkv import entries, transitions
@@ -20,8 +20,6 @@ from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
 from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
-from peerproof.spec.distkv.transitions import step as taken
-from peerproof.spec.model.variant import Taking, Variant
 from peerproof.spec.overrides import names_in
 
 
@@ -89,50 +87,37 @@ def asks_nobody(state: State, _: Pick) -> Next:
     return Step(state)
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        self._taking: Taking = self.vary(taken)
-        super().__init__(constants)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What DistKV does, changed."""
-        after: Step[Any, Any] = self._taking(state, event, pick)
-        return after
-
-
-class SaysAll(Varied):
+class SaysAll(Model):
     """Known messages say more than what was replaced. [DX-01]"""
 
     overrides = names_in(recovering, answer=says_all)
 
 
-class KeepsOwn(Varied):
+class KeepsOwn(Model):
     """Each keeps what it has. [DX-04]"""
 
     overrides = names_in(entries, Claim=OwnFirst)
 
 
-class TakesLater(Varied):
+class TakesLater(Model):
     """Nodes swap their values. [DX-04]"""
 
     overrides = names_in(entries, Claim=LaterFirst)
 
 
-class SentAnew(Varied):
+class SentAnew(Model):
     """A change has many tocks. [DX-04]"""
 
     overrides = names_in(recovering, send_again=anew)
 
 
-class SentShort(Varied):
+class SentShort(Model):
     """Whoever asks for the third element does not get it. [DX-15]"""
 
     overrides = names_in(recovering, send_again=short)
 
 
-class WithoutDeleted(Varied):
+class WithoutDeleted(Model):
     """Nobody who downloads learns of what was deleted. [DX-05]"""
 
     def serve_download(self, state: State) -> Loaded | None:
@@ -148,13 +133,13 @@ class WithoutDeleted(Varied):
         return replace(loaded, entries=left, superseded=superseded)
 
 
-class Silenced(Varied):
+class Silenced(Model):
     """Nobody asks for what another of its chain does not miss. [DX-13]"""
 
     overrides = names_in(recovering, _on_missing=silence_chain)
 
 
-class AsksNobody(Varied):
+class AsksNobody(Model):
     """What gets lost stays so. [DX-14]"""
 
     overrides = names_in(transitions, look_for_repair=asks_nobody)
@@ -166,8 +151,8 @@ class AsksNobody(Varied):
 
 
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
-VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
-    frozenset(): Varied,
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
     frozenset({"ReplacedOrNot"}): SaysAll,
     frozenset({"KeepsOwn"}): KeepsOwn,
     frozenset({"TakesLater"}): TakesLater,
@@ -180,6 +165,3 @@ VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
-UNFAIR: Final[frozenset[str]] = frozenset()

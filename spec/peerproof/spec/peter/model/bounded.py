@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
-from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, no_choice, recast
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, no_choice, recast
 from peerproof.spec.overrides import names_in, overridden
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.messages import Own, lift_message, lower_message
@@ -183,11 +182,7 @@ class Model(ApplicationModel):
 
     def build_spec(self, router: Router) -> Bounded:
         """The protocol on this router."""
-        return Bounded(router, overridden(self.layer(), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
-
-    def layer(self) -> Taking:
-        """What Peter does."""
-        return tree.step
+        return Bounded(router, overridden(self.vary(tree.step), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and heartbeats."""

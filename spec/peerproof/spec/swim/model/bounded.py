@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -64,7 +64,7 @@ class Model(ApplicationModel):
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)
         self.most = swim.Incarnation(constants["MaxRestart"], constants["MaxTx"])
-        self.spec: Specification = Bounded(self.most)
+        self.spec: Specification = Bounded(self.most, self.vary(swim.step))
         self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
         self.active = frozenset(uuid_of(node) for node in constants["Active"])
         self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
@@ -93,6 +93,10 @@ class Model(ApplicationModel):
         if state.uuid in self.active:
             yield "Quantum", Expired(NOW, swim.Quantum())
         yield from self.commands(state)
+
+    def in_rounds(self, state: State) -> Collection[swim.Uuid]:
+        """The nodes that get a place in the rounds of this node."""
+        return state.live
 
     def restart(self, state: ModelNode) -> ModelNode:
         """A fresh start with the next restart counter, or the same again if the node forgets it."""

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from peerproof.spec import swim
 from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import Taking
 from peerproof.spec.overrides import names_in
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, rounds, transitions
 from peerproof.spec.swim.detector import close_round
-from peerproof.spec.swim.model.bounded import Bounded, Model
+from peerproof.spec.swim.model.bounded import Model
 from peerproof.spec.swim.model.endless import Endless
 from peerproof.spec.swim.state import State, Status, active_size, host_and_port
 from peerproof.spec.swim.table import GIVES, Claim, event, of_sender
@@ -157,31 +157,19 @@ def everybody(nodes: int) -> int:
     return nodes - 1
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        super().__init__(constants)
-        self.spec = Bounded(self.most, self.vary(swim.step))
-
-    def in_rounds(self, state: State) -> Collection[swim.Uuid]:
-        """Who gets a place in the rounds of this node."""
-        return state.live
-
-
-class FirstPicks(Varied):
+class FirstPicks(Model):
     """Nothing is shuffled."""
 
     changes = (first_picks,)
 
 
-class Sides(Varied):
+class Sides(Model):
     """A partition. [SX-04]"""
 
     changes = (first_picks, within_sides)
 
 
-class AllInRounds(Varied):
+class AllInRounds(Model):
     """A partition of nodes that go on pinging the dead. [mends SX-04]"""
 
     overrides = names_in(transitions, on_quantum=all_in_rounds)
@@ -192,20 +180,20 @@ class AllInRounds(Varied):
         return not_left(state)
 
 
-class Everybody(Varied):
+class Everybody(Model):
     """Events go to everybody. [mends SX-05]"""
 
     overrides = names_in(gossip, fanout=everybody) | names_in(rounds, fanout=gossip.fanout)  # rounds ping as many as ever
     changes = (first_picks,)
 
 
-class Remember(Varied):
+class Remember(Model):
     """Who was removed is remembered. [mends SX-06]"""
 
     changes = (remember,)
 
 
-class OfLife(Varied):
+class OfLife(Model):
     """Acks name the life of the ping. [mends SX-08]"""
 
     changes = (of_life,)
@@ -218,19 +206,19 @@ class OfLife(Varied):
         return sender, to, kind, header, vectors
 
 
-class SuspectedStill(Varied):
+class SuspectedStill(Model):
     """Nobody refutes a suspicion by a header. [breaks SL-03]"""
 
     overrides = names_in(transitions, of_sender=keep_suspicion)
 
 
-class StillAnAnswer(Varied):
+class StillAnAnswer(Model):
     """Acks from the past count. [mends SX-01]"""
 
     changes = (still_an_answer,)
 
 
-class Overwritten(Varied):
+class Overwritten(Model):
     """Whatever is said last is believed. [SX-10]"""
 
     overrides = names_in(transitions, with_vector=overwriting)
@@ -239,7 +227,7 @@ class Overwritten(Varied):
 
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
-    frozenset(): Varied,
+    frozenset(): Model,
     frozenset({"FirstPicks"}): FirstPicks,
     frozenset({"SuspectedStill"}): SuspectedStill,
     frozenset({"FirstPicks", "WithinSides"}): Sides,

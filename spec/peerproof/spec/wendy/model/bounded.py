@@ -66,7 +66,7 @@ class Model(ApplicationModel):
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)
         self.most: int = constants["MaxVersion"]
-        self.spec: Specification = Bounded(self.most)
+        self.spec: Specification = Bounded(self.most, self.vary(wendy.step))
         self._flush: bool = constants["Flush"]
         self._beating = frozenset(constants["Heartbeats"])
         self._scores = {(sender, to): score for sender, to, score in constants["Score"]}

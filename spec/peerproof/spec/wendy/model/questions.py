@@ -19,13 +19,12 @@ from peerproof.spec.properties import Cluster
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.messages import Cell
-from peerproof.spec.wendy.model.bounded import ModelNode
-from peerproof.spec.wendy.model.variants import Varied
+from peerproof.spec.wendy.model.bounded import Model, ModelNode
 from peerproof.spec.wendy.properties import nearest
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import Stage
 
-Question = Callable[[Varied, Cluster], bool]
+Question = Callable[[Model, Cluster], bool]
 
 
 class Arrival(NamedTuple):
@@ -36,14 +35,14 @@ class Arrival(NamedTuple):
     after: ModelNode
 
 
-def arriving(model: Varied, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, wendy.Message]]:
+def arriving(model: Model, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, wendy.Message]]:
     """The messages on their way to nodes that are there: their senders and receivers."""
     for sender, to, message in cluster.in_flight:
         if model.is_there(cluster.nodes[to]):
             yield sender, cluster.nodes[to], message
 
 
-def arrivals(model: Varied, cluster: Cluster) -> Iterator[Arrival]:
+def arrivals(model: Model, cluster: Cluster) -> Iterator[Arrival]:
     """What comes of each of these messages, by itself: at its receiver, and at its sender, which is told."""
     for sent in cluster.in_flight:
         sender, to, message = sent
@@ -59,7 +58,7 @@ def present(cluster: Cluster) -> dict[Id, ModelNode]:
     return {state.id: state for state in cluster.nodes.values() if state.up and state.stage is not Stage.LEFT}
 
 
-def ring_of(model: Varied, cluster: Cluster) -> dict[Id, ModelNode]:
+def ring_of(model: Model, cluster: Cluster) -> dict[Id, ModelNode]:
     """Of these, the nodes of the ring: who has joined, and who never wanted to because it began it."""
     beginners = {state.id for _, state in model.nodes if not any(kind == "join" for kind, _ in state.todo)}
     states = present(cluster)
@@ -87,13 +86,13 @@ def _owns(state: ModelNode, key: Id) -> bool:
     return routing.closest(state, key, tuple(node for side in state.leaf_set for node in side)) is None
 
 
-def at_most_one_owner(model: Varied, cluster: Cluster) -> bool:
+def at_most_one_owner(model: Model, cluster: Cluster) -> bool:
     """No two nodes of the ring own a key. [WX-01]"""
     states = ring_of(model, cluster)
     return all(len(owners(states, key)) <= 1 for key in keys(cluster))
 
 
-def owner_is_closest(model: Varied, cluster: Cluster) -> bool:
+def owner_is_closest(model: Model, cluster: Cluster) -> bool:
     """Who owns a key is the closest of the ring to it. [WX-02]"""
     states = ring_of(model, cluster)
     return all(owner == closest(states, key) for key in keys(cluster) for owner in owners(states, key))
@@ -113,12 +112,12 @@ def nobody_has_gone(cluster: Cluster) -> bool:
     return len(states) == len(cluster.nodes) and not any(state.departed for state in states.values())
 
 
-def quiet_neighbours(model: Varied, cluster: Cluster) -> bool:
+def quiet_neighbours(model: Model, cluster: Cluster) -> bool:
     """At rest each leaf set has whoever would be in it if everybody were known. [WX-04]"""
     return not (is_at_rest(cluster) and nobody_has_gone(cluster)) or _has_whole_leaf_sets(model, cluster)
 
 
-def _has_whole_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+def _has_whole_leaf_sets(model: Model, cluster: Cluster) -> bool:
     states = ring_of(model, cluster)
     return all(nearest(state, set(states)) <= leaves(state) for state in states.values())
 
@@ -128,7 +127,7 @@ def leaves(state: ModelNode) -> set[Id]:
     return {node.id for side in state.leaf_set for node in side}
 
 
-def quiet_owners(model: Varied, cluster: Cluster) -> bool:
+def quiet_owners(model: Model, cluster: Cluster) -> bool:
     """At rest each key has one owner, the closest. [mends WX-01, WX-02]"""
     states = ring_of(model, cluster)
     if not (is_at_rest(cluster) and nobody_has_gone(cluster)) or not states:
@@ -136,7 +135,7 @@ def quiet_owners(model: Varied, cluster: Cluster) -> bool:
     return all(owners(states, key) == [closest(states, key)] for key in keys(cluster))
 
 
-def _deliveries(model: Varied, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
+def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
     """The nodes that would deliver something now: what their applications may still send, and what arrives."""
     for state in present(cluster).values():
         yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
@@ -145,7 +144,7 @@ def _deliveries(model: Varied, cluster: Cluster) -> Iterator[tuple[ModelNode, Id
             yield state, message.header.key
 
 
-def joiners_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """Who is joining would deliver nothing that is closer to a node of the ring. [WX-03]"""
     return all(
         closest(ring_of(model, cluster) | {state.id: state}, key) == state.id
@@ -154,7 +153,7 @@ def joiners_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def allowed_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """At rest, who has joined would not either. [mends WX-03]"""
     return not is_at_rest(cluster) or all(
         closest(ring_of(model, cluster), key) == state.id
@@ -163,7 +162,7 @@ def allowed_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def gone_stays_away(model: Varied, cluster: Cluster) -> bool:
+def gone_stays_away(model: Model, cluster: Cluster) -> bool:
     """No message brings back who is not there any more. [WX-09]"""
     here = set(present(cluster))
     return all(set(arrival.after.known) <= here | set(arrival.before.known) for arrival in arrivals(model, cluster))
@@ -175,23 +174,23 @@ def all_have_noticed(cluster: Cluster) -> bool:
     return is_at_rest(cluster) and all(set(state.known) <= set(states) for state in states.values())
 
 
-def repaired_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+def repaired_leaf_sets(model: Model, cluster: Cluster) -> bool:
     """When all have noticed who has gone, leaf sets are whole again. [WX-10]"""
     return not all_have_noticed(cluster) or _has_whole_leaf_sets(model, cluster)
 
 
-def every_key_owned(model: Varied, cluster: Cluster) -> bool:
+def every_key_owned(model: Model, cluster: Cluster) -> bool:
     """Each key is owned by a node of the ring. [WX-11]"""
     states = ring_of(model, cluster)
     return not states or all(owners(states, key) for key in keys(cluster))
 
 
-def every_key_owned_at_rest(model: Varied, cluster: Cluster) -> bool:
+def every_key_owned_at_rest(model: Model, cluster: Cluster) -> bool:
     """It is when all have noticed who has gone. [mends WX-11]"""
     return not all_have_noticed(cluster) or every_key_owned(model, cluster)
 
 
-def joiners_known(model: Varied, cluster: Cluster) -> bool:
+def joiners_known(model: Model, cluster: Cluster) -> bool:
     """At rest, and when all have noticed who has gone, whoever has a joiner for a neighbour knows it. [WX-12]"""
     if not all_have_noticed(cluster):
         return True
@@ -200,7 +199,7 @@ def joiners_known(model: Varied, cluster: Cluster) -> bool:
     return all(nearest(state, set(states)) & joined <= leaves(state) for state in states.values())
 
 
-def versions_cease(_: Varied, cluster: Cluster) -> bool:
+def versions_cease(_: Model, cluster: Cluster) -> bool:
     """A routing table changes once for each other node, at most. [WX-13]"""
     return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
 
@@ -227,7 +226,7 @@ def _is_crowded(state: ModelNode) -> bool:
     return bool(state.known.keys() - {node.id for node in state.neighborhood_set})
 
 
-def never_late_destination(_: Varied, cluster: Cluster) -> bool:
+def never_late_destination(_: Model, cluster: Cluster) -> bool:
     """Nobody is the destination of a join that it has sent on: its answer has the leaf set alone."""
     return not any(
         isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
@@ -235,7 +234,7 @@ def never_late_destination(_: Varied, cluster: Cluster) -> bool:
     )
 
 
-def never_back(model: Varied, cluster: Cluster) -> bool:
+def never_back(model: Model, cluster: Cluster) -> bool:
     """Nobody who has departed announces itself."""
     return not any(
         isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
@@ -243,7 +242,7 @@ def never_back(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def never_replaced(model: Varied, cluster: Cluster) -> bool:
+def never_replaced(model: Model, cluster: Cluster) -> bool:
     """In no cell a node makes room for another."""
     return not any(_is_replaced(a.before.routing_table, a.after.routing_table) for a in arrivals(model, cluster))
 
@@ -281,7 +280,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 }
 
 
-def all_joined(model: Varied) -> Iterator[Ending]:
+def all_joined(model: Model) -> Iterator[Ending]:
     """Whoever is there and wants to join has joined for good, and nothing is under way. [WL-01]"""
 
     def goal(cluster: Cluster) -> bool:
@@ -291,7 +290,7 @@ def all_joined(model: Varied) -> Iterator[Ending]:
     yield Ending("AllJoined", "everybody joins, and messages cease", ("WL-01",), goal, frozenset())
 
 
-def refilled(_: Varied) -> Iterator[Ending]:
+def refilled(_: Model) -> Iterator[Ending]:
     """That a cell is empty, because somebody has gone, leads to its being filled, if there is somebody who fits. [WL-02]"""
 
     def goal(cluster: Cluster) -> bool:
@@ -310,4 +309,4 @@ def refilled(_: Varied) -> Iterator[Ending]:
 
 
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {"AllJoined": all_joined, "Refilled": refilled}
+ENDINGS: Final[Mapping[str, Callable[[Model], Iterator[Ending]]]] = {"AllJoined": all_joined, "Refilled": refilled}

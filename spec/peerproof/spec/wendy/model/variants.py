@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.spec import wendy
 from peerproof.spec.core import Asked, CancelTimer, Pick, Step
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import Taking
 from peerproof.spec.overrides import names_in
 from peerproof.spec.wendy import joining, repair
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Cell, RepairTimeout, Route, Versions
-from peerproof.spec.wendy.model.bounded import Bounded, Model
+from peerproof.spec.wendy.model.bounded import Model
 from peerproof.spec.wendy.proximity import Next
 from peerproof.spec.wendy.state import Stage, State
 
@@ -57,41 +56,33 @@ def has_joined(step: Taking) -> Taking:
     return changed
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        super().__init__(constants)
-        self.spec = Bounded(self.most, self.vary(wendy.step))
-
-
-class NoConflict(Varied):
+class NoConflict(Model):
     """Announcements are not checked. [WX-04]"""
 
     overrides = names_in(joining, is_newer=no_conflict)
 
 
-class HasJoined(Varied):
+class HasJoined(Model):
     """Only who has joined routes. [mends WX-03]"""
 
     changes = (has_joined,)
 
 
-class Forgotten(Varied):
+class Forgotten(Model):
     """Who has departed may come back by hearsay. [WX-09]"""
 
     overrides = names_in(repair, add_departed=forget_departed)
 
 
-class AskRowOnly(Varied):
+class AskRowOnly(Model):
     """No row but a cell's own is asked. [breaks WL-02]"""
 
     overrides = names_in(repair, advance_repair=row_only)
 
 
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
-VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
-    frozenset(): Varied,
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
     frozenset({"NoConflict"}): NoConflict,
     frozenset({"HasJoined"}): HasJoined,
     frozenset({"Forgotten"}): Forgotten,
@@ -100,6 +91,3 @@ VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
-UNFAIR: Final[frozenset[str]] = frozenset()
