@@ -66,13 +66,13 @@ class Changed(wrong_swim.Wrong):
 class Overwritten(Changed):
     """Believes whatever is said last. [SX-10]"""
 
-    model = swim_variants.Overwritten
+    model = swim_variants.VARIANTS[frozenset({"FirstPicks", "Overwritten"})]
 
 
 class StillAnAnswer(Changed):
     """Takes an ack from the past for an answer. [mends SX-01]"""
 
-    model = swim_variants.StillAnAnswer
+    model = swim_variants.VARIANTS[frozenset({"StillAnAnswer"})]
 
 
 class AllInRounds(Changed):
@@ -84,7 +84,7 @@ class AllInRounds(Changed):
 class Remember(Changed):
     """Keeps the rows of those who are removed. [mends SX-06]"""
 
-    model = swim_variants.Remember
+    model = swim_variants.VARIANTS[frozenset({"Remember"})]
 
 
 class NoConflict(wrong_wendy.Wrong):

@@ -40,11 +40,15 @@ from peerproof.spec.overrides import Overrides, overridden
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 
 T = TypeVar("T")
+M = TypeVar("M", bound="Model")
 
 World: TypeAlias = tuple[int, ...]
 
 #: A protocol's `step`.
 Taking: TypeAlias = Callable[[Any, Any, Any], Step[Any, Any]]
+
+#: Makes another step of a step.
+Change: TypeAlias = Callable[[Taking], Taking]
 
 #: Time does not pass in a world; what may happen late may happen at any moment.
 NOW = Instant(0)
@@ -80,7 +84,7 @@ class Model:
     has_connections: ClassVar[bool] = False
     first_moment: ClassVar[Pick | None] = None  #: a pick that stands for all, if choices at random only decide on moments
     overrides: ClassVar[Overrides] = {}  #: other definitions while a step is taken
-    changes: ClassVar[tuple[Callable[[Taking], Taking], ...]] = ()  #: what is done around each step, the innermost first
+    changes: ClassVar[tuple[Change, ...]] = ()  #: what is done around each step, the innermost first
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))  #: the nodes in the TLA+ module
@@ -250,6 +254,11 @@ class ApplicationModel(Model):
     def is_there(self, state: Any) -> bool:
         """Whether it runs."""
         return bool(state.up)
+
+
+def variant(model: type[M], *changes: Change, overrides: Overrides | None = None) -> type[M]:
+    """A variant of a model: `overrides` are other definitions while a step is taken, `changes` make another step of a step."""
+    return type(model.__name__, (model,), {"overrides": overrides or {}, "changes": changes})
 
 
 def recast(kind: type[T], value: Any, **changes: Any) -> T:

@@ -20,6 +20,7 @@ from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
 from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
+from peerproof.spec.model.bounded import variant
 from peerproof.spec.overrides import names_in
 
 
@@ -87,36 +88,6 @@ def asks_nobody(state: State, _: Pick) -> Next:
     return Step(state)
 
 
-class SaysAll(Model):
-    """Known messages say more than what was replaced. [DX-01]"""
-
-    overrides = names_in(recovering, answer=says_all)
-
-
-class KeepsOwn(Model):
-    """Each keeps what it has. [DX-04]"""
-
-    overrides = names_in(entries, Claim=OwnFirst)
-
-
-class TakesLater(Model):
-    """Nodes swap their values. [DX-04]"""
-
-    overrides = names_in(entries, Claim=LaterFirst)
-
-
-class SentAnew(Model):
-    """A change has many tocks. [DX-04]"""
-
-    overrides = names_in(recovering, send_again=anew)
-
-
-class SentShort(Model):
-    """Whoever asks for the third element does not get it. [DX-15]"""
-
-    overrides = names_in(recovering, send_again=short)
-
-
 class WithoutDeleted(Model):
     """Nobody who downloads learns of what was deleted. [DX-05]"""
 
@@ -133,12 +104,6 @@ class WithoutDeleted(Model):
         return replace(loaded, entries=left, superseded=superseded)
 
 
-class Silenced(Model):
-    """Nobody asks for what another of its chain does not miss. [DX-13]"""
-
-    overrides = names_in(recovering, _on_missing=silence_chain)
-
-
 class AsksNobody(Model):
     """What gets lost stays so. [DX-14]"""
 
@@ -153,13 +118,13 @@ class AsksNobody(Model):
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
-    frozenset({"ReplacedOrNot"}): SaysAll,
-    frozenset({"KeepsOwn"}): KeepsOwn,
-    frozenset({"TakesLater"}): TakesLater,
-    frozenset({"SentAnew"}): SentAnew,
-    frozenset({"SentShort"}): SentShort,
+    frozenset({"ReplacedOrNot"}): variant(Model, overrides=names_in(recovering, answer=says_all)),
+    frozenset({"KeepsOwn"}): variant(Model, overrides=names_in(entries, Claim=OwnFirst)),
+    frozenset({"TakesLater"}): variant(Model, overrides=names_in(entries, Claim=LaterFirst)),
+    frozenset({"SentAnew"}): variant(Model, overrides=names_in(recovering, send_again=anew)),
+    frozenset({"SentShort"}): variant(Model, overrides=names_in(recovering, send_again=short)),
     frozenset({"DownloadWithoutDeleted"}): WithoutDeleted,
-    frozenset({"Silenced"}): Silenced,
+    frozenset({"Silenced"}): variant(Model, overrides=names_in(recovering, _on_missing=silence_chain)),
     frozenset({"AsksNobody"}): AsksNobody,
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from peerproof.spec.core import Step
-from peerproof.spec.model.bounded import Taking
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Rerouted
@@ -69,30 +69,12 @@ def left_at_that(step: Taking) -> Taking:
     return changed
 
 
-class Literal(Model):
-    """Own interest does not count as a child does. [PX-01]"""
-
-    overrides = names_in(tree, update_row=literally)
-
-
-class RoutedUnsubscribe(Model):
-    """Nobody says to its old parent that it has another. [PX-04]"""
-
-    changes = (route_unsubscribe,)
-
-
-class LeftAtThat(Model):
-    """No meeting point looks again for its next hop. [breaks PL-01]"""
-
-    changes = (left_at_that,)
-
-
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
-    frozenset({"LiteralInterests"}): Literal,
-    frozenset({"RoutedUnsubscribe"}): RoutedUnsubscribe,
-    frozenset({"LeftAtThat"}): LeftAtThat,
+    frozenset({"LiteralInterests"}): variant(Model, overrides=names_in(tree, update_row=literally)),
+    frozenset({"RoutedUnsubscribe"}): variant(Model, route_unsubscribe),
+    frozenset({"LeftAtThat"}): variant(Model, left_at_that),
 }
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.

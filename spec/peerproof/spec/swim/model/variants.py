@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from peerproof.spec import swim
 from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step
-from peerproof.spec.model.bounded import Taking
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, rounds, transitions
@@ -157,18 +157,6 @@ def everybody(nodes: int) -> int:
     return nodes - 1
 
 
-class FirstPicks(Model):
-    """Nothing is shuffled."""
-
-    changes = (first_picks,)
-
-
-class Sides(Model):
-    """A partition. [SX-04]"""
-
-    changes = (first_picks, within_sides)
-
-
 class AllInRounds(Model):
     """A partition of nodes that go on pinging the dead. [mends SX-04]"""
 
@@ -178,19 +166,6 @@ class AllInRounds(Model):
     def in_rounds(self, state: State) -> Collection[swim.Uuid]:
         """Also the dead."""
         return not_left(state)
-
-
-class Everybody(Model):
-    """Events go to everybody. [mends SX-05]"""
-
-    overrides = names_in(gossip, fanout=everybody) | names_in(rounds, fanout=gossip.fanout)  # rounds ping as many as ever
-    changes = (first_picks,)
-
-
-class Remember(Model):
-    """Who was removed is remembered. [mends SX-06]"""
-
-    changes = (remember,)
 
 
 class OfLife(Model):
@@ -206,37 +181,25 @@ class OfLife(Model):
         return sender, to, kind, header, vectors
 
 
-class SuspectedStill(Model):
-    """Nobody refutes a suspicion by a header. [breaks SL-03]"""
-
-    overrides = names_in(transitions, of_sender=keep_suspicion)
-
-
-class StillAnAnswer(Model):
-    """Acks from the past count. [mends SX-01]"""
-
-    changes = (still_an_answer,)
-
-
-class Overwritten(Model):
-    """Whatever is said last is believed. [SX-10]"""
-
-    overrides = names_in(transitions, with_vector=overwriting)
-    changes = (first_picks,)
-
+#: Where events go to everybody, rounds still ping as many as ever.
+_ROUNDS_AS_EVER: Final = names_in(rounds, fanout=gossip.fanout)
 
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
-    frozenset({"FirstPicks"}): FirstPicks,
-    frozenset({"SuspectedStill"}): SuspectedStill,
-    frozenset({"FirstPicks", "WithinSides"}): Sides,
+    frozenset({"FirstPicks"}): variant(Model, first_picks),
+    frozenset({"SuspectedStill"}): variant(Model, overrides=names_in(transitions, of_sender=keep_suspicion)),
+    frozenset({"FirstPicks", "WithinSides"}): variant(Model, first_picks, within_sides),
     frozenset({"FirstPicks", "WithinSides", "AllInRounds"}): AllInRounds,
-    frozenset({"FirstPicks", "Everybody"}): Everybody,
-    frozenset({"Remember"}): Remember,
+    frozenset({"FirstPicks", "Everybody"}): variant(
+        Model, first_picks, overrides=names_in(gossip, fanout=everybody) | _ROUNDS_AS_EVER
+    ),
+    frozenset({"Remember"}): variant(Model, remember),
     frozenset({"HeaderWithLife", "IsAnswerOfLife"}): OfLife,
-    frozenset({"StillAnAnswer"}): StillAnAnswer,
-    frozenset({"FirstPicks", "Overwritten"}): Overwritten,
+    frozenset({"StillAnAnswer"}): variant(Model, still_an_answer),
+    frozenset({"FirstPicks", "Overwritten"}): variant(
+        Model, first_picks, overrides=names_in(transitions, with_vector=overwriting)
+    ),
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from peerproof.spec.core import Asked, CancelTimer, Pick, Step
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.model.bounded import Taking
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.wendy import joining, repair
 from peerproof.spec.wendy.ids import Id
@@ -56,37 +56,13 @@ def has_joined(step: Taking) -> Taking:
     return changed
 
 
-class NoConflict(Model):
-    """Announcements are not checked. [WX-04]"""
-
-    overrides = names_in(joining, is_newer=no_conflict)
-
-
-class HasJoined(Model):
-    """Only who has joined routes. [mends WX-03]"""
-
-    changes = (has_joined,)
-
-
-class Forgotten(Model):
-    """Who has departed may come back by hearsay. [WX-09]"""
-
-    overrides = names_in(repair, add_departed=forget_departed)
-
-
-class AskRowOnly(Model):
-    """No row but a cell's own is asked. [breaks WL-02]"""
-
-    overrides = names_in(repair, advance_repair=row_only)
-
-
 #: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
-    frozenset({"NoConflict"}): NoConflict,
-    frozenset({"HasJoined"}): HasJoined,
-    frozenset({"Forgotten"}): Forgotten,
-    frozenset({"AskRowOnly"}): AskRowOnly,
+    frozenset({"NoConflict"}): variant(Model, overrides=names_in(joining, is_newer=no_conflict)),
+    frozenset({"HasJoined"}): variant(Model, has_joined),
+    frozenset({"Forgotten"}): variant(Model, overrides=names_in(repair, add_departed=forget_departed)),
+    frozenset({"AskRowOnly"}): variant(Model, overrides=names_in(repair, advance_repair=row_only)),
 }
 
 #: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
