@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import Endings, Question, never_node, of_nodes, one_ending
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.model.abstract_router import topic_number
 from peerproof.spec.peter.model.bounded import Model, ModelNode
@@ -20,8 +21,6 @@ from peerproof.spec.peter.properties import Tree, all_trees, no_orphan, one_pare
 from peerproof.spec.peter.topics import Row
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.wendy.messages import NodeAnnouncement
-
-Question = Callable[[Model, Cluster], bool]
 
 
 class Arrival(NamedTuple):
@@ -127,14 +126,9 @@ def nothing_lost(model: Model, cluster: Cluster) -> bool:
     )
 
 
-def nothing_twice(_: Model, cluster: Cluster) -> bool:
-    """Nobody gets an event twice. [PX-05]"""
-    return all(times == 1 for state in cluster.nodes.values() for times in state.got.values())
-
-
 def never_row(is_it: Callable[[Row], bool]) -> Question:
     """No node keeps something like this of a topic."""
-    return lambda _, cluster: not any(is_it(row) for state in cluster.nodes.values() for row in state.upper.topics.values())
+    return never_node(lambda state: any(map(is_it, state.upper.topics.values())))
 
 
 def never_moved(_: Model, cluster: Cluster) -> bool:
@@ -189,7 +183,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "OneParent": when_settled(one_parent),
     "OneWay": when_quiet(one_way),
     "NothingLost": nothing_lost,
-    "NothingTwice": nothing_twice,
+    "NothingTwice": of_nodes(lambda state: all(times == 1 for times in state.got.values())),  # nobody gets an event twice [PX-05]
     "NeverForOthers": never_row(lambda row: not row.is_local),
     "NeverSibling": never_row(lambda row: len(row.children) > 1),
     "NeverMoved": never_moved,
@@ -201,11 +195,6 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverKnownBefore": never_arriving(_is_known_before, NodeAnnouncement),
     "NeverGhost": never_ghost,
 }
-
-
-def eventually_tree(_: Model) -> Iterator[Ending]:
-    """There is a tree of each topic, for good. [PL-01]"""
-    yield Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())
 
 
 def eventually_delivered(model: Model) -> Iterator[Ending]:
@@ -224,7 +213,7 @@ def _has_come(model: Model, cluster: Cluster) -> bool:
 
 
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Model], Iterator[Ending]]]] = {
-    "EventuallyTree": eventually_tree,
+ENDINGS: Final[Mapping[str, Endings]] = {
+    "EventuallyTree": one_ending(Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())),
     "EventuallyDelivered": eventually_delivered,
 }

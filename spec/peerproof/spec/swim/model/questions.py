@@ -9,45 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import permutations
-from typing import Any, Final, NamedTuple
+from itertools import permutations, product
+from typing import Any, Final
 
-from peerproof.spec.core import NodeId, Received, outcomes
-from peerproof.spec.model.bounded import NOW
+from peerproof.spec.core import NodeId
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import (
+    Arrival,
+    Endings,
+    Question,
+    arrivals,
+    arriving,
+    never_arrival,
+    never_message,
+    never_node,
+    of_cluster,
+)
 from peerproof.spec.properties import Cluster
-from peerproof.spec.swim.messages import Ack, AntiEntropy, Dead, IndirectAck, Joining, Leave, Ping, Uuid
+from peerproof.spec.swim.messages import Ack, AntiEntropy, Dead, IndirectAck, Joining, Leave, Ping, Uuid, Vector
 from peerproof.spec.swim.model.bounded import Model, uuid_of
 from peerproof.spec.swim.model.variants import AckOfLife
 from peerproof.spec.swim.properties import own_ahead
 from peerproof.spec.swim.state import Exchange, Row, State, Status
 from peerproof.spec.swim.table import key
 from peerproof.spec.swim.transitions import apply_message, is_past
-
-Question = Callable[[Model, Cluster], bool]
-
-
-class Arrival(NamedTuple):
-    """A message that would arrive now, and what it would make of its receiver."""
-
-    sender: State
-    message: Ping | Ack
-    before: State
-    after: State
-
-
-def arriving(cluster: Cluster) -> Iterator[tuple[NodeId, State, Ping | Ack]]:
-    """The messages on their way to nodes that run: their senders and receivers."""
-    for sender, to, message in cluster.in_flight:
-        if cluster.nodes[to].up:
-            yield sender, cluster.nodes[to], message
-
-
-def arrivals(model: Model, cluster: Cluster) -> Iterator[Arrival]:
-    """All that can come of these messages, each on its own."""
-    for sender, state, message in arriving(cluster):
-        for _, taken in outcomes(partial(model.spec.step, state, Received(NOW, sender, message))):
-            yield Arrival(cluster.nodes[sender], message, state, taken.state)
 
 
 def rows(cluster: Cluster) -> Iterator[tuple[State, Uuid, Row]]:
@@ -67,67 +52,44 @@ def never_hearsay(model: Model, cluster: Cluster) -> bool:
 
 def never_makes(change: Callable[[Row, Row], bool]) -> Question:
     """No message changes a row in this way."""
-    return lambda model, cluster: (
-        not any(
-            change(row, arrival.after.rows[uuid])
-            for arrival in arrivals(model, cluster)
-            for uuid, row in arrival.before.rows.items()
-        )
-    )
+    return never_arrival(lambda a: any(change(row, a.after.rows[uuid]) for uuid, row in a.before.rows.items()))
 
 
-def never_expired(_: Model, cluster: Cluster) -> bool:
-    """Nobody is told that it comes from the past."""
-    return not any(isinstance(message, Ack) and _is_expired(message) for _, _, message in cluster.in_flight)
-
-
-def _is_expired(ack: Ack) -> bool:
-    match ack.vectors:
-        case (Dead(node, _),):
-            return node == ack.target
+def _is_expired(message: Ping | Ack) -> bool:
+    """Somebody is told that it comes from the past."""
+    match message:
+        case Ack(target=target, vectors=(Dead(node, _),)):
+            return node == target
     return False
-
-
-def never_raised(model: Model, cluster: Cluster) -> bool:
-    """Nobody has to raise its own restart counter."""
-    return all(a.after.incarnation.restart == a.before.incarnation.restart for a in arrivals(model, cluster))
 
 
 def never_vector(kind: type, **fields: Any) -> Question:
     """No message holds such a vector."""
-    return lambda _, cluster: (
-        not any(
-            isinstance(vector, kind) and all(getattr(vector, name) == value for name, value in fields.items())
-            for _, _, message in cluster.in_flight
-            for vector in message.vectors
-        )
-    )
+
+    def is_it(vector: Vector) -> bool:
+        return isinstance(vector, kind) and all(getattr(vector, name) == value for name, value in fields.items())
+
+    return never_message(lambda message: any(map(is_it, message.vectors)))
 
 
-def never_replaced(model: Model, cluster: Cluster) -> bool:
-    """No event in a queue makes room for a newer one about the same node."""
-    return not any(
-        old.event.node == new.event.node and old.event != new.event
-        for arrival in arrivals(model, cluster)
-        for old in arrival.before.queue
-        for new in arrival.after.queue
-    )
+def _is_replaced(arrival: Arrival) -> bool:
+    """An event in a queue makes room for a newer one about the same node."""
+    pairs = product(arrival.before.queue, arrival.after.queue)
+    return any(old.event.node == new.event.node and old.event != new.event for old, new in pairs)
 
 
-def never_stranger(_: Model, cluster: Cluster) -> bool:
+def never_stranger(model: Model, cluster: Cluster) -> bool:
     """Nobody asks who is not known."""
     return all(
-        message.sender in state.rows or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
-        for _, state, message in arriving(cluster)
+        message.sender in cluster.nodes[to].rows
+        or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
+        for _, to, message in arriving(model, cluster)
     )
 
 
-def never_silent(_: Model, cluster: Cluster) -> bool:
-    """A node that has left by itself is never done with it."""
-    return not any(
-        state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
-        for state in cluster.nodes.values()
-    )
+def _is_silent(state: State) -> bool:
+    """A node that has left by itself is done with it."""
+    return state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
 
 
 def never_without_relay(_: Model, cluster: Cluster) -> bool:
@@ -197,10 +159,11 @@ def removed_stays_gone(model: Model, cluster: Cluster) -> bool:
     return not any(removed[addr] & set(state.live) for addr, state in cluster.nodes.items())
 
 
-def events_commute(_model: Model, cluster: Cluster) -> bool:
+def events_commute(model: Model, cluster: Cluster) -> bool:
     """Two messages from different nodes make the same of a node, in either order. [SX-07]"""
-    for (_, state, one), (_, to, other) in permutations(list(arriving(cluster)), 2):
-        if to.uuid != state.uuid or not one.sender < other.sender:
+    for (_, at, one), (_, to, other) in permutations(list(arriving(model, cluster)), 2):
+        state = cluster.nodes[at]
+        if to != at or not one.sender < other.sender:
             continue
         if not {one.sender, other.sender} <= state.rows.keys() or is_past(state, one) or is_past(state, other):
             continue
@@ -216,13 +179,13 @@ def _keys(state: State) -> Mapping[Uuid, Any]:
     return {uuid: key(row.status, row.incarnation) for uuid, row in state.rows.items()}
 
 
-def ack_of_this_life(_: Model, cluster: Cluster) -> bool:
+def ack_of_this_life(model: Model, cluster: Cluster) -> bool:
     """No ack is taken for the answer to a ping that is still on its way. [SX-08]"""
     pings = {(m.sender, m.target, m.incarnation) for _, _, m in cluster.in_flight if isinstance(m, Ping)}
     return not any(
         (state.uuid, message.sender, state.incarnation._replace(tx=message.target_tx)) in pings
-        for _, state, message in arriving(cluster)
-        if isinstance(message, Ack) and _is_answer(state, message)
+        for _, to, message in arriving(model, cluster)
+        if isinstance(message, Ack) and _is_answer(state := cluster.nodes[to], message)
     )
 
 
@@ -248,7 +211,7 @@ def out_of_reach(model: Model, cluster: Cluster) -> bool:
 
 #: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "OwnAhead": lambda _, cluster: own_ahead(cluster),
+    "OwnAhead": of_cluster(own_ahead),
     "NobodyMisses": nobody_misses,
     "NoStaleRumour": no_stale_rumour,
     "FoundInTime": found_in_time,
@@ -262,20 +225,20 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverSuspicious": never_status(Status.SUSPICIOUS),
     "NeverDead": never_status(Status.DEAD),
     "NeverLeave": never_status(Status.LEAVE),
-    "NeverIsolated": lambda _, cluster: not any(state.isolated for state in cluster.nodes.values()),
+    "NeverIsolated": never_node(lambda state: state.isolated),
     "NeverHearsay": never_hearsay,
     "NeverRefuted": never_makes(lambda old, new: old.status is Status.SUSPICIOUS and new.status is Status.NORMAL),
     "NeverRisen": never_makes(lambda old, new: old.status is Status.DEAD and new.status is Status.NORMAL),
     "NeverStalePayload": never_makes(lambda old, new: old.payload is not None and new.payload is None),
     "NeverNewLife": never_makes(lambda old, new: old.incarnation.restart < new.incarnation.restart),
-    "NeverExpired": never_expired,
-    "NeverRaised": never_raised,
+    "NeverExpired": never_message(_is_expired),
+    "NeverRaised": never_arrival(lambda a: a.after.incarnation.restart != a.before.incarnation.restart),
     "NeverJoined": never_makes(lambda old, new: old.exchange is Exchange.SECOND and new.exchange is Exchange.DONE),
     "NeverIndirectAck": never_vector(IndirectAck),
     "NeverMembers": never_vector(AntiEntropy, tagged=False),
-    "NeverReplaced": never_replaced,
+    "NeverReplaced": never_arrival(_is_replaced),
     "NeverStranger": never_stranger,
-    "NeverSilent": never_silent,
+    "NeverSilent": never_node(_is_silent),
     "NeverWithoutRelay": never_without_relay,
 }
 
@@ -349,7 +312,7 @@ def _row(cluster: Cluster, at: NodeId, of: NodeId) -> Row | None:
 
 
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Model], Iterator[Ending]]]] = {
+ENDINGS: Final[Mapping[str, Endings]] = {
     "Joins": joins,
     "FoundForGood": found_for_good,
     "Restored": restored,

@@ -7,50 +7,28 @@ that would hold of nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from peerproof.spec import wendy
-from peerproof.spec.core import NodeId, Received, Sent, Table, outcomes
-from peerproof.spec.model.bounded import NOW
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import (
+    Arrival,
+    Endings,
+    Question,
+    arrivals,
+    arriving,
+    never_arrival,
+    never_message,
+    never_node,
+)
 from peerproof.spec.properties import Cluster
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import Cell
 from peerproof.spec.wendy.model.bounded import Model, ModelNode
 from peerproof.spec.wendy.properties import nearest
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import Stage
-
-Question = Callable[[Model, Cluster], bool]
-
-
-class Arrival(NamedTuple):
-    """A message that would arrive now, and what that would make of its receiver, or of its sender."""
-
-    message: wendy.Message
-    before: ModelNode
-    after: ModelNode
-
-
-def arriving(model: Model, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, wendy.Message]]:
-    """The messages on their way to nodes that are there: their senders and receivers."""
-    for sender, to, message in cluster.in_flight:
-        if model.is_there(cluster.nodes[to]):
-            yield sender, cluster.nodes[to], message
-
-
-def arrivals(model: Model, cluster: Cluster) -> Iterator[Arrival]:
-    """What comes of each of these messages, by itself: at its receiver, and at its sender, which is told."""
-    for sent in cluster.in_flight:
-        sender, to, message = sent
-        if model.is_there(cluster.nodes[to]):
-            confirmed = Sent(NOW, to, message, model.took(sent))
-            for state, event in ((cluster.nodes[to], Received(NOW, sender, message)), (cluster.nodes[sender], confirmed)):
-                for _, taken in outcomes(partial(model.spec.step, state, event)):
-                    yield Arrival(message, state, taken.state)
 
 
 def present(cluster: Cluster) -> dict[Id, ModelNode]:
@@ -139,9 +117,9 @@ def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]
     """The nodes that would deliver something now: what their applications may still send, and what arrives."""
     for state in present(cluster).values():
         yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
-    for _, state, message in arriving(model, cluster):
-        if isinstance(message, wendy.Application) and next_hop(state, message.header.key) is None:
-            yield state, message.header.key
+    for _, to, message in arriving(model, cluster):
+        if isinstance(message, wendy.Application) and next_hop(cluster.nodes[to], message.header.key) is None:
+            yield cluster.nodes[to], message.header.key
 
 
 def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
@@ -204,16 +182,6 @@ def versions_cease(_: Model, cluster: Cluster) -> bool:
     return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
 
 
-def never_under_way(is_it: Callable[[wendy.Message], bool]) -> Question:
-    """No message is like this."""
-    return lambda _, cluster: not any(is_it(message) for _, _, message in cluster.in_flight)
-
-
-def never_node(is_it: Callable[[ModelNode], bool]) -> Question:
-    """No node is like this."""
-    return lambda _, cluster: not any(is_it(state) for state in cluster.nodes.values())
-
-
 def _is_second_row(state: ModelNode) -> bool:
     return any(repair.row > row for (row, _), repair in state.repairs.items())
 
@@ -226,28 +194,19 @@ def _is_crowded(state: ModelNode) -> bool:
     return bool(state.known.keys() - {node.id for node in state.neighborhood_set})
 
 
-def never_late_destination(_: Model, cluster: Cluster) -> bool:
-    """Nobody is the destination of a join that it has sent on: its answer has the leaf set alone."""
-    return not any(
-        isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
-        for _, _, message in cluster.in_flight
-    )
+def _is_late_destination(message: wendy.Message) -> bool:
+    """Somebody is the destination of a join that it has sent on: its answer has the leaf set alone."""
+    return isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
 
 
-def never_back(model: Model, cluster: Cluster) -> bool:
-    """Nobody who has departed announces itself."""
-    return not any(
-        isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
-        for arrival in arrivals(model, cluster)
-    )
+def _is_back(arrival: Arrival) -> bool:
+    """Somebody who has departed announces itself."""
+    return isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
 
 
-def never_replaced(model: Model, cluster: Cluster) -> bool:
-    """In no cell a node makes room for another."""
-    return not any(_is_replaced(a.before.routing_table, a.after.routing_table) for a in arrivals(model, cluster))
-
-
-def _is_replaced(before: Table[Cell, wendy.Node], after: Table[Cell, wendy.Node]) -> bool:
+def _is_replaced(arrival: Arrival) -> bool:
+    """In some cell a node makes room for another."""
+    before, after = arrival.before.routing_table, arrival.after.routing_table
     return any(cell in after and after[cell].id != node.id for cell, node in before.items())
 
 
@@ -265,16 +224,16 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "EveryKeyOwnedAtRest": every_key_owned_at_rest,
     "JoinersKnown": joiners_known,
     "VersionsCease": versions_cease,
-    "NeverWarned": never_under_way(lambda message: isinstance(message, wendy.NodeRace)),
-    "NeverRepaired": never_under_way(lambda message: isinstance(message, wendy.NodeRepair)),
-    "NeverForwarded": never_under_way(lambda message: isinstance(message, wendy.NodeJoin) and message.header.hop > 0),
-    "NeverLateDestination": never_late_destination,
+    "NeverWarned": never_message(lambda message: isinstance(message, wendy.NodeRace)),
+    "NeverRepaired": never_message(lambda message: isinstance(message, wendy.NodeRepair)),
+    "NeverForwarded": never_message(lambda message: isinstance(message, wendy.NodeJoin) and message.header.hop > 0),
+    "NeverLateDestination": never_message(_is_late_destination),
     "NeverMeasured": never_node(lambda state: bool(state.measured)),
     "NeverSecondRow": never_node(_is_second_row),
     "NeverAwaitsScore": never_node(_awaits_score),
     "NeverWaits": never_node(lambda state: state.is_warned),
-    "NeverBack": never_back,
-    "NeverReplaced": never_replaced,
+    "NeverBack": never_arrival(_is_back),
+    "NeverReplaced": never_arrival(_is_replaced),
     "NeverCrowded": never_node(_is_crowded),
     "NeverBeyondLeaves": never_node(lambda state: not set(state.known) <= leaves(state)),
 }
@@ -309,4 +268,4 @@ def refilled(_: Model) -> Iterator[Ending]:
 
 
 #: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Model], Iterator[Ending]]]] = {"AllJoined": all_joined, "Refilled": refilled}
+ENDINGS: Final[Mapping[str, Endings]] = {"AllJoined": all_joined, "Refilled": refilled}
