@@ -43,12 +43,7 @@ NAME: Final = "scuttlebutt"
 TRANSPORT: Final = "udp"
 
 #: What can be asked of a node without changing it.
-QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {
-    "peers": peers,
-    "view": view,
-    "status": status,
-    "state": STATE.plain,
-}
+QUERIES: Final[Mapping[str, Callable[[State], Plain]]] = {"peers": peers, "view": view, "status": status, "state": STATE.plain}
 
 __all__ = [
     "COMMAND", "CONFIG", "MESSAGE", "NAME", "NOTICE", "PROPERTIES", "QUERIES", "STATE", "TIMER", "TRANSPORT", "Command", "Config",

@@ -162,12 +162,7 @@ def _data(payload: str | None) -> str:
 
 
 def _relay(relay: Relay) -> Mapping[str, Any]:
-    return {
-        "target": _number(relay.target),
-        "requester": _number(relay.requester),
-        "tx": relay.tx,
-        "fresh": relay.fresh,
-    }
+    return {"target": _number(relay.target), "requester": _number(relay.requester), "tx": relay.tx, "fresh": relay.fresh}
 
 
 def _row(row: Row) -> Mapping[str, Any]:
