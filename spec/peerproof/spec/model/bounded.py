@@ -257,7 +257,13 @@ class ApplicationModel(Model):
 
 
 def variant(model: type[M], *changes: Change, overrides: Overrides | None = None) -> type[M]:
-    """A variant of a model: `overrides` are other definitions while a step is taken, `changes` make another step of a step."""
+    """
+    A variant of a model: `overrides` are other definitions while a step is taken, `changes` make another step of a step.
+
+    A protocol's module `variants` has `VARIANTS`: the definitions by which TLA+ models replace definitions of their own -> the
+    model with the same done to it, written independently. It also has `BEHAVIOURS`: next-state relations and specifications in
+    TLA+ -> the monitor that watches the same runs, if any; and `UNFAIR`, those with runs less fair than `liveness` assumes.
+    """
     return type(model.__name__, (model,), {"overrides": overrides or {}, "changes": changes})
 
 

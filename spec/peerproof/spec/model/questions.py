@@ -1,4 +1,9 @@
-"""What models ask of a world: questions about its nodes, its messages, and what comes of the messages that arrive."""
+"""
+What models ask of a world: questions about its nodes, its messages, and what comes of the messages that arrive.
+
+A protocol's module `questions` has them by their names in TLA+: `QUESTIONS`, and `ENDINGS` for temporal properties. A `Never...`
+is false of every run in which something interesting happens. It must fail, or the properties that speak of that hold of nothing.
+"""
 
 from __future__ import annotations
 

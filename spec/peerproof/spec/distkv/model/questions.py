@@ -1,9 +1,4 @@
-"""
-What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+."""
 
 from __future__ import annotations
 
@@ -103,7 +98,6 @@ def never_conflict(_: Model, cluster: Cluster) -> bool:
     return not any(relation(update.chain, entry.chain) is Relation.CONCURRENT for update, entry in entries)
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "ChainsBounded": of_nodes(chains_bounded),
     "OwnComplete": own_of_lasting,
@@ -166,7 +160,6 @@ NOTHING_MISSING: Final = Ending(
 )
 ALL_READY: Final = Ending("EventuallyAllReady", "everybody is ready", ("DL-04",), _is_all_ready, frozenset())
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
 ENDINGS: Final[Mapping[str, Endings]] = {
     "EventuallyNothingMissing": one_ending(NOTHING_MISSING),
     "EventuallyAllReady": one_ending(ALL_READY),

@@ -1,9 +1,4 @@
-"""
-DistKV with something changed: readings that are wrong.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""DistKV with something changed: readings that are wrong; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -115,7 +110,6 @@ class AsksNobody(Model):
         return replace(after, timers=after.timers - {RepairDue()})
 
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"ReplacedOrNot"}): variant(Model, overrides=names_in(recovering, answer=says_all)),
@@ -128,5 +122,4 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset({"AsksNobody"}): AsksNobody,
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}

@@ -1,8 +1,7 @@
 """
 What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
 
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing. Of an ordered network only the first message from one node to another arrives.
+Of an ordered network only the first message from one node to another arrives.
 """
 
 from __future__ import annotations
@@ -175,7 +174,6 @@ def never_ghost(_: Model, cluster: Cluster) -> bool:
     return not is_settled(cluster) or all(row.children.keys() <= states.keys() for row in rows)
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "Acyclic": acyclic,
     "NoOrphan": when_quiet(no_orphan),
@@ -212,7 +210,6 @@ def _has_come(model: Model, cluster: Cluster) -> bool:
     )
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
 ENDINGS: Final[Mapping[str, Endings]] = {
     "EventuallyTree": one_ending(Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())),
     "EventuallyDelivered": eventually_delivered,

@@ -1,9 +1,4 @@
-"""
-Peter with something changed: readings that are wrong.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""Peter with something changed: readings that are wrong; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -69,7 +64,6 @@ def left_at_that(step: Taking) -> Taking:
     return changed
 
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"LiteralInterests"}): variant(Model, overrides=names_in(tree, update_row=literally)),
@@ -77,5 +71,4 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset({"LeftAtThat"}): variant(Model, left_at_that),
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}

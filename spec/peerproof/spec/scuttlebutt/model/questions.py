@@ -1,9 +1,4 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
@@ -152,7 +147,6 @@ def _delta_for(model: Model, cluster: Cluster, digest: InFlight) -> tuple[DeltaE
     return next(e.message.entries for e in taken.effects if isinstance(e, Send) and isinstance(e.message, Delta))
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "OwnerDominates": of_cluster(owner_dominates),
     "NoGap": of_cluster(no_gap),
@@ -200,7 +194,6 @@ def _is_under_way(sender: NodeId, to: NodeId, kinds: tuple[type, ...], cluster: 
     return any(sent.sender == sender and sent.to == to and isinstance(sent.message, kinds) for sent in cluster.in_flight)
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
 ENDINGS: Final[Mapping[str, Endings]] = {
     "Converges": one_ending(CONVERGES),
     "CanAgree": one_ending(CAN_AGREE),

@@ -1,9 +1,4 @@
-"""
-Scuttlebutt with something changed: flaws that the models must find, and cures for what the document leaves open.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace
-a definition of their own; the two are written independently.
-"""
+"""Scuttlebutt changed: flaws that models must find, and cures for what the document leaves open; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -138,7 +133,6 @@ class AnswersUnlessEmpty(Model):
     spec = cast("Specification", Changed(step_unless_empty))
 
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"NewestFirst"}): NewestFirst,
@@ -186,7 +180,6 @@ class Quiet:
         return {"exchange": (int(memory.begun_by), int(memory.partner), frozenset(map(int, memory.listed))) if memory else ()}
 
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
 BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
     "Next": None,
     "QuietNext": Quiet,
@@ -194,6 +187,4 @@ BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
     "UnfairSpec": Quiet,
     "ArrivingSpec": Quiet,
 }
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
 UNFAIR: Final = frozenset({"UnfairSpec"})

@@ -1,9 +1,4 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
@@ -209,7 +204,6 @@ def out_of_reach(model: Model, cluster: Cluster) -> bool:
     return has_room and all(state.incarnation.tx + _AT_ONCE <= model.most.tx for state in cluster.nodes.values())
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "OwnAhead": of_cluster(own_ahead),
     "NobodyMisses": nobody_misses,
@@ -311,7 +305,6 @@ def _row(cluster: Cluster, at: NodeId, of: NodeId) -> Row | None:
     return row
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
 ENDINGS: Final[Mapping[str, Endings]] = {
     "Joins": joins,
     "FoundForGood": found_for_good,

@@ -1,9 +1,4 @@
-"""
-SWIM with something changed: readings that are wrong, chance that has fallen already, and cures for what is false.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace
-a definition of their own; the two are written independently. Here, too, a definition is replaced while a step is taken.
-"""
+"""SWIM with something changed: wrong readings, chance that has fallen already, and cures for what is false; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -184,7 +179,6 @@ class OfLife(Model):
 #: Where events go to everybody, rounds still ping as many as ever.
 _ROUNDS_AS_EVER: Final = names_in(rounds, fanout=gossip.fanout)
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"FirstPicks"}): variant(Model, first_picks),
@@ -231,7 +225,6 @@ class Prompt:
         return {}
 
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
 BEHAVIOURS: Final[Mapping[str, type[Prompt | Endless] | None]] = {
     "Next": None,
     "PromptNext": Prompt,
@@ -240,6 +233,4 @@ BEHAVIOURS: Final[Mapping[str, type[Prompt | Endless] | None]] = {
     "CalmSpec": Endless,
     "UnfairSpec": Endless,
 }
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
 UNFAIR: Final = frozenset({"UnfairSpec"})

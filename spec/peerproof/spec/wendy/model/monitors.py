@@ -22,8 +22,17 @@ from peerproof.spec.wendy.forms import VERSIONS as VERSIONS_FORM
 from peerproof.spec.wendy.ids import Id, id_text
 from peerproof.spec.wendy.joining import is_newer
 from peerproof.spec.wendy.messages import MOST_HOPS, NO_VERSIONS
-from peerproof.spec.wendy.model.message_rules import GONE, HOPS, ONE_SENDER, RULES, SAME_TABLE, TO_OTHERS, VERSIONS
-from peerproof.spec.wendy.model.message_shapes import is_passed_on, misshapen
+from peerproof.spec.wendy.model.message_rules import (
+    GONE,
+    HOPS,
+    ONE_SENDER,
+    RULES,
+    SAME_TABLE,
+    TO_OTHERS,
+    VERSIONS,
+    is_passed_on,
+    misshapen,
+)
 from peerproof.spec.wendy.model.obligations import Dealings
 from peerproof.spec.wendy.senders import Parcel, parcel_of
 from peerproof.spec.wendy.state import Config

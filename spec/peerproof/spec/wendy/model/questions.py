@@ -1,9 +1,4 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
@@ -210,7 +205,6 @@ def _is_replaced(arrival: Arrival) -> bool:
     return any(cell in after and after[cell].id != node.id for cell, node in before.items())
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "AtMostOneOwner": at_most_one_owner,
     "OwnerIsClosest": owner_is_closest,
@@ -267,5 +261,4 @@ def refilled(_: Model) -> Iterator[Ending]:
     yield Ending("Refilled", "a lost cell is filled", ("WL-02",), goal, frozenset(), since=since)
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
 ENDINGS: Final[Mapping[str, Endings]] = {"AllJoined": all_joined, "Refilled": refilled}

@@ -1,9 +1,4 @@
-"""
-Wendy with something changed: readings that are wrong, and cures for what is false.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""Wendy with something changed: readings that are wrong, and cures for what is false; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -56,7 +51,6 @@ def has_joined(step: Taking) -> Taking:
     return changed
 
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"NoConflict"}): variant(Model, overrides=names_in(joining, is_newer=no_conflict)),
@@ -65,5 +59,4 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset({"AskRowOnly"}): variant(Model, overrides=names_in(repair, advance_repair=row_only)),
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
