@@ -5,7 +5,7 @@ Peter: trees of subscriptions on Wendy, so that what is published on a topic rea
 a whole: a node of both, one on the other.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,20 +16,9 @@ from peerproof.spec.peter import topics
 from peerproof.spec.peter.codec import MESSAGE
 from peerproof.spec.peter.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.peter.messages import (
-    Command,
-    Effect,
-    Event,
-    Message,
-    Notice,
-    NotifyMessage,
-    Publish,
-    PublishMessage,
-    Subscribe,
-    SubscribeMessage,
-    Unsubscribe,
-    UnsubscribeMessage,
-    Update,
-)
+    Command, Effect, Event, Message, Notice, NotifyMessage, Publish, PublishMessage, Subscribe, SubscribeMessage, Unsubscribe,
+    UnsubscribeMessage, Update,
+)  # fmt: skip
 from peerproof.spec.peter.overlay import Next, State, initial, step
 from peerproof.spec.peter.properties import PROPERTIES
 from peerproof.spec.peter.snapshot import STATE

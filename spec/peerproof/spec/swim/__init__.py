@@ -4,7 +4,7 @@ SWIM: membership and failure detection, with the news travelling inside the ping
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/swim.md` beside it.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,44 +13,10 @@ from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.codec import MESSAGE
 from peerproof.spec.swim.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.swim.messages import (
-    Ack,
-    AddNode,
-    AntiEntropy,
-    ClusterEvent,
-    Command,
-    Dead,
-    Effect,
-    Event,
-    EventType,
-    Incarnation,
-    IndirectAck,
-    IndirectPing,
-    Joining,
-    Leave,
-    LeaveNode,
-    Member,
-    Message,
-    NodeEvent,
-    Normal,
-    Notice,
-    OnClusterEvent,
-    OnNodeEvent,
-    Payload,
-    Ping,
-    Probe,
-    ProbeAck,
-    ProbeNode,
-    ProbeTimeout,
-    Quantum,
-    Reachable,
-    RemoveNode,
-    SetPayload,
-    Suspicious,
-    Timer,
-    Unreachable,
-    Uuid,
-    Vector,
-)
+    Ack, AddNode, AntiEntropy, ClusterEvent, Command, Dead, Effect, Event, EventType, Incarnation, IndirectAck, IndirectPing,
+    Joining, Leave, LeaveNode, Member, Message, NodeEvent, Normal, Notice, OnClusterEvent, OnNodeEvent, Payload, Ping, Probe,
+    ProbeAck, ProbeNode, ProbeTimeout, Quantum, Reachable, RemoveNode, SetPayload, Suspicious, Timer, Unreachable, Uuid, Vector,
+)  # fmt: skip
 from peerproof.spec.swim.properties import PROPERTIES
 from peerproof.spec.swim.snapshot import STATE
 from peerproof.spec.swim.state import Config, Exchange, Row, Seed, State, Status, active_size, node_info, nodes, own, total_size

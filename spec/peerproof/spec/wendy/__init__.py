@@ -4,7 +4,7 @@ Wendy: an overlay of nodes on a ring, in which a message finds the node whose id
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/wendy.md` beside it.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -14,44 +14,10 @@ from peerproof.spec.wendy.codec import MESSAGE
 from peerproof.spec.wendy.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.wendy.ids import Id, Ring, id_of_bytes, id_of_text, id_text
 from peerproof.spec.wendy.messages import (
-    Announce,
-    Application,
-    Command,
-    Delivered,
-    Effect,
-    Entry,
-    Event,
-    FlushCache,
-    Forward,
-    Forwarding,
-    Header,
-    Heartbeat,
-    HeartbeatDue,
-    Join,
-    Joined,
-    JoinFailed,
-    LeafSet,
-    Leave,
-    Mask,
-    Message,
-    Node,
-    NodeAnnouncement,
-    NodeExit,
-    NodeExited,
-    NodeJoin,
-    NodeJoined,
-    NodeRace,
-    NodeRepair,
-    Notice,
-    RepairTimeout,
-    Route,
-    SendTo,
-    StateData,
-    StateRequest,
-    Tables,
-    Timer,
-    Versions,
-)
+    Announce, Application, Command, Delivered, Effect, Entry, Event, FlushCache, Forward, Forwarding, Header, Heartbeat,
+    HeartbeatDue, Join, Joined, JoinFailed, LeafSet, Leave, Mask, Message, Node, NodeAnnouncement, NodeExit, NodeExited, NodeJoin,
+    NodeJoined, NodeRace, NodeRepair, Notice, RepairTimeout, Route, SendTo, StateData, StateRequest, Tables, Timer, Versions,
+)  # fmt: skip
 from peerproof.spec.wendy.properties import PROPERTIES
 from peerproof.spec.wendy.proximity import Next
 from peerproof.spec.wendy.snapshot import STATE

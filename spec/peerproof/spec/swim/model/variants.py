@@ -1,4 +1,4 @@
-"""SWIM with something changed: wrong readings, chance that has fallen already, and cures for what is false; see `model.bounded.variant`."""
+"""SWIM with something changed: wrong readings, chance that has fallen, cures for what is false; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
