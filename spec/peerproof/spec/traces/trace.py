@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -87,9 +87,6 @@ class Divergence:
 
 class _Anything(Form):
     """Plain data that the protocol's own forms read later."""
-
-    def plain(self, value: Any) -> Plain:
-        return value
 
     def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # everything fits
         return plain
@@ -238,12 +235,6 @@ class Script:
 
     def _question(self, why: str, among: Collection[Option], count: int) -> str:
         return f"{count} of {sorted(among)} for {why}"
-
-
-def script_picks(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
-    """A pick that gives recorded answers, and a check that all were asked for. Both raise WrongAnswer."""
-    script = Script(tuple(picks))
-    return script, script.finish
 
 
 class Course:

@@ -54,7 +54,7 @@ class Said(NamedTuple):
 
 
 class PeterMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, the network timeout and the sizes matter."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._wendy: Final = WendyMonitor(node, replace(config, is_consulted=False))
@@ -123,6 +123,4 @@ class PeterMonitor:
         return at is None or other is None or at > other + self._patience
 
 
-def monitor(node: NodeId, config: Config) -> PeterMonitor:
-    """What watches a node; of the configuration, the network timeout and the sizes matter."""
-    return PeterMonitor(node, config)
+monitor: Final = PeterMonitor

@@ -58,9 +58,9 @@ class Correspondent:
 
 
 class SwimMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, _node: NodeId, config: Config) -> None:
         self._config: Final = config
         self._with: Final[dict[NodeId, Correspondent]] = {}
         self._last: swim.Message | None = None  #: what the node has sent with its largest number
@@ -162,9 +162,7 @@ class SwimMonitor:
                     yield Breach(PASSED_ON, None, _plain(ping))
 
 
-def monitor(_: NodeId, config: Config) -> SwimMonitor:
-    """What watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
-    return SwimMonitor(config)
+monitor: Final = SwimMonitor
 
 
 def _plain(message: swim.Message) -> Plain:

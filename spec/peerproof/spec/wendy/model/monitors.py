@@ -61,7 +61,7 @@ class Own:
 
 
 class WendyMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._node: Final = node
@@ -171,9 +171,7 @@ class WendyMonitor:
                     yield Breach(SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
 
 
-def monitor(node: NodeId, config: Config) -> WendyMonitor:
-    """What watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
-    return WendyMonitor(node, config)
+monitor: Final = WendyMonitor
 
 
 def _sender_plain(header: wendy.Header) -> Any:
