@@ -20,20 +20,8 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
-from peerproof.spec.core import (
-    EVERYBODY,
-    Asked,
-    Instant,
-    NodeId,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    Specification,
-    Step,
-    outcomes,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.in_flight import Net, Network, queue_value
 from peerproof.spec.overrides import Overrides, overridden
@@ -199,7 +187,7 @@ class ApplicationSpecification:
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the node does about one event. Raises NotEnabled, also for what would go beyond the bounds of the model."""
         match event:
-            case Asked(command=tuple() as todo):
+            case core.Asked(command=tuple() as todo):
                 left = state.todo - {todo} if isinstance(state.todo, frozenset) else state.todo[1:]
                 return self.perform(replace(state, todo=left), todo, pick)
         return self.take(state, event, pick) if state.up else Step(state)
@@ -208,7 +196,7 @@ class ApplicationSpecification:
         """What comes of something that the application does."""
         if todo[0] == "crash":
             return Step(replace(state, up=False))
-        return self.take(state, Asked(NOW, self.command(state, todo)), pick)
+        return self.take(state, core.Asked(NOW, self.command(state, todo)), pick)
 
     def command(self, state: Any, todo: Any) -> Any:
         """The command of the protocol that stands for something that the application does."""
@@ -235,10 +223,10 @@ class ApplicationModel(Model):
         """Whatever its application still has to do, in any order, as far as it can be done now."""
         for todo in sorted(state.todo):
             try:
-                self.spec.step(state, Asked(NOW, todo), no_choice)
+                self.spec.step(state, core.Asked(NOW, todo), no_choice)
             except NotEnabled:
                 continue
-            yield "Command", Asked(NOW, todo)
+            yield "Command", core.Asked(NOW, todo)
 
     def project_state(self, state: Any) -> Any:
         """Neither that the node runs nor what its application still has to do."""
@@ -247,8 +235,8 @@ class ApplicationModel(Model):
     def project_event(self, state: Any, event: Any) -> Any | None:
         """Commands instead of what there is to do; nothing of a crash, nor after it."""
         match event:
-            case Asked(now, tuple() as todo):
-                return None if todo[0] == "crash" else Asked(now, cast("Any", self.spec).command(state, todo))
+            case core.Asked(now, tuple() as todo):
+                return None if todo[0] == "crash" else core.Asked(now, cast("Any", self.spec).command(state, todo))
         return event if state.up else None
 
     def is_there(self, state: Any) -> bool:
@@ -295,9 +283,9 @@ class Branch(NamedTuple):
 def in_flight(sender: NodeId, effects: Iterable[Any], nodes: Iterable[NodeId]) -> Iterator[InFlight]:
     """What a node sends, one message for each that is to get it: what is for everybody goes to all others of the nodes."""
     for effect in effects:
-        if isinstance(effect, Send):
+        if isinstance(effect, core.Send):
             others = (node for node in nodes if node != sender)
-            yield from (InFlight(sender, to, effect.message) for to in (others if effect.to == EVERYBODY else (effect.to,)))
+            yield from (InFlight(sender, to, effect.message) for to in (others if effect.to == core.EVERYBODY else (effect.to,)))
 
 
 class Violation(NamedTuple):
@@ -424,14 +412,14 @@ class System:
                 if (state, message) not in self._received:
                     self.asked.append(question)
                     sender, _, content = self.messages[message]
-                    self._received[state, message] = self._branches(state, Received(NOW, sender, content))
+                    self._received[state, message] = self._branches(state, core.Received(NOW, sender, content))
                 return self._received[state, message]
             case (kind, state, message) if kind in (CONFIRMED, FAILED):
                 if question not in self._told:
                     self.asked.append(question)
                     sent = self.messages[message]
                     took = self.model.took(sent) if kind == CONFIRMED else None
-                    self._told[question] = self._branches(state, Sent(NOW, sent.to, sent.message, took))
+                    self._told[question] = self._branches(state, core.Sent(NOW, sent.to, sent.message, took))
                 return self._told[question]
         raise ValueError(f"no question: {question!r}")
 
@@ -478,7 +466,7 @@ class System:
     def _branches(self, state: int, event: Any) -> tuple[Branch, ...]:
         before = self.states[state]
         branches = []
-        for _, (after, effects) in outcomes(partial(self.model.spec.step, before, event)):
+        for _, (after, effects) in core.outcomes(partial(self.model.spec.step, before, event)):
             taken = Taken(before, event, after, effects)
             self.violations += [Violation(p, taken) for p in find_violations(self.properties, "step", taken)]
             sends = tuple(map(self._message, in_flight(before.self_id, effects, self.places)))

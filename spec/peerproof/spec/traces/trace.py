@@ -20,22 +20,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    SetTimer,
-    Specification,
-    Step,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Form, Integer, ListOf, Optional, Plain, Record, Text, misfit
@@ -140,34 +126,34 @@ def event_of(spec: Specification, line: Line) -> Any:
     """The event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
     now = Instant(line.t_us // _MICROSECONDS)
     if line.kind == "recv":
-        return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
+        return core.Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
     if line.kind == "sent":
         return parse_sent(spec, now, NodeId(line.peer or ""), line.args)
     if line.kind == "timer":
-        return Expired(now, spec.TIMER.value(line.args))
+        return core.Expired(now, spec.TIMER.value(line.args))
     if line.kind == "api":
-        return Asked(now, spec.COMMAND.value(line.args))
+        return core.Asked(now, spec.COMMAND.value(line.args))
     raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
 
 
-def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
+def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> core.Sent[Any]:
     """The event of a `sent` line. Raises MalformedMessage."""
     match args:
         case {"took": took, "message": message, **others} if not others:
-            return Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
+            return core.Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
     raise misfit("args", "an object with took, message", args)
 
 
 def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
     """Kind, peer and args of an event, as a line holds them."""
     match event:
-        case Received(_, sender, message):
+        case core.Received(_, sender, message):
             return "recv", sender, spec.MESSAGE.plain(message)
-        case Sent(_, to, message, took):
+        case core.Sent(_, to, message, took):
             return "sent", to, {"took": took, "message": spec.MESSAGE.plain(message)}
-        case Expired(_, timer):
+        case core.Expired(_, timer):
             return "timer", None, spec.TIMER.plain(timer)
-        case Asked(_, command):
+        case core.Asked(_, command):
             return "api", None, spec.COMMAND.plain(command)
     raise TypeError(f"{event!r} is no event")
 
@@ -175,13 +161,13 @@ def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, P
 def effect_plain(spec: Specification, effect: Any) -> Plain:
     """An effect as plain data: an object with one member, named after it."""
     match effect:
-        case Send(to, message):
+        case core.Send(to, message):
             return {"send": {"to": TEXT.plain(to), "message": spec.MESSAGE.plain(message)}}
-        case SetTimer(timer, after):
+        case core.SetTimer(timer, after):
             return {"set_timer": {"timer": spec.TIMER.plain(timer), "after": after}}
-        case CancelTimer(timer):
+        case core.CancelTimer(timer):
             return {"cancel_timer": {"timer": spec.TIMER.plain(timer)}}
-        case Notify(notice):
+        case core.Notify(notice):
             return {"notify": spec.NOTICE.plain(notice)}
     raise TypeError(f"{effect!r} is no effect")
 

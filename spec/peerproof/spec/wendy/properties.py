@@ -13,20 +13,9 @@ from typing import Final
 
 from peerproof.spec.core import Asked, Expired, Received, Send, Sent
 from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.wendy import messages
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.joining import is_newer
-from peerproof.spec.wendy.messages import (
-    Announce,
-    Delivered,
-    Forwarding,
-    Heartbeat,
-    Leave,
-    NodeAnnouncement,
-    NodeExit,
-    NodeJoin,
-    NodeRace,
-    StateData,
-)
 from peerproof.spec.wendy.routing import closest, next_hop_of_join
 from peerproof.spec.wendy.snapshot import find_inconsistency
 from peerproof.spec.wendy.state import Stage, State, address_of
@@ -80,10 +69,10 @@ def stored_versions_real(cluster: Cluster) -> bool:
 def only_fresh_accepted(taken: Taken) -> bool:
     """An announcement that does not know the newest version of each table changes none, and is answered with a warning."""
     message = _incoming_message(taken)
-    if not isinstance(message, NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
+    if not isinstance(message, messages.NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
         return True
     return taken.after.versions == taken.before.versions and (
-        any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
+        any(isinstance(sent, messages.NodeRace) for sent in _messages_sent(taken))
         or address_of(taken.before.config, message.header.sender) is None
     )
 
@@ -91,9 +80,9 @@ def only_fresh_accepted(taken: Taken) -> bool:
 def join_answered(taken: Taken) -> bool:
     """Whoever receives a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
     message = _incoming_message(taken)
-    if not isinstance(message, NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
+    if not isinstance(message, messages.NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
         return True
-    answers = [sent for sent in _messages_sent(taken) if isinstance(sent, StateData)]
+    answers = [sent for sent in _messages_sent(taken) if isinstance(sent, messages.StateData)]
     is_last = next_hop_of_join(taken.before, message.header.sender.id) is None
     return len(answers) == 1 and (
         answers[0].tables.routing_table is not None
@@ -105,11 +94,11 @@ def join_answered(taken: Taken) -> bool:
 
 def announced_in_time(taken: Taken) -> bool:
     """Announcements go out when the wait is over, and after that on warnings; never before."""
-    if not any(isinstance(sent, NodeAnnouncement) for sent in _messages_sent(taken)):
+    if not any(isinstance(sent, messages.NodeAnnouncement) for sent in _messages_sent(taken)):
         return True
-    if isinstance(_incoming_message(taken), NodeRace) or isinstance(taken.event, Sent):
+    if isinstance(_incoming_message(taken), messages.NodeRace) or isinstance(taken.event, Sent):
         return bool(taken.before.stage is Stage.JOINED)
-    return isinstance(taken.event, Expired) and taken.event.timer == Announce() and taken.before.stage is Stage.WAITING
+    return isinstance(taken.event, Expired) and taken.event.timer == messages.Announce() and taken.before.stage is Stage.WAITING
 
 
 def quiet_after_leaving(taken: Taken) -> bool:
@@ -125,13 +114,13 @@ def delivered_when_closest(taken: Taken) -> bool:
 
 
 def _is_delivery(effect: object) -> bool:
-    return isinstance(getattr(effect, "notice", None), Delivered)
+    return isinstance(getattr(effect, "notice", None), messages.Delivered)
 
 
 def is_quiet(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
     return (
-        all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight)
+        all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
         and not any(
             state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT)
             or state.measured
@@ -215,7 +204,7 @@ def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
 
 def race_warned(taken: Taken) -> bool:
     """Somebody is warned of a race."""
-    return any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
+    return any(isinstance(sent, messages.NodeRace) for sent in _messages_sent(taken))
 
 
 def joins(taken: Taken) -> bool:
@@ -225,7 +214,7 @@ def joins(taken: Taken) -> bool:
 
 def sends_on(taken: Taken) -> bool:
     """A message goes on to another node."""
-    return any(isinstance(getattr(effect, "notice", None), Forwarding) for effect in taken.effects)
+    return any(isinstance(getattr(effect, "notice", None), messages.Forwarding) for effect in taken.effects)
 
 
 def somebody_gone(taken: Taken) -> bool:
@@ -235,8 +224,8 @@ def somebody_gone(taken: Taken) -> bool:
 
 def leaves(taken: Taken) -> bool:
     """Somebody leaves and says so."""
-    is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, Leave)
-    return is_asked and any(isinstance(sent, NodeExit) for sent in _messages_sent(taken))
+    is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, messages.Leave)
+    return is_asked and any(isinstance(sent, messages.NodeExit) for sent in _messages_sent(taken))
 
 
 def _incoming_message(taken: Taken) -> object:

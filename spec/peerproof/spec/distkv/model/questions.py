@@ -7,26 +7,10 @@ from itertools import permutations
 from typing import Any, Final
 
 from peerproof.spec.core import Table
+from peerproof.spec.distkv import properties
 from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
 from peerproof.spec.distkv.messages import Info, InitialPingDue, Update
 from peerproof.spec.distkv.model.bounded import Model
-from peerproof.spec.distkv.properties import (
-    better_is_order,
-    chains_bounded,
-    changes,
-    converged,
-    messages_sent,
-    of_pairs,
-    one_tick_one_change,
-    own_complete,
-    ping_order,
-    present_is_known,
-    ready_with_data,
-    running,
-    tock_rises,
-    tocks_follow,
-    zero_is_silent,
-)
 from peerproof.spec.distkv.recovery import STEP_3
 from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
@@ -40,12 +24,12 @@ _NOTHING: Final[TickSets] = Table()
 def own_of_lasting(model: Model, cluster: Cluster) -> bool:
     """What a node knows of itself is exactly what it has changed, if it loses nothing. [DI-02]"""
     lasting = {node: state for node, state in cluster.nodes.items() if node not in model.forgetful}
-    return own_complete(Cluster(lasting))
+    return properties.own_complete(Cluster(lasting))
 
 
 def before_is_transitive(_: Model, cluster: Cluster) -> bool:
     """What came before something that came before a third came before that. [DX-03]"""
-    for updates in changes(cluster).values():
+    for updates in properties.changes(cluster).values():
         for one, other, third in permutations({update.chain for update in updates}, 3):
             if _came_before(one, other) and _came_before(other, third) and not _came_before(one, third):
                 return False
@@ -99,17 +83,17 @@ def never_conflict(_: Model, cluster: Cluster) -> bool:
 
 
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "ChainsBounded": of_nodes(chains_bounded),
+    "ChainsBounded": of_nodes(properties.chains_bounded),
     "OwnComplete": own_of_lasting,
-    "AllOwnComplete": of_cluster(own_complete),
-    "PresentIsStored": of_nodes(present_is_known),
-    "TicksSeen": of_nodes(present_is_known),
-    "ChainsFollowTocks": of_cluster(of_pairs(tocks_follow)),
-    "BetterIsOrder": of_cluster(better_is_order),
-    "OneTickOneChange": of_cluster(one_tick_one_change),
-    "Converged": of_cluster(converged),
-    "PingOrder": of_cluster(ping_order),
-    "ZeroIsSilent": of_nodes(zero_is_silent),
+    "AllOwnComplete": of_cluster(properties.own_complete),
+    "PresentIsStored": of_nodes(properties.present_is_known),
+    "TicksSeen": of_nodes(properties.present_is_known),
+    "ChainsFollowTocks": of_cluster(properties.of_pairs(properties.tocks_follow)),
+    "BetterIsOrder": of_cluster(properties.better_is_order),
+    "OneTickOneChange": of_cluster(properties.one_tick_one_change),
+    "Converged": of_cluster(properties.converged),
+    "PingOrder": of_cluster(properties.ping_order),
+    "ZeroIsSilent": of_nodes(properties.zero_is_silent),
     "BeforeIsTransitive": before_is_transitive,
     "NothingComesBack": nothing_comes_back,
     "ReadyMissesNothing": of_nodes(lambda state: state.phase is not Phase.READY or not state.misses),
@@ -131,7 +115,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 
 def tock_always_rises(taken: Taken) -> bool:
     """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
-    return all(message.tock > taken.before.tock for message in messages_sent(taken))
+    return all(message.tock > taken.before.tock for message in properties.messages_sent(taken))
 
 
 def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
@@ -141,18 +125,18 @@ def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
 
 #: Names of action properties in TLA+ -> what holds of every step of a model, or should not.
 STEPS: Final[Mapping[str, Property]] = {
-    "TockRises": of_steps("TockRises", tock_rises),
+    "TockRises": of_steps("TockRises", properties.tock_rises),
     "TockRisesAlways": of_steps("TockRisesAlways", tock_always_rises),
-    "ReadyWithData": of_steps("ReadyWithData", ready_with_data),
+    "ReadyWithData": of_steps("ReadyWithData", properties.ready_with_data),
 }
 
 
 def _is_nothing_missing(cluster: Cluster) -> bool:
-    return not any(state.misses for state in running(cluster))
+    return not any(state.misses for state in properties.running(cluster))
 
 
 def _is_all_ready(cluster: Cluster) -> bool:
-    return all(state.phase is Phase.READY for state in running(cluster))
+    return all(state.phase is Phase.READY for state in properties.running(cluster))
 
 
 NOTHING_MISSING: Final = Ending(

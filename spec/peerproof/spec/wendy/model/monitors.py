@@ -22,17 +22,8 @@ from peerproof.spec.wendy.forms import VERSIONS as VERSIONS_FORM
 from peerproof.spec.wendy.ids import Id, id_text
 from peerproof.spec.wendy.joining import is_newer
 from peerproof.spec.wendy.messages import MOST_HOPS, NO_VERSIONS
-from peerproof.spec.wendy.model.message_rules import (
-    GONE,
-    HOPS,
-    ONE_SENDER,
-    RULES,
-    SAME_TABLE,
-    TO_OTHERS,
-    VERSIONS,
-    is_passed_on,
-    misshapen,
-)
+from peerproof.spec.wendy.model import message_rules as rules
+from peerproof.spec.wendy.model.message_rules import RULES, is_passed_on, misshapen
 from peerproof.spec.wendy.model.obligations import Dealings
 from peerproof.spec.wendy.senders import Parcel, parcel_of
 from peerproof.spec.wendy.state import Config
@@ -80,7 +71,7 @@ class WendyMonitor:
             yield from self._dealings.check_received(seen, self._own.most, is_admitted=self._admits(message.header))
             return
         if seen.peer == self._node:
-            yield Breach(TO_OTHERS, None, seen.peer)
+            yield Breach(rules.TO_OTHERS, None, seen.peer)
         if isinstance(message, (wendy.NodeJoin, wendy.Application)) and not self._config.is_consulted:
             yield from self._check_hops(message)
         if not (is_passed_on(message) or (isinstance(message, wendy.Application) and self._config.is_consulted)):
@@ -106,7 +97,7 @@ class WendyMonitor:
             return
         came = self._parcels.get(parcel_of(message))
         if came and not {hop - 1, hop if hop == MOST_HOPS else hop - 1} & came:
-            yield Breach(HOPS, {"one more than": sorted(came)}, hop)
+            yield Breach(rules.HOPS, {"one more than": sorted(came)}, hop)
 
     def _check_own_message(self, seen: Seen) -> Iterator[Breach]:
         """What a message of the node's own says of it."""
@@ -118,13 +109,13 @@ class WendyMonitor:
         if own.header is None:
             own.header = header
         elif (header.sender, header.credentials) != (own.header.sender, own.header.credentials):
-            yield Breach(ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
+            yield Breach(rules.ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
             own.header = header
         if isinstance(message, wendy.NodeExit):
             own.left_at, own.has_left = own.left_at or seen.at, True
         elif own.has_left and not self._may_be_older(seen.at, own.left_at):
             own.has_left, own.left_at = False, None  # told once
-            yield Breach(GONE, None, type(message).__name__)
+            yield Breach(rules.GONE, None, type(message).__name__)
 
     def _versions(self, seen: Seen, versions: wendy.Versions) -> Iterator[Breach]:
         own = self._own
@@ -138,7 +129,7 @@ class WendyMonitor:
         elif is_newer(own.floor, versions):
             floor, own.floor, own.most = own.floor, versions, versions
             own.recent.clear()
-            yield Breach(VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
+            yield Breach(rules.VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
         if is_first and isinstance(seen.message, wendy.NodeJoin) and versions == NO_VERSIONS:
             self._dealings.begin()
         own.most = wendy.Versions(*map(max, own.most, versions))
@@ -168,7 +159,7 @@ class WendyMonitor:
             if before != nodes:
                 known[key] = nodes
                 if before is not None:
-                    yield Breach(SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
+                    yield Breach(rules.SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
 
 
 monitor: Final = WendyMonitor
