@@ -35,14 +35,10 @@ def _of_wendy(query: Callable[..., Plain]) -> Callable[[Any], Plain]:
     return lambda state: query(state.lower)
 
 
-def _topics(state: State) -> Plain:
-    return topics.plain_topics(state.upper)
-
-
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     **{name: _of_wendy(query) for name, query in wendy.QUERIES.items() if name != "state"},
-    "topics": _topics,
+    "topics": lambda state: topics.plain_topics(state.upper),
     "state": STATE.plain,
 }
 

@@ -7,7 +7,7 @@ speaks of a whole life (that no counter was lost) is checked where lives are kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
@@ -101,15 +101,12 @@ def past_ignored(taken: Taken) -> bool:
     if isinstance(message, messages.Ack):
         return taken.after == before and not sends
     counted = taken.after.incarnation
-    answer = messages.Ack(before.uuid, counted, message.sender, message.incarnation.tx, (_dead_vector(before, message.sender),))
+    told = messages.Dead(message.sender, before.rows[message.sender].incarnation)
+    answer = messages.Ack(before.uuid, counted, message.sender, message.incarnation.tx, (told,))
     is_new_life = counted.restart > before.incarnation.restart  # then nothing is waited for any more [SA-47]
     return sends == ([answer] if counted != before.incarnation else []) and (
         is_new_life or replace(taken.after, incarnation=before.incarnation) == before
     )
-
-
-def _dead_vector(state: State, node: Uuid) -> messages.Dead:
-    return messages.Dead(node, state.rows[node].incarnation)
 
 
 def payload_life(taken: Taken) -> bool:
@@ -210,14 +207,9 @@ def becomes_isolated(taken: Taken) -> bool:
     return taken.after.isolated and not taken.before.isolated
 
 
-def somebody_suspicious(cluster: Cluster) -> bool:
-    """Somebody is thought suspicious."""
-    return any(row.status is Status.SUSPICIOUS for state in cluster.nodes.values() for row in state.rows.values())
-
-
-def somebody_dead(cluster: Cluster) -> bool:
-    """Somebody is thought dead."""
-    return any(row.status is Status.DEAD for state in cluster.nodes.values() for row in state.rows.values())
+def somebody_is(status: Status) -> Callable[[Cluster], bool]:
+    """Somebody is thought to have this status."""
+    return lambda cluster: any(row.status is status for state in cluster.nodes.values() for row in state.rows.values())
 
 
 def all_normal(cluster: Cluster) -> bool:
@@ -285,8 +277,8 @@ PROPERTIES: Final = (
     Property("LeaveSticky", "who has left stays gone", ("SI-12", "SA-13"), "step", leave_sticky),
     Property("DatagramBounded", "no datagram is above the limit", ("SA-32",), "step", datagram_bounded),
     Property("CounterGrows", "every datagram has its own number", ("SA-09", "SZ-10"), "step", counter_grows),
-    Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_suspicious, "sometimes"),
-    Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_dead, "sometimes"),
+    Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_is(Status.SUSPICIOUS), "sometimes"),
+    Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_is(Status.DEAD), "sometimes"),
     Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
     Property("SomebodyRefuted", "a rumour is refuted", ("S-11",), "step", somebody_refuted, "sometimes"),
     Property("BecomesIsolated", "somebody finds the fault in itself", ("S-08",), "step", becomes_isolated, "sometimes"),

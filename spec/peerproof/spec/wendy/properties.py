@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from peerproof.spec.core import Asked, Expired, Received, Send, Sent
+from peerproof.spec.core import Asked, Expired, Notify, Received, Send, Sent
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.wendy import messages
 from peerproof.spec.wendy.ids import Id, Ring
@@ -108,29 +108,27 @@ def quiet_after_leaving(taken: Taken) -> bool:
 
 def delivered_when_closest(taken: Taken) -> bool:
     """A message is delivered only where no leaf is known that is closer to its key."""
-    keys = [e.notice.message.header.key for e in taken.effects if not isinstance(e, Send) and _is_delivery(e)]
+    notices = [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
+    keys = [notice.message.header.key for notice in notices if isinstance(notice, messages.Delivered)]
     leaves = tuple(node for side in taken.after.leaf_set for node in side)
     return all(closest(taken.after, key, leaves) is None for key in keys)
 
 
-def _is_delivery(effect: object) -> bool:
-    return isinstance(getattr(effect, "notice", None), messages.Delivered)
-
-
 def is_quiet(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
-    return (
-        all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
-        and not any(
-            state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT)
-            or state.measured
-            or state.repairs
-            or state.announcing
-            or state.is_warned
-            for state in cluster.nodes.values()
-        )
-        and is_one_ring(cluster)
-    )
+    is_anybody_busy = any(state.stage is Stage.LEFT or is_busy(state) for state in cluster.nodes.values())
+    return has_only_heartbeats(cluster) and not is_anybody_busy and is_one_ring(cluster)
+
+
+def has_only_heartbeats(cluster: Cluster) -> bool:
+    """Whether nothing else is under way."""
+    return all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
+
+
+def is_busy(state: State) -> bool:
+    """Whether the node is about to do something by itself."""
+    is_joining = state.stage in (Stage.JOINING, Stage.WAITING)
+    return bool(is_joining or state.measured or state.repairs or state.announcing or state.is_warned)
 
 
 def is_one_ring(cluster: Cluster) -> bool:

@@ -131,18 +131,20 @@ STEPS: Final[Mapping[str, Property]] = {
 }
 
 
-def _is_nothing_missing(cluster: Cluster) -> bool:
-    return not any(state.misses for state in properties.running(cluster))
-
-
-def _is_all_ready(cluster: Cluster) -> bool:
-    return all(state.phase is Phase.READY for state in properties.running(cluster))
-
-
 NOTHING_MISSING: Final = Ending(
-    "EventuallyNothingMissing", "nothing is missing anywhere", ("DL-01", "DL-02", "DL-03"), _is_nothing_missing, frozenset()
+    "EventuallyNothingMissing",
+    "nothing is missing anywhere",
+    ("DL-01", "DL-02", "DL-03"),
+    lambda cluster: not any(state.misses for state in properties.running(cluster)),
+    frozenset(),
 )
-ALL_READY: Final = Ending("EventuallyAllReady", "everybody is ready", ("DL-04",), _is_all_ready, frozenset())
+ALL_READY: Final = Ending(
+    "EventuallyAllReady",
+    "everybody is ready",
+    ("DL-04",),
+    lambda cluster: all(state.phase is Phase.READY for state in properties.running(cluster)),
+    frozenset(),
+)
 
 ENDINGS: Final[Mapping[str, Endings]] = {
     "EventuallyNothingMissing": one_ending(NOTHING_MISSING),

@@ -146,25 +146,9 @@ def never_arriving(is_it: Callable[[Model, Arrival], bool], *kinds: type) -> Que
     return lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds))
 
 
-def _is_dropped(_: Model, arrival: Arrival) -> bool:
-    return arrival.to.up and not arrival.row.is_wanted
-
-
 def _is_cut(model: Model, arrival: Arrival) -> bool:
     hop: int = arrival.message.header.hop + 1
     return arrival.to.up and hop >= model.most_hops and not set(arrival.row.children) <= {arrival.sender.id}
-
-
-def _is_from_child(_: Model, arrival: Arrival) -> bool:
-    return arrival.sender.id in arrival.row.children
-
-
-def _is_unknown(_: Model, arrival: Arrival) -> bool:
-    return arrival.sender.up and not arrival.to.up and arrival.to.id not in arrival.sender.lower.view
-
-
-def _is_known_before(_: Model, arrival: Arrival) -> bool:
-    return arrival.to.up and arrival.sender.id in arrival.to.lower.view
 
 
 def never_ghost(_: Model, cluster: Cluster) -> bool:
@@ -185,12 +169,17 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverForOthers": never_row(lambda row: not row.is_local),
     "NeverSibling": never_row(lambda row: len(row.children) > 1),
     "NeverMoved": never_moved,
-    "NeverDropped": never_arriving(_is_dropped, NotifyMessage),
+    "NeverDropped": never_arriving(lambda _, a: a.to.up and not a.row.is_wanted, NotifyMessage),
     "NeverCut": never_arriving(_is_cut, NotifyMessage),
-    "NeverFromChild": never_arriving(_is_from_child, NotifyMessage),
+    "NeverFromChild": never_arriving(lambda _, a: a.sender.id in a.row.children, NotifyMessage),
     "NeverAsItJoins": never_as_it_joins,
-    "NeverUnknown": never_arriving(_is_unknown, SubscribeMessage, UnsubscribeMessage, NotifyMessage),
-    "NeverKnownBefore": never_arriving(_is_known_before, NodeAnnouncement),
+    "NeverUnknown": never_arriving(
+        lambda _, a: a.sender.up and not a.to.up and a.to.id not in a.sender.lower.view,
+        SubscribeMessage,
+        UnsubscribeMessage,
+        NotifyMessage,
+    ),
+    "NeverKnownBefore": never_arriving(lambda _, a: a.to.up and a.sender.id in a.to.lower.view, NodeAnnouncement),
     "NeverGhost": never_ghost,
 }
 

@@ -21,7 +21,7 @@ from peerproof.spec.properties import Cluster
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.model.bounded import Model, ModelNode
-from peerproof.spec.wendy.properties import nearest
+from peerproof.spec.wendy.properties import has_only_heartbeats, is_busy, nearest
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import Stage
 
@@ -73,10 +73,7 @@ def owner_is_closest(model: Model, cluster: Cluster) -> bool:
 
 def is_at_rest(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is joining, and nobody waits for anything."""
-    return all(isinstance(message, wendy.Heartbeat) for _, _, message in cluster.in_flight) and not any(
-        state.stage in (Stage.JOINING, Stage.WAITING) or state.measured or state.repairs or state.is_warned or state.announcing
-        for state in present(cluster).values()
-    )
+    return has_only_heartbeats(cluster) and not any(map(is_busy, present(cluster).values()))
 
 
 def nobody_has_gone(cluster: Cluster) -> bool:
@@ -177,18 +174,6 @@ def versions_cease(_: Model, cluster: Cluster) -> bool:
     return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
 
 
-def _is_second_row(state: ModelNode) -> bool:
-    return any(repair.row > row for (row, _), repair in state.repairs.items())
-
-
-def _awaits_score(state: ModelNode) -> bool:
-    return any(not repair.waiting for repair in state.repairs.values())
-
-
-def _is_crowded(state: ModelNode) -> bool:
-    return bool(state.known.keys() - {node.id for node in state.neighborhood_set})
-
-
 def _is_late_destination(message: wendy.Message) -> bool:
     """Somebody is the destination of a join that it has sent on: its answer has the leaf set alone."""
     return isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
@@ -223,12 +208,12 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverForwarded": never_message(lambda message: isinstance(message, wendy.NodeJoin) and message.header.hop > 0),
     "NeverLateDestination": never_message(_is_late_destination),
     "NeverMeasured": never_node(lambda state: bool(state.measured)),
-    "NeverSecondRow": never_node(_is_second_row),
-    "NeverAwaitsScore": never_node(_awaits_score),
+    "NeverSecondRow": never_node(lambda state: any(repair.row > row for (row, _), repair in state.repairs.items())),
+    "NeverAwaitsScore": never_node(lambda state: any(not repair.waiting for repair in state.repairs.values())),
     "NeverWaits": never_node(lambda state: state.is_warned),
     "NeverBack": never_arrival(_is_back),
     "NeverReplaced": never_arrival(_is_replaced),
-    "NeverCrowded": never_node(_is_crowded),
+    "NeverCrowded": never_node(lambda state: bool(state.known.keys() - {node.id for node in state.neighborhood_set})),
     "NeverBeyondLeaves": never_node(lambda state: not set(state.known) <= leaves(state)),
 }
 
