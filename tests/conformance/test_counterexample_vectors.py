@@ -15,6 +15,7 @@ from tests.conformance.variant import Variant
 from peerproof.conformance.models.counterexample_vectors import FILE, text, vector_models, vectors_of
 from peerproof.conformance.suite.locations import vectors_root
 from peerproof.conformance.vectors.suite import Vector
+from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Pick, Step
 from peerproof.spec.model.bounded import Taking
 from peerproof.spec.overrides import overridden
@@ -38,7 +39,8 @@ class NewestFirst(wrong.Wrong):
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
-        return variants.NewestFirst.spec.step(state, event, pick)
+        after: Step[Any, Any] = variants.answering_with(variants.newest_first)(scuttlebutt.step)(state, event, pick)
+        return after
 
 
 class EndsTheMessage(wrong.Wrong):
@@ -46,7 +48,8 @@ class EndsTheMessage(wrong.Wrong):
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
-        return variants.EndsTheMessage.spec.step(state, event, pick)
+        after: Step[Any, Any] = variants.answering_with(variants.stop_at_oversize)(scuttlebutt.step)(state, event, pick)
+        return after
 
 
 class Changed(wrong_swim.Wrong):
