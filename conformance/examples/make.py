@@ -18,8 +18,10 @@ from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.campaign import run
 from peerproof.reference.simulation.plan import Campaign, run_id
+from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Specification
-from peerproof.spec.scuttlebutt.model.variants import Changed, answering_with, newest_first
+from peerproof.spec.scuttlebutt.model.bounded import Changed
+from peerproof.spec.scuttlebutt.model.variants import answering_with, newest_first
 from peerproof.spec.traces.trace import Line
 
 
@@ -28,7 +30,7 @@ class NewestFirst(Runtime):
 
     def specification(self) -> Specification:
         """The protocol with another step."""
-        return cast("Specification", Changed(partial(answering_with, newest_first)))
+        return cast("Specification", Changed(answering_with(newest_first)(scuttlebutt.step)))
 
 
 class Named(Recorder):

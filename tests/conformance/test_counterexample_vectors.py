@@ -15,12 +15,14 @@ from tests.conformance.variant import Variant
 from peerproof.conformance.models.counterexample_vectors import FILE, text, vector_models, vectors_of
 from peerproof.conformance.suite.locations import vectors_root
 from peerproof.conformance.vectors.suite import Vector
+from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Pick, Step
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.model.bounded import Taking
 from peerproof.spec.overrides import overridden
 from peerproof.spec.peter.model import variants as peter_variants
 from peerproof.spec.scuttlebutt.model import variants
 from peerproof.spec.swim.model import variants as swim_variants
+from peerproof.spec.swim.model.bounded import Model as SwimModel
 from peerproof.spec.wendy.model import variants as wendy_variants
 from peerproof.tla.manifest import Model, models
 
@@ -37,7 +39,8 @@ class NewestFirst(wrong.Wrong):
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
-        return variants.NewestFirst.spec.step(state, event, pick)
+        after: Step[Any, Any] = variants.answering_with(variants.newest_first)(scuttlebutt.step)(state, event, pick)
+        return after
 
 
 class EndsTheMessage(wrong.Wrong):
@@ -45,13 +48,14 @@ class EndsTheMessage(wrong.Wrong):
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model with this flaw does."""
-        return variants.EndsTheMessage.spec.step(state, event, pick)
+        after: Step[Any, Any] = variants.answering_with(variants.stop_at_oversize)(scuttlebutt.step)(state, event, pick)
+        return after
 
 
 class Changed(wrong_swim.Wrong):
     """Has something done to each step that a model has done to it."""
 
-    model: ClassVar[type[swim_variants.Varied]]
+    model: ClassVar[type[SwimModel]]
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the model changes of a node; neither how the dice fall nor what the network does."""
@@ -65,13 +69,13 @@ class Changed(wrong_swim.Wrong):
 class Overwritten(Changed):
     """Believes whatever is said last. [SX-10]"""
 
-    model = swim_variants.Overwritten
+    model = swim_variants.VARIANTS[frozenset({"FirstPicks", "Overwritten"})]
 
 
 class StillAnAnswer(Changed):
     """Takes an ack from the past for an answer. [mends SX-01]"""
 
-    model = swim_variants.StillAnAnswer
+    model = swim_variants.VARIANTS[frozenset({"StillAnAnswer"})]
 
 
 class AllInRounds(Changed):
@@ -83,7 +87,7 @@ class AllInRounds(Changed):
 class Remember(Changed):
     """Keeps the rows of those who are removed. [mends SX-06]"""
 
-    model = swim_variants.Remember
+    model = swim_variants.VARIANTS[frozenset({"Remember"})]
 
 
 class NoConflict(wrong_wendy.Wrong):

@@ -16,7 +16,7 @@ from peerproof.spec.model.explorer import explore
 from peerproof.spec.overrides import names_in
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.model.bounded import Model as World
-from peerproof.spec.peter.model.variants import VARIANTS, Varied
+from peerproof.spec.peter.model.variants import VARIANTS
 from peerproof.tla.manifest import Model, models
 
 SMALL = [model for model in models("peter") if model.size == "small"]
@@ -107,13 +107,13 @@ def kept(state: Any, topic: Any, row: Any, _seek: Any) -> Any:
     return Step(state.with_row(topic, row))
 
 
-class Backwards(Varied):
+class Backwards(World):
     """A world of nodes with another order."""
 
     changes = (backwards,)
 
 
-class Kept(Varied):
+class Kept(World):
     """A world of nodes that stay children."""
 
     overrides = names_in(tree, update_row=kept)

@@ -30,6 +30,7 @@ from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.scuttlebutt import Config, Delta, DigestEntry, DigestRequest, Down, Round, UpdateLocal
 from peerproof.spec.traces.trace import (
     Line,
+    Script,
     WrongAnswer,
     describe_event,
     effect_plain,
@@ -37,7 +38,6 @@ from peerproof.spec.traces.trace import (
     parse,
     recording,
     replay,
-    script_picks,
 )
 
 SPEC: Specification = scuttlebutt
@@ -386,10 +386,10 @@ def test_recorded_answers_can_be_given_again(first: Pick) -> None:
     asked, answers = recording(first)
     given: Any = (asked("one", ["b", "a"]), asked("two", [3, 1, 2], 2), asked("none", []))
 
-    again, finish = script_picks(answers)
+    again = Script(tuple(answers))
 
     assert answers == [("one", ("a",)), ("two", (1, 2)), ("none", ())]
     assert (again("one", ["b", "a"]), again("two", [3, 1, 2], 2), again("none", [])) == given
-    finish()
+    again.finish()
     with pytest.raises(WrongAnswer, match="expected 1 of \\['a'\\] for one, found no more answers"):
         again("one", ["a"])

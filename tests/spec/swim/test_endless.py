@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from peerproof.spec.model.bounded import System, World
+from peerproof.spec.swim.model.bounded import Model
 from peerproof.spec.swim.model.endless import Standing
-from peerproof.spec.swim.model.variants import FirstPicks
+from peerproof.spec.swim.model.variants import VARIANTS
 from peerproof.tla.manifest import configurations
 
 WORLDS = 500
 
 
-def model(**changes: Any) -> FirstPicks:
+def model(**changes: Any) -> Model:
     constants = configurations("swim")["small-relay"].constants
-    return FirstPicks({**constants, "MaxTx": 40, "MaxNet": 8, "Loss": True} | changes)
+    return VARIANTS[frozenset({"FirstPicks"})]({**constants, "MaxTx": 40, "MaxNet": 8, "Loss": True} | changes)
 
 
 def some_worlds(system: System) -> list[World]:

@@ -70,7 +70,7 @@ def variants_of(protocol: str) -> Any:
     row = PROTOCOLS[protocol]
     if row.variants:
         return row.variants.load()
-    return SimpleNamespace(VARIANTS={frozenset(): row.bounded.load().Model}, BEHAVIOURS={"Next": None}, UNFAIR=frozenset())
+    return SimpleNamespace(VARIANTS={frozenset(): row.bounded.load().Model}, BEHAVIOURS={"Next": None})
 
 
 def is_asked(model: Model) -> bool:
@@ -83,7 +83,7 @@ def is_asked(model: Model) -> bool:
         bool(model.invariants or model.properties)
         and set(model.invariants) <= questions.QUESTIONS.keys()
         and (set(model.properties) <= questions.ENDINGS.keys() or bool(_steps(model)))
-        and model.behaviour in variants.BEHAVIOURS.keys() - variants.UNFAIR
+        and model.behaviour in variants.BEHAVIOURS.keys() - getattr(variants, "UNFAIR", ())
         and frozenset(model.replace.values()) in variants.VARIANTS
     )
 

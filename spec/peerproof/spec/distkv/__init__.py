@@ -4,7 +4,7 @@ DistKV: a replicated store without a master, whose nodes tell each other every c
 `initial`, `step` and `MESSAGE` are the protocol; read `transitions.py` first, with `spec/distkv.md` beside it.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -13,37 +13,10 @@ from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.codec import MESSAGE
 from peerproof.spec.distkv.forms import COMMAND, NOTICE, TIMER
 from peerproof.spec.distkv.messages import (
-    Command,
-    Contradiction,
-    DeleteValue,
-    Effect,
-    EntryChanged,
-    Event,
-    Fault,
-    FaultKind,
-    FoundingDue,
-    GreetingDue,
-    Info,
-    InitialPingDue,
-    Loaded,
-    LoadFailed,
-    Message,
-    NeedsDownload,
-    Notice,
-    OldDataDue,
-    Ping,
-    PingDue,
-    Ready,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    SetValue,
-    SplitHealed,
-    Timer,
-    Update,
-)
+    Command, Contradiction, DeleteValue, Effect, EntryChanged, Event, Fault, FaultKind, FoundingDue, GreetingDue, Info,
+    InitialPingDue, Loaded, LoadFailed, Message, NeedsDownload, Notice, OldDataDue, Ping, PingDue, Ready, RecoveryDue,
+    RecoveryOver, RecoveryStep, RepairAllowed, RepairDue, SetValue, SplitHealed, Timer, Update,
+)  # fmt: skip
 from peerproof.spec.distkv.properties import PROPERTIES
 from peerproof.spec.distkv.snapshot import CONFIG, STATE, disk_contents, download, dump, own, value_at
 from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
@@ -66,55 +39,9 @@ QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
 }
 
 __all__ = [
-    "COMMAND",
-    "CONFIG",
-    "MESSAGE",
-    "NAME",
-    "NOTICE",
-    "PROPERTIES",
-    "QUERIES",
-    "STATE",
-    "TIMER",
-    "TRANSPORT",
-    "Chain",
-    "Command",
-    "Config",
-    "Contradiction",
-    "DeleteValue",
-    "Effect",
-    "Element",
-    "EntryChanged",
-    "Event",
-    "Fault",
-    "FaultKind",
-    "FoundingDue",
-    "GreetingDue",
-    "Info",
-    "InitialPingDue",
-    "LoadFailed",
-    "Loaded",
-    "Message",
-    "NeedsDownload",
-    "Notice",
-    "OldDataDue",
-    "Phase",
-    "Ping",
-    "PingDue",
-    "Ready",
-    "Recovery",
-    "RecoveryDue",
-    "RecoveryOver",
-    "RecoveryStep",
-    "RepairAllowed",
-    "RepairDue",
-    "SetValue",
-    "SplitHealed",
-    "State",
-    "Stored",
-    "Timer",
-    "Update",
-    "download_of",
-    "initial",
-    "step",
-    "stored_of",
-]
+    "COMMAND", "CONFIG", "MESSAGE", "NAME", "NOTICE", "PROPERTIES", "QUERIES", "STATE", "TIMER", "TRANSPORT", "Chain", "Command",
+    "Config", "Contradiction", "DeleteValue", "Effect", "Element", "EntryChanged", "Event", "Fault", "FaultKind", "FoundingDue",
+    "GreetingDue", "Info", "InitialPingDue", "LoadFailed", "Loaded", "Message", "NeedsDownload", "Notice", "OldDataDue", "Phase",
+    "Ping", "PingDue", "Ready", "Recovery", "RecoveryDue", "RecoveryOver", "RecoveryStep", "RepairAllowed", "RepairDue",
+    "SetValue", "SplitHealed", "State", "Stored", "Timer", "Update", "download_of", "initial", "step", "stored_of",
+]  # fmt: skip

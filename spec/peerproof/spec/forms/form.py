@@ -60,8 +60,8 @@ class Form:
     """How one kind of value looks as plain data."""
 
     def plain(self, value: Any) -> Plain:
-        """The plain data of a value that fits this form."""
-        raise NotImplementedError  # the forms below are the only ones
+        """The plain data of a value that fits this form; by default the value is plain data itself."""
+        return value
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """The value of plain data. Raises MalformedMessage, naming the place `where` it does not fit."""
@@ -101,10 +101,6 @@ class Integer(Form):
     least: int = 0
     most: int = 2**53
 
-    def plain(self, value: Any) -> Plain:
-        """The integer itself."""
-        return value
-
     def value(self, plain: Plain, where: str = "") -> Any:
         """From an integer within the bounds."""
         if type(plain) is not int or not self.least <= plain <= self.most:
@@ -142,10 +138,6 @@ class Text(Form):
 @dataclass(frozen=True)
 class Flag(Form):
     """Yes or no."""
-
-    def plain(self, value: Any) -> Plain:
-        """True or false."""
-        return value
 
     def value(self, plain: Plain, where: str = "") -> Any:
         """From true or false, nothing else."""

@@ -116,10 +116,6 @@ class StatesOf(Form):
     self_id: NodeId
     config: Any
 
-    def plain(self, value: Any) -> Plain:
-        """See `StateForm`."""
-        return self.form.plain(value)
-
     def value(self, plain: Plain, where: str = "") -> Any:
         """See `StateForm`."""
         return self.form.value(plain, self.self_id, self.config, where)

@@ -20,27 +20,23 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
-from peerproof.spec.core import (
-    EVERYBODY,
-    Asked,
-    Instant,
-    NodeId,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    Specification,
-    Step,
-    outcomes,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.in_flight import Net, Network, queue_value
+from peerproof.spec.overrides import Overrides, overridden
 from peerproof.spec.properties import Cluster, InFlight, Property, Taken, find_violations
 
 T = TypeVar("T")
+M = TypeVar("M", bound="Model")
 
 World: TypeAlias = tuple[int, ...]
+
+#: A protocol's `step`.
+Taking: TypeAlias = Callable[[Any, Any, Any], Step[Any, Any]]
+
+#: Makes another step of a step.
+Change: TypeAlias = Callable[[Taking], Taking]
 
 #: Time does not pass in a world; what may happen late may happen at any moment.
 NOW = Instant(0)
@@ -66,7 +62,8 @@ class Model:
     What a protocol brings so that its bounded model can be explored: what the constants of a configuration mean for its nodes.
 
     The constants that say which nodes there are and what goes wrong mean the same for every protocol. A model whose nodes can
-    crash, or have applications with something to do, is an `ApplicationModel`.
+    crash, or have applications with something to do, is an `ApplicationModel`. A variant, whose nodes take other steps than the
+    protocol does, is a subclass with `overrides` and `changes`.
     """
 
     spec: Specification
@@ -74,6 +71,8 @@ class Model:
     under_way: tuple[InFlight, ...] = ()  #: the messages that are under way from the start
     has_connections: ClassVar[bool] = False
     first_moment: ClassVar[Pick | None] = None  #: a pick that stands for all, if choices at random only decide on moments
+    overrides: ClassVar[Overrides] = {}  #: other definitions while a step is taken
+    changes: ClassVar[tuple[Change, ...]] = ()  #: what is done around each step, the innermost first
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         self.names: tuple[int, ...] = tuple(sorted(constants["Node"]))  #: the nodes in the TLA+ module
@@ -86,6 +85,13 @@ class Model:
             connections=self.has_connections,
             ordered=constants.get("Fifo", False),
         )
+
+    def vary(self, step: Taking) -> Taking:
+        """The step with the overrides and changes of this model."""
+        step = overridden(step, self.overrides)
+        for change in self.changes:
+            step = change(step)
+        return step
 
     @property
     def node_variables(self) -> tuple[str, ...]:
@@ -172,7 +178,7 @@ class ApplicationSpecification:
 
     specification: Any  #: the protocol's
 
-    def __init__(self, step: Callable[[Any, Any, Any], Step[Any, Any]]) -> None:
+    def __init__(self, step: Taking) -> None:
         self._step = step
 
     def __getattr__(self, name: str) -> Any:
@@ -181,7 +187,7 @@ class ApplicationSpecification:
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
         """What the node does about one event. Raises NotEnabled, also for what would go beyond the bounds of the model."""
         match event:
-            case Asked(command=tuple() as todo):
+            case core.Asked(command=tuple() as todo):
                 left = state.todo - {todo} if isinstance(state.todo, frozenset) else state.todo[1:]
                 return self.perform(replace(state, todo=left), todo, pick)
         return self.take(state, event, pick) if state.up else Step(state)
@@ -190,7 +196,7 @@ class ApplicationSpecification:
         """What comes of something that the application does."""
         if todo[0] == "crash":
             return Step(replace(state, up=False))
-        return self.take(state, Asked(NOW, self.command(state, todo)), pick)
+        return self.take(state, core.Asked(NOW, self.command(state, todo)), pick)
 
     def command(self, state: Any, todo: Any) -> Any:
         """The command of the protocol that stands for something that the application does."""
@@ -217,10 +223,10 @@ class ApplicationModel(Model):
         """Whatever its application still has to do, in any order, as far as it can be done now."""
         for todo in sorted(state.todo):
             try:
-                self.spec.step(state, Asked(NOW, todo), no_choice)
+                self.spec.step(state, core.Asked(NOW, todo), no_choice)
             except NotEnabled:
                 continue
-            yield "Command", Asked(NOW, todo)
+            yield "Command", core.Asked(NOW, todo)
 
     def project_state(self, state: Any) -> Any:
         """Neither that the node runs nor what its application still has to do."""
@@ -229,13 +235,24 @@ class ApplicationModel(Model):
     def project_event(self, state: Any, event: Any) -> Any | None:
         """Commands instead of what there is to do; nothing of a crash, nor after it."""
         match event:
-            case Asked(now, tuple() as todo):
-                return None if todo[0] == "crash" else Asked(now, cast("Any", self.spec).command(state, todo))
+            case core.Asked(now, tuple() as todo):
+                return None if todo[0] == "crash" else core.Asked(now, cast("Any", self.spec).command(state, todo))
         return event if state.up else None
 
     def is_there(self, state: Any) -> bool:
         """Whether it runs."""
         return bool(state.up)
+
+
+def variant(model: type[M], *changes: Change, overrides: Overrides | None = None) -> type[M]:
+    """
+    A variant of a model: `overrides` are other definitions while a step is taken, `changes` make another step of a step.
+
+    A protocol's module `variants` has `VARIANTS`: the definitions by which TLA+ models replace definitions of their own -> the
+    model with the same done to it, written independently. It also has `BEHAVIOURS`: next-state relations and specifications in
+    TLA+ -> the monitor that watches the same runs, if any; and `UNFAIR`, those with runs less fair than `liveness` assumes.
+    """
+    return type(model.__name__, (model,), {"overrides": overrides or {}, "changes": changes})
 
 
 def recast(kind: type[T], value: Any, **changes: Any) -> T:
@@ -266,9 +283,9 @@ class Branch(NamedTuple):
 def in_flight(sender: NodeId, effects: Iterable[Any], nodes: Iterable[NodeId]) -> Iterator[InFlight]:
     """What a node sends, one message for each that is to get it: what is for everybody goes to all others of the nodes."""
     for effect in effects:
-        if isinstance(effect, Send):
+        if isinstance(effect, core.Send):
             others = (node for node in nodes if node != sender)
-            yield from (InFlight(sender, to, effect.message) for to in (others if effect.to == EVERYBODY else (effect.to,)))
+            yield from (InFlight(sender, to, effect.message) for to in (others if effect.to == core.EVERYBODY else (effect.to,)))
 
 
 class Violation(NamedTuple):
@@ -395,14 +412,14 @@ class System:
                 if (state, message) not in self._received:
                     self.asked.append(question)
                     sender, _, content = self.messages[message]
-                    self._received[state, message] = self._branches(state, Received(NOW, sender, content))
+                    self._received[state, message] = self._branches(state, core.Received(NOW, sender, content))
                 return self._received[state, message]
             case (kind, state, message) if kind in (CONFIRMED, FAILED):
                 if question not in self._told:
                     self.asked.append(question)
                     sent = self.messages[message]
                     took = self.model.took(sent) if kind == CONFIRMED else None
-                    self._told[question] = self._branches(state, Sent(NOW, sent.to, sent.message, took))
+                    self._told[question] = self._branches(state, core.Sent(NOW, sent.to, sent.message, took))
                 return self._told[question]
         raise ValueError(f"no question: {question!r}")
 
@@ -449,7 +466,7 @@ class System:
     def _branches(self, state: int, event: Any) -> tuple[Branch, ...]:
         before = self.states[state]
         branches = []
-        for _, (after, effects) in outcomes(partial(self.model.spec.step, before, event)):
+        for _, (after, effects) in core.outcomes(partial(self.model.spec.step, before, event)):
             taken = Taken(before, event, after, effects)
             self.violations += [Violation(p, taken) for p in find_violations(self.properties, "step", taken)]
             sends = tuple(map(self._message, in_flight(before.self_id, effects, self.places)))

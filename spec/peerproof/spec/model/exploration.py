@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +17,17 @@ class Edge(NamedTuple):
 
     label: str
     target: World
+
+
+def path_to(
+    world: World, parents: Mapping[World, World | None], moves: Callable[[World], Iterable[tuple[str, World]]]
+) -> tuple[Edge, ...]:
+    """The way to a world on which each world has this parent, if it has one."""
+    backwards = []
+    while (parent := parents.get(world)) is not None:
+        backwards.append(Edge(next(label for label, target in moves(parent) if target == world), world))
+        world = parent
+    return tuple(reversed(backwards))
 
 
 class Counterexample(NamedTuple):
@@ -42,8 +54,4 @@ class Exploration:
 
     def path(self, world: World) -> tuple[Edge, ...]:
         """A shortest way to a world."""
-        backwards = []
-        while (parent := self.parents.get(world)) is not None:
-            backwards.append(Edge(next(label for label, target in self.system.moves(parent) if target == world), world))
-            world = parent
-        return tuple(reversed(backwards))
+        return path_to(world, self.parents, self.system.moves)

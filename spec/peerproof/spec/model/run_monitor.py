@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.model.bounded import System, World
-from peerproof.spec.model.exploration import Edge
+from peerproof.spec.model.exploration import Edge, path_to
 from peerproof.spec.properties import Cluster, InFlight
 
 
@@ -111,12 +111,7 @@ class Search:
 
     def path(self, world: World | None = None) -> tuple[Edge, ...]:
         """A shortest way to a world; without one, to the last."""
-        target = next(reversed(self.parents)) if world is None else world
-        backwards = []
-        while (parent := self.parents[target]) is not None:
-            backwards.append(Edge(next(label for label, other in self.graph.moves(parent) if other == target), target))
-            target = parent
-        return tuple(reversed(backwards))
+        return path_to(next(reversed(self.parents)) if world is None else world, self.parents, self.graph.moves)
 
 
 def search(

@@ -5,7 +5,7 @@ Peter: trees of subscriptions on Wendy, so that what is published on a topic rea
 a whole: a node of both, one on the other.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  # many names of one module stand several to a line
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -16,20 +16,9 @@ from peerproof.spec.peter import topics
 from peerproof.spec.peter.codec import MESSAGE
 from peerproof.spec.peter.forms import COMMAND, CONFIG, NOTICE, TIMER
 from peerproof.spec.peter.messages import (
-    Command,
-    Effect,
-    Event,
-    Message,
-    Notice,
-    NotifyMessage,
-    Publish,
-    PublishMessage,
-    Subscribe,
-    SubscribeMessage,
-    Unsubscribe,
-    UnsubscribeMessage,
-    Update,
-)
+    Command, Effect, Event, Message, Notice, NotifyMessage, Publish, PublishMessage, Subscribe, SubscribeMessage, Unsubscribe,
+    UnsubscribeMessage, Update,
+)  # fmt: skip
 from peerproof.spec.peter.overlay import Next, State, initial, step
 from peerproof.spec.peter.properties import PROPERTIES
 from peerproof.spec.peter.snapshot import STATE
@@ -46,47 +35,15 @@ def _of_wendy(query: Callable[..., Plain]) -> Callable[[Any], Plain]:
     return lambda state: query(state.lower)
 
 
-def _topics(state: State) -> Plain:
-    return topics.plain_topics(state.upper)
-
-
 #: What can be asked of a node without changing it.
 QUERIES: Final[Mapping[str, Callable[..., Plain]]] = {
     **{name: _of_wendy(query) for name, query in wendy.QUERIES.items() if name != "state"},
-    "topics": _topics,
+    "topics": lambda state: topics.plain_topics(state.upper),
     "state": STATE.plain,
 }
 
 __all__ = [
-    "COMMAND",
-    "CONFIG",
-    "MESSAGE",
-    "NAME",
-    "NOTICE",
-    "PROPERTIES",
-    "QUERIES",
-    "STATE",
-    "TIMER",
-    "TRANSPORT",
-    "Command",
-    "Config",
-    "Effect",
-    "Event",
-    "Message",
-    "Next",
-    "Notice",
-    "NotifyMessage",
-    "Publish",
-    "PublishMessage",
-    "Row",
-    "State",
-    "Subscribe",
-    "SubscribeMessage",
-    "Timer",
-    "Unsubscribe",
-    "UnsubscribeMessage",
-    "Update",
-    "id_of_topic",
-    "initial",
-    "step",
-]
+    "COMMAND", "CONFIG", "MESSAGE", "NAME", "NOTICE", "PROPERTIES", "QUERIES", "STATE", "TIMER", "TRANSPORT", "Command", "Config",
+    "Effect", "Event", "Message", "Next", "Notice", "NotifyMessage", "Publish", "PublishMessage", "Row", "State", "Subscribe",
+    "SubscribeMessage", "Timer", "Unsubscribe", "UnsubscribeMessage", "Update", "id_of_topic", "initial", "step",
+]  # fmt: skip

@@ -18,8 +18,8 @@ from peerproof.spec.peter.snapshot import find_inconsistency
 from peerproof.spec.peter.topics import Row
 from peerproof.spec.properties import Cluster, Property, Taken
 from peerproof.spec.stack import Stacked
-from peerproof.spec.wendy import Id, Stage
-from peerproof.spec.wendy.messages import Heartbeat, NodeJoined
+from peerproof.spec.wendy import Id, properties
+from peerproof.spec.wendy.messages import NodeJoined
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import address_of
 
@@ -56,8 +56,7 @@ def has_way(lower: Any, topic: Id) -> bool:
 @singledispatch
 def is_busy(lower: Any) -> bool:
     """Whether the node is about to do something by itself, as Wendy answers it."""
-    is_joining = lower.stage in (Stage.JOINING, Stage.WAITING)
-    return bool(is_joining or lower.measured or lower.repairs or lower.announcing or lower.is_warned)
+    return properties.is_busy(lower)
 
 
 def present(cluster: Cluster) -> dict[Id, Any]:
@@ -68,7 +67,7 @@ def present(cluster: Cluster) -> dict[Id, Any]:
 
 def trees_at_rest(cluster: Cluster) -> Iterator[Tree]:
     """The trees in which nothing changes any more by itself."""
-    if not all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight):
+    if not properties.has_only_heartbeats(cluster):
         return
     states = present(cluster)
     if any(is_busy(state.lower) or not states.keys() >= set(state.lower.known) for state in states.values()):

@@ -7,32 +7,18 @@ speaks of a whole life (that no counter was lost) is checked where lives are kno
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from peerproof.spec.core import Asked, Expired, Received, Send
 from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.swim import messages
 from peerproof.spec.swim.codec import encode
 from peerproof.spec.swim.detector import MISSES, SILENT_FOR_ISOLATION
 from peerproof.spec.swim.gossip import fanout
-from peerproof.spec.swim.messages import (
-    Ack,
-    AntiEntropy,
-    ClusterEventVector,
-    Dead,
-    Incarnation,
-    IndirectAck,
-    IndirectPing,
-    Leave,
-    Payload,
-    Ping,
-    Quantum,
-    RemoveNode,
-    Uuid,
-    Vector,
-)
+from peerproof.spec.swim.messages import Incarnation, Uuid
 from peerproof.spec.swim.rounds import still_live
 from peerproof.spec.swim.state import State, Status, active_size
 from peerproof.spec.swim.table import GIVES, key
@@ -60,7 +46,7 @@ def nothing_invented(cluster: Cluster) -> bool:
 
 def monotone(taken: Taken) -> bool:
     """The key of a row never decreases, and a row goes only by being removed."""
-    if _asks(taken, RemoveNode):
+    if _asks(taken, messages.RemoveNode):
         return True
     after: State = taken.after
     return all(
@@ -83,7 +69,7 @@ def queue_last(taken: Taken) -> bool:
     )
 
 
-def _agrees(said: ClusterEventVector, state: State) -> bool:
+def _agrees(said: messages.ClusterEventVector, state: State) -> bool:
     row = state.rows.get(said.node)
     return (
         row is not None
@@ -112,18 +98,15 @@ def past_ignored(taken: Taken) -> bool:
     if message is None or not is_past(before, message):
         return True
     sends = [effect.message for effect in taken.effects if isinstance(effect, Send)]
-    if isinstance(message, Ack):
+    if isinstance(message, messages.Ack):
         return taken.after == before and not sends
     counted = taken.after.incarnation
-    answer = Ack(before.uuid, counted, message.sender, message.incarnation.tx, (_dead_vector(before, message.sender),))
+    told = messages.Dead(message.sender, before.rows[message.sender].incarnation)
+    answer = messages.Ack(before.uuid, counted, message.sender, message.incarnation.tx, (told,))
     is_new_life = counted.restart > before.incarnation.restart  # then nothing is waited for any more [SA-47]
     return sends == ([answer] if counted != before.incarnation else []) and (
         is_new_life or replace(taken.after, incarnation=before.incarnation) == before
     )
-
-
-def _dead_vector(state: State, node: Uuid) -> Dead:
-    return Dead(node, state.rows[node].incarnation)
 
 
 def payload_life(taken: Taken) -> bool:
@@ -134,7 +117,7 @@ def payload_life(taken: Taken) -> bool:
     """
     message = _incoming_message(taken)
     sender = message.sender if message else None
-    said = [vector.data for vector in message.vectors if isinstance(vector, Payload)] if message else []
+    said = [vector.data for vector in message.vectors if isinstance(vector, messages.Payload)] if message else []
     for uuid, row in taken.after.rows.items():
         known = taken.before.rows.get(uuid)
         is_kept = known is not None and known.payload == row.payload and known.incarnation.restart == row.incarnation.restart
@@ -147,7 +130,7 @@ def payload_life(taken: Taken) -> bool:
 def isolation_quiet(taken: Taken) -> bool:
     """Closing a round in which several were pinged and nobody was heard makes nobody suspicious or dead."""
     before: State = taken.before
-    closes = isinstance(taken.event, Expired) and isinstance(taken.event.timer, Quantum) and not before.left
+    closes = isinstance(taken.event, Expired) and isinstance(taken.event.timer, messages.Quantum) and not before.left
     if not closes or still_live(before) or len(before.pinged) < SILENT_FOR_ISOLATION or before.heard:
         return True
     return taken.after.isolated and not (_become(taken, Status.SUSPICIOUS) or _become(taken, Status.DEAD))
@@ -171,7 +154,7 @@ def stale_rumour_harmless(taken: Taken) -> bool:
     said: dict[Uuid, list[Incarnation | None]] = {}
     for vector in message.vectors:
         for uuid, incarnation in _mentions(vector):
-            said.setdefault(uuid, []).append(None if isinstance(vector, Leave) else incarnation)
+            said.setdefault(uuid, []).append(None if isinstance(vector, messages.Leave) else incarnation)
     return all(
         (now := taken.after.rows[uuid]).incarnation == row.incarnation and now.status is row.status
         for uuid, claims in said.items()
@@ -182,7 +165,7 @@ def stale_rumour_harmless(taken: Taken) -> bool:
 
 def leave_sticky(taken: Taken) -> bool:
     """Who has left stays gone until its restart counter grows."""
-    return _asks(taken, RemoveNode) or all(
+    return _asks(taken, messages.RemoveNode) or all(
         taken.after.rows[uuid].status is Status.LEAVE or taken.after.rows[uuid].incarnation.restart > row.incarnation.restart
         for uuid, row in taken.before.rows.items()
         if row.status is Status.LEAVE
@@ -224,14 +207,9 @@ def becomes_isolated(taken: Taken) -> bool:
     return taken.after.isolated and not taken.before.isolated
 
 
-def somebody_suspicious(cluster: Cluster) -> bool:
-    """Somebody is thought suspicious."""
-    return any(row.status is Status.SUSPICIOUS for state in cluster.nodes.values() for row in state.rows.values())
-
-
-def somebody_dead(cluster: Cluster) -> bool:
-    """Somebody is thought dead."""
-    return any(row.status is Status.DEAD for state in cluster.nodes.values() for row in state.rows.values())
+def somebody_is(status: Status) -> Callable[[Cluster], bool]:
+    """Somebody is thought to have this status."""
+    return lambda cluster: any(row.status is status for state in cluster.nodes.values() for row in state.rows.values())
 
 
 def all_normal(cluster: Cluster) -> bool:
@@ -243,14 +221,14 @@ def all_normal(cluster: Cluster) -> bool:
     )
 
 
-def _incoming_message(taken: Taken) -> Ping | Ack | None:
+def _incoming_message(taken: Taken) -> messages.Ping | messages.Ack | None:
     """The message to this node that has come, if it is a ping or an ack."""
     message = taken.event.message if isinstance(taken.event, Received) else None
-    return message if isinstance(message, (Ping, Ack)) and message.target == taken.before.uuid else None
+    return message if isinstance(message, (messages.Ping, messages.Ack)) and message.target == taken.before.uuid else None
 
 
 def _incarnations(message: object) -> list[tuple[Uuid, Incarnation]]:
-    if not isinstance(message, (Ping, Ack)):
+    if not isinstance(message, (messages.Ping, messages.Ack)):
         return []
     said = [(message.sender, message.incarnation)]
     for vector in message.vectors:
@@ -258,14 +236,14 @@ def _incarnations(message: object) -> list[tuple[Uuid, Incarnation]]:
     return said
 
 
-def _mentions(vector: Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
+def _mentions(vector: messages.Vector) -> Iterator[tuple[Uuid, Incarnation | None]]:
     """Of whom a vector speaks, and at which incarnation."""
     match vector:
-        case Payload() | IndirectPing():
+        case messages.Payload() | messages.IndirectPing():
             return
-        case AntiEntropy(members):
+        case messages.AntiEntropy(members):
             yield from ((member.uuid, Incarnation(member.restart_counter, member.tx_counter)) for member in members)
-        case IndirectAck(target, incarnation):
+        case messages.IndirectAck(target, incarnation):
             yield target, incarnation
         case _:
             yield vector.node, vector.incarnation
@@ -299,8 +277,8 @@ PROPERTIES: Final = (
     Property("LeaveSticky", "who has left stays gone", ("SI-12", "SA-13"), "step", leave_sticky),
     Property("DatagramBounded", "no datagram is above the limit", ("SA-32",), "step", datagram_bounded),
     Property("CounterGrows", "every datagram has its own number", ("SA-09", "SZ-10"), "step", counter_grows),
-    Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_suspicious, "sometimes"),
-    Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_dead, "sometimes"),
+    Property("SomebodySuspicious", "somebody is suspected", ("S-04",), "cluster", somebody_is(Status.SUSPICIOUS), "sometimes"),
+    Property("SomebodyDead", "somebody is called dead", ("S-06",), "cluster", somebody_is(Status.DEAD), "sometimes"),
     Property("PastArrives", "a message comes from the past", ("S-41",), "step", past_arrives, "sometimes"),
     Property("SomebodyRefuted", "a rumour is refuted", ("S-11",), "step", somebody_refuted, "sometimes"),
     Property("BecomesIsolated", "somebody finds the fault in itself", ("S-08",), "step", becomes_isolated, "sometimes"),

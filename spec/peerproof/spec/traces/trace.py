@@ -16,26 +16,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    SetTimer,
-    Specification,
-    Step,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.fingerprint import fingerprint
 from peerproof.spec.forms.form import Form, Integer, ListOf, Optional, Plain, Record, Text, misfit
@@ -87,9 +73,6 @@ class Divergence:
 
 class _Anything(Form):
     """Plain data that the protocol's own forms read later."""
-
-    def plain(self, value: Any) -> Plain:
-        return value
 
     def value(self, plain: Plain, where: str = "") -> Any:  # noqa: ARG002  # everything fits
         return plain
@@ -143,34 +126,34 @@ def event_of(spec: Specification, line: Line) -> Any:
     """The event of a `recv`, `sent`, `timer` or `api` line. Raises MalformedMessage."""
     now = Instant(line.t_us // _MICROSECONDS)
     if line.kind == "recv":
-        return Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
+        return core.Received(now, NodeId(line.peer or ""), spec.MESSAGE.value(line.args))
     if line.kind == "sent":
         return parse_sent(spec, now, NodeId(line.peer or ""), line.args)
     if line.kind == "timer":
-        return Expired(now, spec.TIMER.value(line.args))
+        return core.Expired(now, spec.TIMER.value(line.args))
     if line.kind == "api":
-        return Asked(now, spec.COMMAND.value(line.args))
+        return core.Asked(now, spec.COMMAND.value(line.args))
     raise MalformedMessage("bad_value", 0, f"kind: expected start, recv, sent, timer or api, found {line.kind!r}")
 
 
-def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> Sent[Any]:
+def parse_sent(spec: Specification, now: Instant, to: NodeId, args: Plain) -> core.Sent[Any]:
     """The event of a `sent` line. Raises MalformedMessage."""
     match args:
         case {"took": took, "message": message, **others} if not others:
-            return Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
+            return core.Sent(now, to, spec.MESSAGE.value(message), _TOOK.value(took, "took"))
     raise misfit("args", "an object with took, message", args)
 
 
 def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, Plain]:
     """Kind, peer and args of an event, as a line holds them."""
     match event:
-        case Received(_, sender, message):
+        case core.Received(_, sender, message):
             return "recv", sender, spec.MESSAGE.plain(message)
-        case Sent(_, to, message, took):
+        case core.Sent(_, to, message, took):
             return "sent", to, {"took": took, "message": spec.MESSAGE.plain(message)}
-        case Expired(_, timer):
+        case core.Expired(_, timer):
             return "timer", None, spec.TIMER.plain(timer)
-        case Asked(_, command):
+        case core.Asked(_, command):
             return "api", None, spec.COMMAND.plain(command)
     raise TypeError(f"{event!r} is no event")
 
@@ -178,13 +161,13 @@ def describe_event(spec: Specification, event: Any) -> tuple[Kind, str | None, P
 def effect_plain(spec: Specification, effect: Any) -> Plain:
     """An effect as plain data: an object with one member, named after it."""
     match effect:
-        case Send(to, message):
+        case core.Send(to, message):
             return {"send": {"to": TEXT.plain(to), "message": spec.MESSAGE.plain(message)}}
-        case SetTimer(timer, after):
+        case core.SetTimer(timer, after):
             return {"set_timer": {"timer": spec.TIMER.plain(timer), "after": after}}
-        case CancelTimer(timer):
+        case core.CancelTimer(timer):
             return {"cancel_timer": {"timer": spec.TIMER.plain(timer)}}
-        case Notify(notice):
+        case core.Notify(notice):
             return {"notify": spec.NOTICE.plain(notice)}
     raise TypeError(f"{effect!r} is no effect")
 
@@ -238,12 +221,6 @@ class Script:
 
     def _question(self, why: str, among: Collection[Option], count: int) -> str:
         return f"{count} of {sorted(among)} for {why}"
-
-
-def script_picks(picks: Iterable[tuple[str, tuple[Any, ...]]]) -> tuple[Pick, Callable[[], None]]:
-    """A pick that gives recorded answers, and a check that all were asked for. Both raise WrongAnswer."""
-    script = Script(tuple(picks))
-    return script, script.finish
 
 
 class Course:

@@ -11,22 +11,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from peerproof.spec.core import Asked, Expired, Received, Send, Sent
+from peerproof.spec.core import Asked, Expired, Notify, Received, Send, Sent
 from peerproof.spec.properties import Cluster, Property, Taken
+from peerproof.spec.wendy import messages
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.joining import is_newer
-from peerproof.spec.wendy.messages import (
-    Announce,
-    Delivered,
-    Forwarding,
-    Heartbeat,
-    Leave,
-    NodeAnnouncement,
-    NodeExit,
-    NodeJoin,
-    NodeRace,
-    StateData,
-)
 from peerproof.spec.wendy.routing import closest, next_hop_of_join
 from peerproof.spec.wendy.snapshot import find_inconsistency
 from peerproof.spec.wendy.state import Stage, State, address_of
@@ -80,10 +69,10 @@ def stored_versions_real(cluster: Cluster) -> bool:
 def only_fresh_accepted(taken: Taken) -> bool:
     """An announcement that does not know the newest version of each table changes none, and is answered with a warning."""
     message = _incoming_message(taken)
-    if not isinstance(message, NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
+    if not isinstance(message, messages.NodeAnnouncement) or not is_newer(taken.before.versions, message.header.versions):
         return True
     return taken.after.versions == taken.before.versions and (
-        any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
+        any(isinstance(sent, messages.NodeRace) for sent in _messages_sent(taken))
         or address_of(taken.before.config, message.header.sender) is None
     )
 
@@ -91,9 +80,9 @@ def only_fresh_accepted(taken: Taken) -> bool:
 def join_answered(taken: Taken) -> bool:
     """Whoever receives a join sends its routing table, the first its neighborhood set, and only the last its leaf set."""
     message = _incoming_message(taken)
-    if not isinstance(message, NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
+    if not isinstance(message, messages.NodeJoin) or address_of(taken.before.config, message.header.sender) is None:
         return True
-    answers = [sent for sent in _messages_sent(taken) if isinstance(sent, StateData)]
+    answers = [sent for sent in _messages_sent(taken) if isinstance(sent, messages.StateData)]
     is_last = next_hop_of_join(taken.before, message.header.sender.id) is None
     return len(answers) == 1 and (
         answers[0].tables.routing_table is not None
@@ -105,11 +94,11 @@ def join_answered(taken: Taken) -> bool:
 
 def announced_in_time(taken: Taken) -> bool:
     """Announcements go out when the wait is over, and after that on warnings; never before."""
-    if not any(isinstance(sent, NodeAnnouncement) for sent in _messages_sent(taken)):
+    if not any(isinstance(sent, messages.NodeAnnouncement) for sent in _messages_sent(taken)):
         return True
-    if isinstance(_incoming_message(taken), NodeRace) or isinstance(taken.event, Sent):
+    if isinstance(_incoming_message(taken), messages.NodeRace) or isinstance(taken.event, Sent):
         return bool(taken.before.stage is Stage.JOINED)
-    return isinstance(taken.event, Expired) and taken.event.timer == Announce() and taken.before.stage is Stage.WAITING
+    return isinstance(taken.event, Expired) and taken.event.timer == messages.Announce() and taken.before.stage is Stage.WAITING
 
 
 def quiet_after_leaving(taken: Taken) -> bool:
@@ -119,29 +108,27 @@ def quiet_after_leaving(taken: Taken) -> bool:
 
 def delivered_when_closest(taken: Taken) -> bool:
     """A message is delivered only where no leaf is known that is closer to its key."""
-    keys = [e.notice.message.header.key for e in taken.effects if not isinstance(e, Send) and _is_delivery(e)]
+    notices = [effect.notice for effect in taken.effects if isinstance(effect, Notify)]
+    keys = [notice.message.header.key for notice in notices if isinstance(notice, messages.Delivered)]
     leaves = tuple(node for side in taken.after.leaf_set for node in side)
     return all(closest(taken.after, key, leaves) is None for key in keys)
 
 
-def _is_delivery(effect: object) -> bool:
-    return isinstance(getattr(effect, "notice", None), Delivered)
-
-
 def is_quiet(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is about to do anything, and all have joined or began alone."""
-    return (
-        all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight)
-        and not any(
-            state.stage in (Stage.JOINING, Stage.WAITING, Stage.LEFT)
-            or state.measured
-            or state.repairs
-            or state.announcing
-            or state.is_warned
-            for state in cluster.nodes.values()
-        )
-        and is_one_ring(cluster)
-    )
+    is_anybody_busy = any(state.stage is Stage.LEFT or is_busy(state) for state in cluster.nodes.values())
+    return has_only_heartbeats(cluster) and not is_anybody_busy and is_one_ring(cluster)
+
+
+def has_only_heartbeats(cluster: Cluster) -> bool:
+    """Whether nothing else is under way."""
+    return all(isinstance(message, messages.Heartbeat) for _, _, message in cluster.in_flight)
+
+
+def is_busy(state: State) -> bool:
+    """Whether the node is about to do something by itself."""
+    is_joining = state.stage in (Stage.JOINING, Stage.WAITING)
+    return bool(is_joining or state.measured or state.repairs or state.announcing or state.is_warned)
 
 
 def is_one_ring(cluster: Cluster) -> bool:
@@ -215,7 +202,7 @@ def borders(ring: Ring, nodes: Iterable[Id]) -> list[Id]:
 
 def race_warned(taken: Taken) -> bool:
     """Somebody is warned of a race."""
-    return any(isinstance(sent, NodeRace) for sent in _messages_sent(taken))
+    return any(isinstance(sent, messages.NodeRace) for sent in _messages_sent(taken))
 
 
 def joins(taken: Taken) -> bool:
@@ -225,7 +212,7 @@ def joins(taken: Taken) -> bool:
 
 def sends_on(taken: Taken) -> bool:
     """A message goes on to another node."""
-    return any(isinstance(getattr(effect, "notice", None), Forwarding) for effect in taken.effects)
+    return any(isinstance(getattr(effect, "notice", None), messages.Forwarding) for effect in taken.effects)
 
 
 def somebody_gone(taken: Taken) -> bool:
@@ -235,8 +222,8 @@ def somebody_gone(taken: Taken) -> bool:
 
 def leaves(taken: Taken) -> bool:
     """Somebody leaves and says so."""
-    is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, Leave)
-    return is_asked and any(isinstance(sent, NodeExit) for sent in _messages_sent(taken))
+    is_asked = isinstance(taken.event, Asked) and isinstance(taken.event.command, messages.Leave)
+    return is_asked and any(isinstance(sent, messages.NodeExit) for sent in _messages_sent(taken))
 
 
 def _incoming_message(taken: Taken) -> object:

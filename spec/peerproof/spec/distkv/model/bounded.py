@@ -4,74 +4,142 @@ The bounded model of DistKV: what the constants of a model mean for the nodes th
 What a node sends goes to all others and never back to itself. A download is made of three messages of the world, which no node
 sees: one that asks for it, and one that brings it or refuses. Time does not pass: a timer that runs may expire at any moment, if
 the model lets it at all. So of the moments that could be drawn the first is taken; another would set the same timer.
+
+Nodes, paths and values are numbers, and tables are sets of tuples. Node 1 is `n1`; the path 0 is the root, any other has one
+name, which is that number; the value 0 is Null.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.spec import distkv
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Option, Pick, Received, Send, Specification, Step, Table
-from peerproof.spec.distkv.messages import (
-    Command,
-    DeleteValue,
-    FoundingDue,
-    GreetingDue,
-    InitialPingDue,
-    Loaded,
-    LoadFailed,
-    NeedsDownload,
-    OldDataDue,
-    Ping,
-    PingDue,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    SetValue,
-    Timer,
-    Update,
-)
-from peerproof.spec.distkv.model.abstraction import (
-    Load,
-    chain,
-    chain_value,
-    content_value,
-    entry_value,
-    name,
-    number,
-    path,
-    path_number,
-    recovery_value,
-    sets_value,
-    ticks_value,
-    value,
-)
+from peerproof.spec.distkv.chains import Chain, Element
+from peerproof.spec.distkv.entries import Entry
+from peerproof.spec.distkv.messages import Info, Loaded, LoadFailed, Message, Ping, Update
 from peerproof.spec.distkv.model.notation import change_texts, content_text
+from peerproof.spec.distkv.paths import Path, names_of, path_of
 from peerproof.spec.distkv.ranges import of_ticks
-from peerproof.spec.distkv.state import Config, Phase, State, Stored, download_of, stored_of
-from peerproof.spec.distkv.ticks import TickSets, latest, union
-from peerproof.spec.distkv.values import value_of_plain
-from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.distkv.state import Config, Phase, Recovery, State, Stored, download_of, stored_of
+from peerproof.spec.distkv.ticks import Ticks, TickSets, latest, union
+from peerproof.spec.distkv.values import NULL, Value, plain_of, value_of_plain
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, recast
 from peerproof.spec.properties import InFlight
 
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Asks for what a node has; a message of the world."""
+
+
+Carried: TypeAlias = Message | Load | Loaded | LoadFailed
+
+
+def name(node: int) -> NodeId:
+    """The name of a node of a model."""
+    return NodeId(f"n{node}")
+
+
+def number(node: NodeId) -> int:
+    """The node of a model that has this name."""
+    return int(node[1:])
+
+
+def path(place: int) -> Path:
+    """The path of a model: the root, or one of one name."""
+    return path_of((place,) if place else ())
+
+
+def path_number(at: Path) -> int:
+    """A path in a model."""
+    names: Any = names_of(at)
+    return names[0] if names else 0
+
+
+def value(what: int) -> Value:
+    """A value of a model."""
+    return value_of_plain(what) if what else NULL
+
+
+def value_number(what: Value) -> int:
+    """A value in a model: a number, 0 if it is Null."""
+    plain: Any = plain_of(what)
+    return plain or 0
+
+
+def chain(cut: int, elements: Iterable[int]) -> Chain:
+    """A chain, of nodes and ticks in turn."""
+    flat = list(elements)
+    return Chain(tuple(Element(name(m), tick) for m, tick in zip(flat[::2], flat[1::2], strict=True)), bool(cut))
+
+
+def chain_value(chain: Chain) -> Any:
+    """A chain in a model."""
+    return tuple((number(node), tick) for node, tick in chain.elements), chain.cut
+
+
+def ticks_value(ticks: Ticks) -> frozenset[tuple[int, int]]:
+    """A number for each node in a model."""
+    return frozenset((number(node), tick) for node, tick in ticks.items())
+
+
+def sets_value(sets: TickSets) -> frozenset[tuple[int, int]]:
+    """Sets of ticks in a model."""
+    return frozenset((number(node), tick) for node, ranges in sets.items() for tick in ranges.ticks())
+
+
+def entry_value(entry: Entry | Update) -> tuple[Any, ...]:
+    """Chain, value and tock of an entry in a model."""
+    return chain_value(entry.chain), value_number(entry.value), entry.tock
+
+
+def recovery_value(recovery: Recovery) -> tuple[Any, ...]:
+    """A recovery in a model."""
+    return (
+        chain_value(recovery.mine),
+        frozenset(map(number, recovery.side)),
+        recovery.lost,
+        () if recovery.ping is None else (chain_value(recovery.ping),),
+        sets_value(recovery.covered),
+    )
+
+
+def content_value(message: Carried) -> tuple[Any, ...]:
+    """A message in a model: what it is, and what it holds."""
+    match message:
+        case Update(chain, at, what, tock):
+            return "update", path_number(at), chain_value(chain), value_number(what), tock
+        case Ping(chain, tock):
+            return "ping", chain_value(chain), tock
+        case Info(chain, tock, known, ticks, missing, reason):
+            prev = () if chain.prev == Chain(cut=True) else (chain_value(chain.prev),)
+            why = () if reason is None else (chain_value(reason),)
+            return "info", chain.head.tick, prev, tock, sets_value(known), ticks_value(ticks), sets_value(missing), why
+        case Loaded(_, entries, superseded, ticks, tock):
+            rows = frozenset((path_number(entry.path), *entry_value(entry)) for entry in entries)
+            return "loaded", rows, sets_value(superseded), ticks_value(ticks), tock
+        case Load():
+            return ("load",)
+        case LoadFailed():
+            return ("refused",)
+
+
 #: Labels of timers that expire -> the timers, and what the module calls them.
-TIMERS: Final[Mapping[str, tuple[Timer, str]]] = {
-    "InitialPing": (InitialPingDue(), "initial"),
-    "Founding": (FoundingDue(), "founding"),
-    "OldData": (OldDataDue(), "olddata"),
-    "Ping": (PingDue(), "ping"),
-    "Greeting": (GreetingDue(), "greeting"),
-    "RecoverTicks": (RecoveryDue(RecoveryStep.TICKS), "ticks"),
-    "RecoverMissing": (RecoveryDue(RecoveryStep.MISSING), "missing"),
-    "RecoverKnown": (RecoveryDue(RecoveryStep.KNOWN), "known"),
-    "RecoverOver": (RecoveryOver(), "over"),
-    "Repair": (RepairDue(), "repair"),
-    "RepairAllowed": (RepairAllowed(), "allowed"),
+TIMERS: Final[Mapping[str, tuple[distkv.Timer, str]]] = {
+    "InitialPing": (distkv.InitialPingDue(), "initial"),
+    "Founding": (distkv.FoundingDue(), "founding"),
+    "OldData": (distkv.OldDataDue(), "olddata"),
+    "Ping": (distkv.PingDue(), "ping"),
+    "Greeting": (distkv.GreetingDue(), "greeting"),
+    "RecoverTicks": (distkv.RecoveryDue(distkv.RecoveryStep.TICKS), "ticks"),
+    "RecoverMissing": (distkv.RecoveryDue(distkv.RecoveryStep.MISSING), "missing"),
+    "RecoverKnown": (distkv.RecoveryDue(distkv.RecoveryStep.KNOWN), "known"),
+    "RecoverOver": (distkv.RecoveryOver(), "over"),
+    "Repair": (distkv.RepairDue(), "repair"),
+    "RepairAllowed": (distkv.RepairAllowed(), "allowed"),
 }
 
 _TIMER_NAMES: Final = dict(TIMERS.values())
@@ -101,7 +169,7 @@ class Bounded(ApplicationSpecification):
 
     specification = distkv
 
-    def __init__(self, most: int, step: Taking, given: Callable[[State], Loaded | None]) -> None:
+    def __init__(self, most: int, step: Taking, given: Callable[[State], distkv.Loaded | None]) -> None:
         super().__init__(step)
         self._most = most  #: no tock is above this
         self._given = given  #: what a node gives to whoever downloads from it
@@ -110,24 +178,23 @@ class Bounded(ApplicationSpecification):
         """Whether its tock is above the bound."""
         return state.tock > self._most
 
-    def command(self, state: State, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+    def command(self, state: State, todo: Todo) -> distkv.Command:  # noqa: ARG002  # the same for every node
         """What its application asks for."""
-        return SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else DeleteValue(path(todo.path))
+        return distkv.SetValue(path(todo.path), value(todo.value)) if todo.what == "set" else distkv.DeleteValue(path(todo.path))
 
     def take(self, state: ModelNode, event: Any, _: Pick) -> Step[Any, Any]:
         """What the protocol makes of an event; a download that it needs is asked for."""
         match event:
             case Received(sender=sender, message=Load()):
-                return Step(state, (Send(sender, self._given(state) or LoadFailed(state.self_id)),))
-            case Received(sender=sender, message=(Loaded() | LoadFailed()) as download):
+                return Step(state, (Send(sender, self._given(state) or distkv.LoadFailed(state.self_id)),))
+            case Received(sender=sender, message=(distkv.Loaded() | distkv.LoadFailed()) as download):
                 if sender != state.source:
                     return Step(state)
                 event = Asked(NOW, download)
         after, effects = super().take(state, event, first_moment)
-        needed = [
-            effect.notice.node for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, NeedsDownload)
-        ]
-        return Step(after, (*effects, *(Send(node, Load()) for node in needed)))
+        notices = [effect.notice for effect in effects if isinstance(effect, Notify)]
+        asked = [Send(notice.node, Load()) for notice in notices if isinstance(notice, distkv.NeedsDownload)]
+        return Step(after, (*effects, *asked))
 
 
 def first_moment(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # Pick's names
@@ -153,27 +220,23 @@ class Model(ApplicationModel):
         super().__init__(constants)
         self.most: int = constants["MaxTock"]
         self.config = Config(ping_length=constants["MaxPing"], change_length=constants["MaxChange"], root=ROOT_VALUE)
-        self.spec: Specification = Bounded(self.most, self.step, self.serve_download)
+        self.spec: Specification = Bounded(self.most, self.vary(distkv.step), self.serve_download)
         self.forgetful = frozenset(map(name, constants["Forgetful"]))
         self._firing = frozenset((name(node), timer) for node, timer in constants["Firing"])
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((name(n), self._initial_node(n, constants)) for n in self.names)
         self.under_way = tuple(
-            InFlight(name(sender), name(to), Ping(chain(cut, elements), tock))
+            InFlight(name(sender), name(to), distkv.Ping(chain(cut, elements), tock))
             for sender, to, tock, cut, *elements in constants["UnderWay"]
         )
 
-    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What DistKV does."""
-        return distkv.step(state, event, pick)
-
-    def serve_download(self, state: State) -> Loaded | None:
+    def serve_download(self, state: State) -> distkv.Loaded | None:
         """What a node gives to whoever downloads from it; None if it refuses."""
         return download_of(state)
 
     def ready(self, state: State) -> State:
         """A node that is ready from the start. [DA-79]"""
-        first: Timer = InitialPingDue() if state.last is None else PingDue()
-        return replace(state, phase=Phase.READY, timers=frozenset({first, RepairDue()} if state.misses else {first}))
+        first: distkv.Timer = distkv.InitialPingDue() if state.last is None else distkv.PingDue()
+        return replace(state, phase=Phase.READY, timers=frozenset({first, distkv.RepairDue()} if state.misses else {first}))
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and timers that run."""
@@ -197,7 +260,7 @@ class Model(ApplicationModel):
 
     def project_state(self, state: ModelNode) -> State:
         """Neither that the node runs nor what its application still has to do; only who is to be the first has a root value."""
-        config = self.config if FoundingDue() in state.timers else replace(self.config, root=None)
+        config = self.config if distkv.FoundingDue() in state.timers else replace(self.config, root=None)
         return recast(State, state, config=config)
 
     def project_event(self, state: ModelNode, event: Any) -> Any | None:
@@ -205,7 +268,7 @@ class Model(ApplicationModel):
         match super().project_event(state, event):
             case Received(message=Load()):
                 return None
-            case Received(now, sender, (Loaded() | LoadFailed()) as download):
+            case Received(now, sender, (distkv.Loaded() | distkv.LoadFailed()) as download):
                 return Asked(now, download) if sender == state.source else None
             case projected:
                 return projected
@@ -249,7 +312,7 @@ class Model(ApplicationModel):
         )
         state = replace(begun.state, heard=Table({name(m): tock for m, tock in rows["Heard"]}))
         for tock, cut, *elements in rows["Last"]:
-            state = _after(state, Ping(chain(cut, elements), tock))
+            state = _after(state, distkv.Ping(chain(cut, elements), tock))
         return self._start_node(self.ready(state) if how == "ready" else state, todo)
 
 
@@ -259,7 +322,7 @@ _ABOUT_NODES: Final = ("Starting", "Had", "Gone", "Shown", "Last", "Tock", "Hear
 
 def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
     """What a node has at first, but for what it has from its last ping."""
-    entries = [Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
+    entries = [distkv.Update(chain(cut, elements), path(p), value(v), tock) for p, v, tock, cut, *elements in rows["Had"]]
     superseded: TickSets = Table()
     for m, tick in rows["Gone"]:
         superseded = union(superseded, {name(m): of_ticks([tick])})
@@ -270,7 +333,7 @@ def _initial_storage(rows: Mapping[str, list[list[Any]]]) -> Stored:
     return Stored(tock, tuple(entries), superseded, latest(Table(), _highest(seen)))
 
 
-def _after(state: State, last: Ping) -> State:
+def _after(state: State, last: distkv.Ping) -> State:
     """A node whose last ping this was."""
     head = last.chain.head.node
     is_own = head == state.self_id

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv.chains import Chain, Element, agree, zero_may_ping
@@ -80,9 +80,9 @@ class Life:
 
 
 class DistKVMonitor:
-    """Watches one node."""
+    """Watches a node; of its configuration, the clock, the lengths and the payload matter."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, _node: NodeId, config: Config) -> None:
         self._config: Final = config
         self._patience: Final = PATIENCE * config.clock * _MICROSECONDS
         self._own: NodeId | None = None  #: the node's name, as soon as it has said it
@@ -195,6 +195,9 @@ class DistKVMonitor:
         self._changes[head] = known if any(_is_same(update, other) for other in known) else [*known, update]
 
 
+monitor: Final = DistKVMonitor
+
+
 def _is_past(then: int | None, now: int | None, patience: int) -> bool:
     """Whether something that was seen then has certainly arrived by now; without times all has, in its order."""
     return then is None or now is None or now - then >= patience
@@ -219,8 +222,3 @@ def _plain(update: Update) -> Plain:
 
 def _elements(chain: Chain) -> Plain:
     return [[node, tick] for node, tick in chain.elements]
-
-
-def monitor(node: NodeId, config: Any) -> DistKVMonitor:  # noqa: ARG001  # it names itself in its messages
-    """What watches a node; of its configuration, the clock, the lengths and the payload matter."""
-    return DistKVMonitor(config)

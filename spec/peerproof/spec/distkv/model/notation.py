@@ -1,7 +1,7 @@
 """
 DistKV's models as pictures have them: chains as on the page of the specification, and of a node only what has changed.
 
-Values come as the models have them, of the Python world or of TLC; see `abstraction`. `/2` is the path 2, `/` the root.
+Values come as the models have them, of the Python world or of TLC; see `bounded`. `/2` is the path 2, `/` the root.
 """
 
 from __future__ import annotations

@@ -1,67 +1,35 @@
-"""
-What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world: what must hold, claims that must fail, and what comes in the end; by their names in TLA+."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import permutations
 from typing import Any, Final
 
 from peerproof.spec.core import Table
+from peerproof.spec.distkv import properties
 from peerproof.spec.distkv.chains import Chain, Relation, relation, zero_may_ping
 from peerproof.spec.distkv.messages import Info, InitialPingDue, Update
-from peerproof.spec.distkv.model.variants import Varied
-from peerproof.spec.distkv.properties import (
-    better_is_order,
-    chains_bounded,
-    changes,
-    converged,
-    messages_sent,
-    of_pairs,
-    one_tick_one_change,
-    own_complete,
-    ping_order,
-    present_is_known,
-    ready_with_data,
-    running,
-    tock_rises,
-    tocks_follow,
-    zero_is_silent,
-)
+from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.recovery import STEP_3
 from peerproof.spec.distkv.state import Phase, State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import Endings, Question, never_message, never_node, of_cluster, of_nodes, one_ending
 from peerproof.spec.properties import Cluster, Property, Taken
-
-Question = Callable[[Varied, Cluster], bool]
 
 _NOTHING: Final[TickSets] = Table()
 
 
-def of_all(holds: Callable[[State], bool]) -> Question:
-    """It holds of every node."""
-    return lambda _, cluster: all(map(holds, cluster.nodes.values()))
-
-
-def of_cluster(holds: Callable[[Cluster], bool]) -> Question:
-    """It holds of all of them together."""
-    return lambda _, cluster: holds(cluster)
-
-
-def own_of_lasting(model: Varied, cluster: Cluster) -> bool:
+def own_of_lasting(model: Model, cluster: Cluster) -> bool:
     """What a node knows of itself is exactly what it has changed, if it loses nothing. [DI-02]"""
     lasting = {node: state for node, state in cluster.nodes.items() if node not in model.forgetful}
-    return own_complete(Cluster(lasting))
+    return properties.own_complete(Cluster(lasting))
 
 
-def before_is_transitive(_: Varied, cluster: Cluster) -> bool:
+def before_is_transitive(_: Model, cluster: Cluster) -> bool:
     """What came before something that came before a third came before that. [DX-03]"""
-    for updates in changes(cluster).values():
+    for updates in properties.changes(cluster).values():
         for one, other, third in permutations({update.chain for update in updates}, 3):
             if _came_before(one, other) and _came_before(other, third) and not _came_before(one, third):
                 return False
@@ -72,7 +40,7 @@ def _came_before(one: Chain, other: Chain) -> bool:
     return relation(one, other) is Relation.BEFORE
 
 
-def nothing_comes_back(_: Varied, cluster: Cluster) -> bool:
+def nothing_comes_back(_: Model, cluster: Cluster) -> bool:
     """Nobody who knows of a deletion has what came before it. [DX-05]"""
     rows = (row for state in cluster.nodes.values() for row in state.entries.rows.items())
     deleted = [(path, entry) for path, entry in rows if entry.is_deleted]
@@ -85,17 +53,7 @@ def nothing_comes_back(_: Varied, cluster: Cluster) -> bool:
     return True
 
 
-def never(is_it: Callable[[State], bool]) -> Question:
-    """No node is like this."""
-    return lambda _, cluster: not any(map(is_it, cluster.nodes.values()))
-
-
-def never_under_way(is_it: Callable[[State, Any], bool]) -> Question:
-    """No message like this is on its way to a node like this that runs."""
-    return lambda _, cluster: not any(is_it(cluster.nodes[to], message) for _, to, message in cluster.in_flight)
-
-
-def never_has_more(_: Varied, cluster: Cluster) -> bool:
+def never_has_more(_: Model, cluster: Cluster) -> bool:
     """Nobody tells of ticks that it did not download: in an info that answers no ping, and is of no recovery. [DA-73]"""
     infos = [(cluster.nodes[sender], message) for sender, _, message in cluster.in_flight if isinstance(message, Info)]
     return not any(
@@ -103,8 +61,8 @@ def never_has_more(_: Varied, cluster: Cluster) -> bool:
     )
 
 
-def _says(member: str) -> Callable[[State, Any], bool]:
-    return lambda _, message: isinstance(message, Info) and bool(getattr(message, member))
+def _says(member: str) -> Callable[[Any], bool]:
+    return lambda message: isinstance(message, Info) and bool(getattr(message, member))
 
 
 def _is_off_chain(state: State) -> bool:
@@ -117,46 +75,47 @@ def _is_forbidden(state: State) -> bool:
     return is_to_wait and InitialPingDue() in state.timers
 
 
-def _is_concurrent(state: State, message: Any) -> bool:
-    entry = state.entries.rows.get(message.path) if isinstance(message, Update) else None
-    return entry is not None and relation(message.chain, entry.chain) is Relation.CONCURRENT
+def never_conflict(_: Model, cluster: Cluster) -> bool:
+    """No change is on its way to a node that has a concurrent one."""
+    updates = [(cluster.nodes[to].entries.rows, message) for _, to, message in cluster.in_flight if isinstance(message, Update)]
+    entries = [(update, rows[update.path]) for rows, update in updates if update.path in rows]
+    return not any(relation(update.chain, entry.chain) is Relation.CONCURRENT for update, entry in entries)
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "ChainsBounded": of_all(chains_bounded),
+    "ChainsBounded": of_nodes(properties.chains_bounded),
     "OwnComplete": own_of_lasting,
-    "AllOwnComplete": of_cluster(own_complete),
-    "PresentIsStored": of_all(present_is_known),
-    "TicksSeen": of_all(present_is_known),
-    "ChainsFollowTocks": of_cluster(of_pairs(tocks_follow)),
-    "BetterIsOrder": of_cluster(better_is_order),
-    "OneTickOneChange": of_cluster(one_tick_one_change),
-    "Converged": of_cluster(converged),
-    "PingOrder": of_cluster(ping_order),
-    "ZeroIsSilent": of_all(zero_is_silent),
+    "AllOwnComplete": of_cluster(properties.own_complete),
+    "PresentIsStored": of_nodes(properties.present_is_known),
+    "TicksSeen": of_nodes(properties.present_is_known),
+    "ChainsFollowTocks": of_cluster(properties.of_pairs(properties.tocks_follow)),
+    "BetterIsOrder": of_cluster(properties.better_is_order),
+    "OneTickOneChange": of_cluster(properties.one_tick_one_change),
+    "Converged": of_cluster(properties.converged),
+    "PingOrder": of_cluster(properties.ping_order),
+    "ZeroIsSilent": of_nodes(properties.zero_is_silent),
     "BeforeIsTransitive": before_is_transitive,
     "NothingComesBack": nothing_comes_back,
-    "ReadyMissesNothing": of_all(lambda state: state.phase is not Phase.READY or not state.misses),
-    "NeverGreets": never(lambda state: state.newcomer is not None),
-    "NeverSettling": never(lambda state: state.phase is Phase.SETTLING),
-    "NeverAsksNext": never(lambda state: len(state.tried) > 1),
+    "ReadyMissesNothing": of_nodes(lambda state: state.phase is not Phase.READY or not state.misses),
+    "NeverGreets": never_node(lambda state: state.newcomer is not None),
+    "NeverSettling": never_node(lambda state: state.phase is Phase.SETTLING),
+    "NeverAsksNext": never_node(lambda state: len(state.tried) > 1),
     "NeverHasMore": never_has_more,
-    "NeverReason": never_under_way(_says("reason")),
-    "NeverBecause": never(lambda state: state.recovery is not None and state.recovery.ping is None),
-    "NeverCovered": never(lambda state: state.recovery is not None and bool(state.recovery.covered)),
-    "NeverReplaced": never_under_way(_says("known")),
-    "NeverAnsweredFor": never(lambda state: STEP_3 in state.timers and not state.wanted),
-    "NeverOffChain": never(_is_off_chain),
-    "NeverForbidden": never(_is_forbidden),
-    "NeverConflict": never_under_way(_is_concurrent),
-    "NeverCut": never(lambda state: any(entry.chain.cut for entry in state.entries.rows.values())),
+    "NeverReason": never_message(_says("reason")),
+    "NeverBecause": never_node(lambda state: state.recovery is not None and state.recovery.ping is None),
+    "NeverCovered": never_node(lambda state: state.recovery is not None and bool(state.recovery.covered)),
+    "NeverReplaced": never_message(_says("known")),
+    "NeverAnsweredFor": never_node(lambda state: STEP_3 in state.timers and not state.wanted),
+    "NeverOffChain": never_node(_is_off_chain),
+    "NeverForbidden": never_node(_is_forbidden),
+    "NeverConflict": never_conflict,
+    "NeverCut": never_node(lambda state: any(entry.chain.cut for entry in state.entries.rows.values())),
 }
 
 
 def tock_always_rises(taken: Taken) -> bool:
     """Every message has a higher tock than all that its sender has received and sent, also one that is sent again. [DX-02]"""
-    return all(message.tock > taken.before.tock for message in messages_sent(taken))
+    return all(message.tock > taken.before.tock for message in properties.messages_sent(taken))
 
 
 def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
@@ -166,33 +125,28 @@ def of_steps(name: str, holds: Callable[[Taken], bool]) -> Property:
 
 #: Names of action properties in TLA+ -> what holds of every step of a model, or should not.
 STEPS: Final[Mapping[str, Property]] = {
-    "TockRises": of_steps("TockRises", tock_rises),
+    "TockRises": of_steps("TockRises", properties.tock_rises),
     "TockRisesAlways": of_steps("TockRisesAlways", tock_always_rises),
-    "ReadyWithData": of_steps("ReadyWithData", ready_with_data),
+    "ReadyWithData": of_steps("ReadyWithData", properties.ready_with_data),
 }
 
 
-def nothing_missing(_: Varied) -> Iterator[Ending]:
-    """Nobody who runs misses anything, for good. [DL-01, DL-02, DL-03]"""
-    about = "nothing is missing anywhere"
-    yield Ending("EventuallyNothingMissing", about, ("DL-01", "DL-02", "DL-03"), _is_nothing_missing, frozenset())
+NOTHING_MISSING: Final = Ending(
+    "EventuallyNothingMissing",
+    "nothing is missing anywhere",
+    ("DL-01", "DL-02", "DL-03"),
+    lambda cluster: not any(state.misses for state in properties.running(cluster)),
+    frozenset(),
+)
+ALL_READY: Final = Ending(
+    "EventuallyAllReady",
+    "everybody is ready",
+    ("DL-04",),
+    lambda cluster: all(state.phase is Phase.READY for state in properties.running(cluster)),
+    frozenset(),
+)
 
-
-def _is_nothing_missing(cluster: Cluster) -> bool:
-    return not any(state.misses for state in running(cluster))
-
-
-def all_ready(_: Varied) -> Iterator[Ending]:
-    """Everybody who runs is ready, for good. [DL-04]"""
-    yield Ending("EventuallyAllReady", "everybody is ready", ("DL-04",), _is_all_ready, frozenset())
-
-
-def _is_all_ready(cluster: Cluster) -> bool:
-    return all(state.phase is Phase.READY for state in running(cluster))
-
-
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
-    "EventuallyNothingMissing": nothing_missing,
-    "EventuallyAllReady": all_ready,
+ENDINGS: Final[Mapping[str, Endings]] = {
+    "EventuallyNothingMissing": one_ending(NOTHING_MISSING),
+    "EventuallyAllReady": one_ending(ALL_READY),
 }

@@ -1,15 +1,10 @@
-"""
-DistKV with something changed: readings that are wrong.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""DistKV with something changed: readings that are wrong; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from peerproof.spec.core import EVERYBODY, Pick, Send, Step
 from peerproof.spec.distkv import entries, transitions
@@ -20,8 +15,7 @@ from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
 from peerproof.spec.distkv.state import State
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
-from peerproof.spec.distkv.transitions import step as taken
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import variant
 from peerproof.spec.overrides import names_in
 
 
@@ -89,50 +83,7 @@ def asks_nobody(state: State, _: Pick) -> Next:
     return Step(state)
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        self._taking: Taking = self.vary(taken)
-        super().__init__(constants)
-
-    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
-        """What DistKV does, changed."""
-        after: Step[Any, Any] = self._taking(state, event, pick)
-        return after
-
-
-class SaysAll(Varied):
-    """Known messages say more than what was replaced. [DX-01]"""
-
-    overrides = names_in(recovering, answer=says_all)
-
-
-class KeepsOwn(Varied):
-    """Each keeps what it has. [DX-04]"""
-
-    overrides = names_in(entries, Claim=OwnFirst)
-
-
-class TakesLater(Varied):
-    """Nodes swap their values. [DX-04]"""
-
-    overrides = names_in(entries, Claim=LaterFirst)
-
-
-class SentAnew(Varied):
-    """A change has many tocks. [DX-04]"""
-
-    overrides = names_in(recovering, send_again=anew)
-
-
-class SentShort(Varied):
-    """Whoever asks for the third element does not get it. [DX-15]"""
-
-    overrides = names_in(recovering, send_again=short)
-
-
-class WithoutDeleted(Varied):
+class WithoutDeleted(Model):
     """Nobody who downloads learns of what was deleted. [DX-05]"""
 
     def serve_download(self, state: State) -> Loaded | None:
@@ -148,13 +99,7 @@ class WithoutDeleted(Varied):
         return replace(loaded, entries=left, superseded=superseded)
 
 
-class Silenced(Varied):
-    """Nobody asks for what another of its chain does not miss. [DX-13]"""
-
-    overrides = names_in(recovering, _on_missing=silence_chain)
-
-
-class AsksNobody(Varied):
+class AsksNobody(Model):
     """What gets lost stays so. [DX-14]"""
 
     overrides = names_in(transitions, look_for_repair=asks_nobody)
@@ -165,21 +110,16 @@ class AsksNobody(Varied):
         return replace(after, timers=after.timers - {RepairDue()})
 
 
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
-VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
-    frozenset(): Varied,
-    frozenset({"ReplacedOrNot"}): SaysAll,
-    frozenset({"KeepsOwn"}): KeepsOwn,
-    frozenset({"TakesLater"}): TakesLater,
-    frozenset({"SentAnew"}): SentAnew,
-    frozenset({"SentShort"}): SentShort,
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
+    frozenset({"ReplacedOrNot"}): variant(Model, overrides=names_in(recovering, answer=says_all)),
+    frozenset({"KeepsOwn"}): variant(Model, overrides=names_in(entries, Claim=OwnFirst)),
+    frozenset({"TakesLater"}): variant(Model, overrides=names_in(entries, Claim=LaterFirst)),
+    frozenset({"SentAnew"}): variant(Model, overrides=names_in(recovering, send_again=anew)),
+    frozenset({"SentShort"}): variant(Model, overrides=names_in(recovering, send_again=short)),
     frozenset({"DownloadWithoutDeleted"}): WithoutDeleted,
-    frozenset({"Silenced"}): Silenced,
+    frozenset({"Silenced"}): variant(Model, overrides=names_in(recovering, _on_missing=silence_chain)),
     frozenset({"AsksNobody"}): AsksNobody,
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
-UNFAIR: Final[frozenset[str]] = frozenset()

@@ -12,30 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from peerproof.spec import wendy
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Sent, Step
 from peerproof.spec.peter.messages import Rerouted
 from peerproof.spec.peter.properties import has_way, is_busy
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import (
-    Application,
-    Delivered,
-    Forward,
-    Forwarding,
-    Header,
-    Heartbeat,
-    Join,
-    Joined,
-    Leave,
-    Node,
-    NodeAnnouncement,
-    NodeExit,
-    NodeExited,
-    NodeJoined,
-    NodeRace,
-    Route,
-    SendTo,
-    Tables,
-)
 from peerproof.spec.wendy.state import Config, address, host_and_port
 
 HOST: Final = "n"
@@ -115,15 +96,15 @@ class Router:
             case Sent(_, to, message, None):
                 return self._on_failure(state, id_at(to), message)
             case Sent(_, to, message, _):
-                is_answer = isinstance(message, Heartbeat)
+                is_answer = isinstance(message, wendy.Heartbeat)
                 return Step(replace(state, asking=state.asking - {id_at(to)}) if is_answer else state)
             case Expired(_, Beat(node)):
-                return Step(replace(state, asking=state.asking | {node}), (Send(addr(node), Heartbeat(header(state))),))
+                return Step(replace(state, asking=state.asking | {node}), (Send(addr(node), wendy.Heartbeat(header(state))),))
             case Asked(_, command):
                 return self._on_command(state, command, pick)
         raise ValueError(f"nothing of a router: {event!r}")
 
-    def next_hop(self, state: Known, key: Id, pick: Pick) -> Node | None:
+    def next_hop(self, state: Known, key: Id, pick: Pick) -> wendy.Node | None:
         """See `Overlay`. Any candidate, or the closest."""
         among = self.candidates(state, key)
         if not among:
@@ -140,53 +121,53 @@ class Router:
 
     def _on_message(self, state: Known, message: Any) -> Step[Known, Any]:
         match message:
-            case Application(about, _, _):
+            case wendy.Application(about, _, _):
                 return self._route_message(state, replace(message, header=replace(about, hop=about.hop + 1)))
-            case NodeAnnouncement(about):
+            case wendy.NodeAnnouncement(about):
                 after, effects = _add_node(state, about.sender.id)
-                return Step(after, (Notify(NodeJoined(about.sender)), *effects))
-            case NodeRace(_, Tables(_, _, (node,))):
+                return Step(after, (Notify(wendy.NodeJoined(about.sender)), *effects))
+            case wendy.NodeRace(_, wendy.Tables(_, _, (node,))):
                 return _add_node(state, node.id)
-            case NodeExit(about):
+            case wendy.NodeExit(about):
                 return _remove_node(state, about.sender.id)
         return Step(state)
 
     def _on_failure(self, state: Known, to: Id, message: Any) -> Step[Known, Any]:
-        if isinstance(message, Heartbeat):
+        if isinstance(message, wendy.Heartbeat):
             state = replace(state, asking=state.asking - {to})
         state, effects = _remove_node(state, to)
-        if isinstance(message, Application):
+        if isinstance(message, wendy.Application):
             state, more = self._route_message(state, message)
             effects += more
         return Step(state, effects)
 
-    def _route_message(self, state: Known, message: Application) -> Step[Known, Any]:
+    def _route_message(self, state: Known, message: wendy.Application) -> Step[Known, Any]:
         """The protocol on top is asked; tree messages end here, whatever is said."""
         among = self.candidates(state, message.header.key)
-        return Step(state, (Notify(Forwarding(message, node_of(among[0])) if among else Delivered(message)),))
+        return Step(state, (Notify(wendy.Forwarding(message, node_of(among[0])) if among else wendy.Delivered(message)),))
 
     def _on_command(self, state: Known, command: Any, pick: Pick) -> Step[Known, Any]:
         match command:
-            case Join():
+            case wendy.Join():
                 state = replace(state, view=self.knows.get(state.id, frozenset()))
-                news = NodeAnnouncement(header(state), Tables())
-                return Step(state, (*[Send(addr(node), news) for node in sorted(state.view)], Notify(Joined())))
-            case Leave():
-                return Step(state, tuple([Send(addr(node), NodeExit(header(state))) for node in sorted(state.view)]))
-            case Route(key, value, purpose):
-                return self._route_message(state, Application(header(state, key), purpose, value))
-            case Forward(message):
+                news = wendy.NodeAnnouncement(header(state), wendy.Tables())
+                return Step(state, (*[Send(addr(node), news) for node in sorted(state.view)], Notify(wendy.Joined())))
+            case wendy.Leave():
+                return Step(state, tuple([Send(addr(node), wendy.NodeExit(header(state))) for node in sorted(state.view)]))
+            case wendy.Route(key, value, purpose):
+                return self._route_message(state, wendy.Application(header(state, key), purpose, value))
+            case wendy.Forward(message):
                 hop = self.next_hop(state, message.header.key, pick)
-                return Step(state, (Send(addr(hop.id), message) if hop else Notify(Delivered(message)),))
-            case SendTo(node, key, value, purpose, hop):
+                return Step(state, (Send(addr(hop.id), message) if hop else Notify(wendy.Delivered(message)),))
+            case wendy.SendTo(node, key, value, purpose, hop):
                 about = replace(header(state, key), hop=hop)
-                return Step(state, (Send(addr(node.id), Application(about, purpose, value)),))
+                return Step(state, (Send(addr(node.id), wendy.Application(about, purpose, value)),))
         raise ValueError(f"nothing that a router does: {command!r}")
 
 
-def introduce(state: Known, to: Id, node: Id) -> Send[NodeRace]:
+def introduce(state: Known, to: Id, node: Id) -> Send[wendy.NodeRace]:
     """That this node says to one that there is another; in Wendy, any table does that."""
-    return Send(addr(to), NodeRace(header(state), Tables(neighborhood_set=(node_of(node),))))
+    return Send(addr(to), wendy.NodeRace(header(state), wendy.Tables(neighborhood_set=(node_of(node),))))
 
 
 def _add_node(state: Known, node: Id) -> Step[Known, Any]:
@@ -199,12 +180,12 @@ def _add_node(state: Known, node: Id) -> Step[Known, Any]:
 def _remove_node(state: Known, node: Id) -> Step[Known, Any]:
     if node not in state.view:
         return Step(state)
-    return Step(replace(state, view=state.view - {node}), (Notify(NodeExited(node_of(node))),))
+    return Step(replace(state, view=state.view - {node}), (Notify(wendy.NodeExited(node_of(node))),))
 
 
-def header(state: Known, key: Id | None = None) -> Header:
+def header(state: Known, key: Id | None = None) -> wendy.Header:
     """Of the node's own messages."""
-    return Header(node_of(state.id), state.id if key is None else key)
+    return wendy.Header(node_of(state.id), state.id if key is None else key)
 
 
 def node_id(number: int) -> Id:
@@ -217,9 +198,9 @@ def number_of(node: Id) -> int:
     return (node - _FIRST) // _ROOM
 
 
-def node_of(node: Id) -> Node:
+def node_of(node: Id) -> wendy.Node:
     """A node by its id: it is at `n:3` if its number is 2."""
-    return Node(node, HOST, HOST, number_of(node) + 1)
+    return wendy.Node(node, HOST, HOST, number_of(node) + 1)
 
 
 def addr(node: Id) -> NodeId:

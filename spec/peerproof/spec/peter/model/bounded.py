@@ -9,23 +9,10 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec import peter
 from peerproof.spec.core import Asked, Expired, NodeId, Notify, Pick, Received, Send, Specification, Step, Table
-from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, no_choice, recast
-from peerproof.spec.model.variant import Taking
+from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, Taking, no_choice, recast
 from peerproof.spec.overrides import names_in, overridden
 from peerproof.spec.peter import tree
-from peerproof.spec.peter.messages import (
-    Command,
-    Message,
-    NotifyMessage,
-    Own,
-    Publish,
-    PublishMessage,
-    Subscribe,
-    Unsubscribe,
-    Update,
-    lift_message,
-    lower_message,
-)
+from peerproof.spec.peter.messages import Own, lift_message, lower_message
 from peerproof.spec.peter.model.abstract_router import (
     Beat,
     Known,
@@ -118,7 +105,7 @@ class Bounded(ApplicationSpecification):
         after, effects = super().perform(replace(state, up=state.up or todo.what == "join"), todo, pick)
         return Step(replace(after, up=False) if todo.what == "leave" else after, effects)
 
-    def command(self, state: ModelNode, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+    def command(self, state: ModelNode, todo: Todo) -> peter.Command:  # noqa: ARG002  # the same for every node
         """What its application asks for."""
         match todo:
             case ("join", _, _):
@@ -126,18 +113,18 @@ class Bounded(ApplicationSpecification):
             case ("leave", _, _):
                 return Leave()
             case ("subscribe", topic, _):
-                return Subscribe(self._texts[topic])
+                return peter.Subscribe(self._texts[topic])
             case ("unsubscribe", topic, _):
-                return Unsubscribe(self._texts[topic])
+                return peter.Unsubscribe(self._texts[topic])
             case ("publish", topic, event):
-                return Publish(self._texts[topic], str(event).encode())
+                return peter.Publish(self._texts[topic], str(event).encode())
         raise ValueError(f"there is no command {todo!r} in a model")
 
     def take(self, state: ModelNode, event: Any, pick: Pick) -> Step[Any, Any]:
         """What both protocols make of an event, with what is delivered counted."""
         stacked, effects = super().take(state, event, pick)
         after = replace(state, lower=stacked.lower, upper=stacked.upper)
-        updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, Update)]
+        updates = [effect.notice for effect in effects if isinstance(effect, Notify) and isinstance(effect.notice, peter.Update)]
         for update in updates:
             what = topic_number(update.topic), int(update.value)
             after = replace(after, got=after.got.put({what: after.got.get(what, 0) + 1}))
@@ -164,7 +151,7 @@ class Model(ApplicationModel):
         closest = tuple((id_of_topic(self.texts[topic]), tuple(map(node_id, order))) for topic, *order in constants["Order"])
         members = set(map(node_id, constants["Members"]))
         fresh = {node: self._fresh(node, Order(closest=closest), is_member=node in members) for node in self.todo}
-        asked = [(node_id(n), Subscribe(self.texts[topic])) for n, topic in constants["Subscribed"]]
+        asked = [(node_id(n), peter.Subscribe(self.texts[topic])) for n, topic in constants["Subscribed"]]
         subscribed = _subscribe_all(self.build_spec(replace(self.router, is_closest=True)), fresh, asked)
         self.nodes: tuple[tuple[NodeId, Any], ...] = tuple((addr(node), state) for node, state in subscribed.items())
         is_still = not self._beating and not any(thing.what in MOVES for things in self.todo.values() for thing in things)
@@ -195,11 +182,7 @@ class Model(ApplicationModel):
 
     def build_spec(self, router: Router) -> Bounded:
         """The protocol on this router."""
-        return Bounded(router, overridden(self.layer(), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
-
-    def layer(self) -> Taking:
-        """What Peter does."""
-        return tree.step
+        return Bounded(router, overridden(self.vary(tree.step), names_in(tree, MOST_HOPS=self.most_hops)), self.texts)
 
     def offers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
         """The next thing that its application has to do, if that is possible, and heartbeats."""
@@ -248,11 +231,11 @@ class Model(ApplicationModel):
             "got": dict(state.got),
         }
 
-    def content_value(self, message: Message) -> tuple[Any, ...]:
+    def content_value(self, message: peter.Message) -> tuple[Any, ...]:
         """What kind of message it is, its topic and event, and how many nodes have received it."""
         if isinstance(message, Own):
             kind, about = type(message).__name__.removesuffix("Message").lower(), message.header
-            event = int(message.value) if isinstance(message, (PublishMessage, NotifyMessage)) else 0
+            event = int(message.value) if isinstance(message, (peter.PublishMessage, peter.NotifyMessage)) else 0
             return kind, topic_number(about.key), event, about.hop
         if isinstance(message, NodeRace):
             (node,) = message.tables.neighborhood_set or ()
@@ -278,7 +261,9 @@ def _group_pairs(pairs: list[list[int]]) -> dict[Id, list[Id]]:
     return {node_id(first): sorted(node_id(other) for one, other in pairs if one == first) for first, _ in pairs}
 
 
-def _subscribe_all(spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, Subscribe]]) -> dict[Id, ModelNode]:
+def _subscribe_all(
+    spec: Bounded, nodes: Mapping[Id, ModelNode], who: Iterable[tuple[Id, peter.Subscribe]]
+) -> dict[Id, ModelNode]:
     """The nodes after some have subscribed, one after the other, and each SUBSCRIBE was taken at once."""
     after = dict(nodes)
     for node, wanted in who:

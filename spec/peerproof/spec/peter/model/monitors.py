@@ -12,17 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from peerproof.spec import peter
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
-from peerproof.spec.peter.messages import (
-    Message,
-    NotifyMessage,
-    Own,
-    PublishMessage,
-    SubscribeMessage,
-    UnsubscribeMessage,
-    lower_message,
-)
+from peerproof.spec.peter.messages import Own, lower_message
 from peerproof.spec.peter.tree import MOST_HOPS
 from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
 from peerproof.spec.wendy.ids import Id, id_text
@@ -61,7 +54,7 @@ class Said(NamedTuple):
 
 
 class PeterMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, the network timeout and the sizes matter."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._wendy: Final = WendyMonitor(node, replace(config, is_consulted=False))
@@ -75,7 +68,7 @@ class PeterMonitor:
 
     def see(self, seen: Seen) -> Iterator[Breach]:
         """The next message."""
-        message: Message = seen.message
+        message: peter.Message = seen.message
         yield from self._wendy.see(seen._replace(message=lower_message(message)))
         if not isinstance(message, Own):
             if seen.sent and not isinstance(message, (NodeJoin, Application)):  # which may be passed on
@@ -88,29 +81,29 @@ class PeterMonitor:
     def _record_received(self, seen: Seen, message: Own) -> None:
         topic = message.header.key
         match message:
-            case SubscribeMessage() | UnsubscribeMessage():
-                said = Said(isinstance(message, SubscribeMessage), seen.at)
+            case peter.SubscribeMessage() | peter.UnsubscribeMessage():
+                said = Said(isinstance(message, peter.SubscribeMessage), seen.at)
                 self._children[topic, seen.peer] = said
-            case PublishMessage(header, value) | NotifyMessage(header, value):
+            case peter.PublishMessage(header, value) | peter.NotifyMessage(header, value):
                 came = self._came.get((topic, value), {})
-                came.setdefault(header.hop, set()).add(seen.peer if isinstance(message, NotifyMessage) else None)
+                came.setdefault(header.hop, set()).add(seen.peer if isinstance(message, peter.NotifyMessage) else None)
                 self._came[topic, value] = came
 
     def _check_sent(self, seen: Seen, message: Own) -> Iterator[Breach]:
         header, topic = message.header, message.header.key
-        if isinstance(message, PublishMessage):
+        if isinstance(message, peter.PublishMessage):
             return
         if self._own not in (None, header.sender.id):
             yield Breach(LAST_HOP, id_text(self._own or header.sender.id), id_text(header.sender.id))
-        if isinstance(message, NotifyMessage):
+        if isinstance(message, peter.NotifyMessage):
             yield from self._copies(seen, message)
             return
-        is_subscribe = isinstance(message, SubscribeMessage)
+        is_subscribe = isinstance(message, peter.SubscribeMessage)
         if not is_subscribe and self._asked.get((topic, seen.peer)) is False:
             yield Breach(UNSUBSCRIBED_ONCE, "subscribe", {"unsubscribe": id_text(topic), "to": seen.peer})
         self._asked[topic, seen.peer] = is_subscribe
 
-    def _copies(self, seen: Seen, copy: NotifyMessage) -> Iterator[Breach]:
+    def _copies(self, seen: Seen, copy: peter.NotifyMessage) -> Iterator[Breach]:
         topic, hop = copy.header.key, copy.header.hop
         if hop >= MOST_HOPS:
             yield Breach(BOUNDED, {"less than": MOST_HOPS}, hop)
@@ -130,6 +123,4 @@ class PeterMonitor:
         return at is None or other is None or at > other + self._patience
 
 
-def monitor(node: NodeId, config: Config) -> PeterMonitor:
-    """What watches a node; of the configuration, the network timeout and the sizes matter."""
-    return PeterMonitor(node, config)
+monitor: Final = PeterMonitor

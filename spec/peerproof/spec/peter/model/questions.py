@@ -1,8 +1,7 @@
 """
 What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
 
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing. Of an ordered network only the first message from one node to another arrives.
+Of an ordered network only the first message from one node to another arrives.
 """
 
 from __future__ import annotations
@@ -13,16 +12,14 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import Endings, Question, never_node, of_nodes, one_ending
 from peerproof.spec.peter.messages import NotifyMessage, SubscribeMessage, UnsubscribeMessage
 from peerproof.spec.peter.model.abstract_router import topic_number
-from peerproof.spec.peter.model.bounded import ModelNode
-from peerproof.spec.peter.model.variants import Varied
+from peerproof.spec.peter.model.bounded import Model, ModelNode
 from peerproof.spec.peter.properties import Tree, all_trees, no_orphan, one_parent, present, trees, trees_at_rest
 from peerproof.spec.peter.topics import Row
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.wendy.messages import NodeAnnouncement
-
-Question = Callable[[Varied, Cluster], bool]
 
 
 class Arrival(NamedTuple):
@@ -38,7 +35,7 @@ class Arrival(NamedTuple):
         return self.to.upper.row(self.message.header.key)
 
 
-def arriving(model: Varied, cluster: Cluster, *kinds: type) -> Iterator[Arrival]:
+def arriving(model: Model, cluster: Cluster, *kinds: type) -> Iterator[Arrival]:
     """The messages of these kinds that could arrive, whether or not their receivers are there."""
     firsts: dict[tuple[NodeId, NodeId], InFlight] = {}
     for sent in cluster.in_flight:
@@ -86,7 +83,7 @@ def one_way(tree: Tree) -> bool:
     return all(times == 1 if node in subscribers else times <= 1 for node, times in copies.items())
 
 
-def acyclic(_: Varied, cluster: Cluster) -> bool:
+def acyclic(_: Model, cluster: Cluster) -> bool:
     """Nobody is above itself. [PX-03]"""
     parents = {
         (topic, state.id): (topic, row.parent.id)
@@ -106,7 +103,7 @@ def _is_above(parents: Mapping[Any, Any], start: Any) -> bool:
     return False
 
 
-def publications(model: Varied, cluster: Cluster) -> set[tuple[int, int]]:
+def publications(model: Model, cluster: Cluster) -> set[tuple[int, int]]:
     """The topics and events that have been published."""
     things = ((model.todo[state.id], len(state.todo)) for state in cluster.nodes.values())
     return {(topic, event) for todo, left in things for what, topic, event in todo[: len(todo) - left] if what == "publish"}
@@ -117,7 +114,7 @@ def is_local(state: ModelNode, topic: int) -> bool:
     return any(row.is_local for key, row in state.upper.topics.items() if topic_number(key) == topic)
 
 
-def nothing_lost(model: Varied, cluster: Cluster) -> bool:
+def nothing_lost(model: Model, cluster: Cluster) -> bool:
     """Who was subscribed at first and still is has got all that has been published. [PX-05]"""
     first = {state.id: state for _, state in model.nodes}
     return not is_settled(cluster) or all(
@@ -128,61 +125,39 @@ def nothing_lost(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def nothing_twice(_: Varied, cluster: Cluster) -> bool:
-    """Nobody gets an event twice. [PX-05]"""
-    return all(times == 1 for state in cluster.nodes.values() for times in state.got.values())
-
-
 def never_row(is_it: Callable[[Row], bool]) -> Question:
     """No node keeps something like this of a topic."""
-    return lambda _, cluster: not any(is_it(row) for state in cluster.nodes.values() for row in state.upper.topics.values())
+    return never_node(lambda state: any(map(is_it, state.upper.topics.values())))
 
 
-def never_moved(_: Varied, cluster: Cluster) -> bool:
+def never_moved(_: Model, cluster: Cluster) -> bool:
     """Nobody goes from one parent to another."""
     left, come = on_way(cluster, UnsubscribeMessage), on_way(cluster, SubscribeMessage)
     return not any(node == other and old != new for node, old in left for other, new in come)
 
 
-def never_as_it_joins(_: Varied, cluster: Cluster) -> bool:
+def never_as_it_joins(_: Model, cluster: Cluster) -> bool:
     """Nobody asks for events in the step in which it joins."""
     return not on_way(cluster, NodeAnnouncement) & on_way(cluster, SubscribeMessage)
 
 
-def never_arriving(is_it: Callable[[Varied, Arrival], bool], *kinds: type) -> Question:
+def never_arriving(is_it: Callable[[Model, Arrival], bool], *kinds: type) -> Question:
     """No message arrives like this."""
     return lambda model, cluster: not any(is_it(model, arrival) for arrival in arriving(model, cluster, *kinds))
 
 
-def _is_dropped(_: Varied, arrival: Arrival) -> bool:
-    return arrival.to.up and not arrival.row.is_wanted
-
-
-def _is_cut(model: Varied, arrival: Arrival) -> bool:
+def _is_cut(model: Model, arrival: Arrival) -> bool:
     hop: int = arrival.message.header.hop + 1
     return arrival.to.up and hop >= model.most_hops and not set(arrival.row.children) <= {arrival.sender.id}
 
 
-def _is_from_child(_: Varied, arrival: Arrival) -> bool:
-    return arrival.sender.id in arrival.row.children
-
-
-def _is_unknown(_: Varied, arrival: Arrival) -> bool:
-    return arrival.sender.up and not arrival.to.up and arrival.to.id not in arrival.sender.lower.view
-
-
-def _is_known_before(_: Varied, arrival: Arrival) -> bool:
-    return arrival.to.up and arrival.sender.id in arrival.to.lower.view
-
-
-def never_ghost(_: Varied, cluster: Cluster) -> bool:
+def never_ghost(_: Model, cluster: Cluster) -> bool:
     """Nobody has a child that has gone, when nothing is under way and nobody who has gone is known."""
     states = present(cluster)
     rows = (row for state in states.values() for row in state.upper.topics.values())
     return not is_settled(cluster) or all(row.children.keys() <= states.keys() for row in rows)
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "Acyclic": acyclic,
     "NoOrphan": when_quiet(no_orphan),
@@ -190,31 +165,31 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "OneParent": when_settled(one_parent),
     "OneWay": when_quiet(one_way),
     "NothingLost": nothing_lost,
-    "NothingTwice": nothing_twice,
+    "NothingTwice": of_nodes(lambda state: all(times == 1 for times in state.got.values())),  # nobody gets an event twice [PX-05]
     "NeverForOthers": never_row(lambda row: not row.is_local),
     "NeverSibling": never_row(lambda row: len(row.children) > 1),
     "NeverMoved": never_moved,
-    "NeverDropped": never_arriving(_is_dropped, NotifyMessage),
+    "NeverDropped": never_arriving(lambda _, a: a.to.up and not a.row.is_wanted, NotifyMessage),
     "NeverCut": never_arriving(_is_cut, NotifyMessage),
-    "NeverFromChild": never_arriving(_is_from_child, NotifyMessage),
+    "NeverFromChild": never_arriving(lambda _, a: a.sender.id in a.row.children, NotifyMessage),
     "NeverAsItJoins": never_as_it_joins,
-    "NeverUnknown": never_arriving(_is_unknown, SubscribeMessage, UnsubscribeMessage, NotifyMessage),
-    "NeverKnownBefore": never_arriving(_is_known_before, NodeAnnouncement),
+    "NeverUnknown": never_arriving(
+        lambda _, a: a.sender.up and not a.to.up and a.to.id not in a.sender.lower.view,
+        SubscribeMessage,
+        UnsubscribeMessage,
+        NotifyMessage,
+    ),
+    "NeverKnownBefore": never_arriving(lambda _, a: a.to.up and a.sender.id in a.to.lower.view, NodeAnnouncement),
     "NeverGhost": never_ghost,
 }
 
 
-def eventually_tree(_: Varied) -> Iterator[Ending]:
-    """There is a tree of each topic, for good. [PL-01]"""
-    yield Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())
-
-
-def eventually_delivered(model: Varied) -> Iterator[Ending]:
+def eventually_delivered(model: Model) -> Iterator[Ending]:
     """Every event is published, and comes to everybody who is subscribed. [PL-02]"""
     yield Ending("EventuallyDelivered", "every subscriber gets every event", ("PL-02",), partial(_has_come, model), frozenset())
 
 
-def _has_come(model: Varied, cluster: Cluster) -> bool:
+def _has_come(model: Model, cluster: Cluster) -> bool:
     events = {(topic, event) for todo in model.todo.values() for what, topic, event in todo if what == "publish"}
     return events <= publications(model, cluster) and all(
         state.got.get((topic, event), 0) > 0
@@ -224,8 +199,7 @@ def _has_come(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
-    "EventuallyTree": eventually_tree,
+ENDINGS: Final[Mapping[str, Endings]] = {
+    "EventuallyTree": one_ending(Ending("EventuallyTree", "trees are right for good", ("PL-01",), all_trees, frozenset())),
     "EventuallyDelivered": eventually_delivered,
 }

@@ -1,9 +1,4 @@
-"""
-Peter with something changed: readings that are wrong.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""Peter with something changed: readings that are wrong; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from peerproof.spec.core import Step
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.peter import tree
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Rerouted
@@ -69,42 +64,11 @@ def left_at_that(step: Taking) -> Taking:
     return changed
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def layer(self) -> Taking:
-        """What Peter does, changed."""
-        return self.vary(super().layer())
-
-
-class Literal(Varied):
-    """Own interest does not count as a child does. [PX-01]"""
-
-    overrides = names_in(tree, update_row=literally)
-
-
-class RoutedUnsubscribe(Varied):
-    """Nobody says to its old parent that it has another. [PX-04]"""
-
-    changes = (route_unsubscribe,)
-
-
-class LeftAtThat(Varied):
-    """No meeting point looks again for its next hop. [breaks PL-01]"""
-
-    changes = (left_at_that,)
-
-
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
-VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
-    frozenset(): Varied,
-    frozenset({"LiteralInterests"}): Literal,
-    frozenset({"RoutedUnsubscribe"}): RoutedUnsubscribe,
-    frozenset({"LeftAtThat"}): LeftAtThat,
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
+    frozenset({"LiteralInterests"}): variant(Model, overrides=names_in(tree, update_row=literally)),
+    frozenset({"RoutedUnsubscribe"}): variant(Model, route_unsubscribe),
+    frozenset({"LeftAtThat"}): variant(Model, left_at_that),
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
-UNFAIR: Final[frozenset[str]] = frozenset()

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Asked, Expired, NodeId, Specification
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.model.bounded import NOW
+from peerproof.spec.model.bounded import NOW, Taking
 from peerproof.spec.model.bounded import Model as Bounded
 from peerproof.spec.scuttlebutt.codec import MESSAGE
 from peerproof.spec.scuttlebutt.messages import DigestEntry, Event, Round, UpdateLocal
 from peerproof.spec.scuttlebutt.state import Config, State
 from peerproof.spec.scuttlebutt.transitions import initial, on_update_local
+
+
+class Changed:
+    """The specification with another `step`."""
+
+    def __init__(self, step: Taking) -> None:
+        self.step = step
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(scuttlebutt, name)
 
 
 class Model(Bounded):
@@ -24,10 +34,9 @@ class Model(Bounded):
     key of `BigKey` is written `BigKeySize` letters longer, so that its entries are larger by so much.
     """
 
-    spec: Specification = scuttlebutt
-
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)
+        self.spec: Specification = cast("Specification", Changed(self.vary(scuttlebutt.step)))
         self.max_version: int = constants["MaxVersion"]
         self.keys = tuple(key * (1 + constants["BigKeySize"] * (key in constants["BigKey"])) for key in constants["Key"])
         self.values = tuple(constants["Value"])

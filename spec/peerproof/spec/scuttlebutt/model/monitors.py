@@ -55,7 +55,7 @@ class Correspondent:
 
 
 class ScuttlebuttMonitor:
-    """Watches one node."""
+    """Watches a node of this name; of the configuration, only the payload limit matters."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._node: Final = node
@@ -146,9 +146,7 @@ class ScuttlebuttMonitor:
             yield Breach(wrong[-1] if wrong and wrong[-1] else TO_REQUEST, latest, told)
 
 
-def monitor(node: NodeId, config: Config) -> ScuttlebuttMonitor:
-    """What watches a node of this name; of the configuration, only the payload limit matters."""
-    return ScuttlebuttMonitor(node, config)
+monitor: Final = ScuttlebuttMonitor
 
 
 def _ascending(entries: Iterable[DeltaEntry]) -> list[list[DeltaEntry]]:

@@ -1,13 +1,8 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import permutations
 from typing import Any, Final
@@ -15,6 +10,7 @@ from typing import Any, Final
 from peerproof.spec.core import NodeId, Received, Send, outcomes
 from peerproof.spec.model.bounded import NOW, RESTART
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import Endings, Question, never_message, of_cluster, of_nodes, one_ending
 from peerproof.spec.model.run_monitor import Watched
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
@@ -23,8 +19,6 @@ from peerproof.spec.scuttlebutt.model.bounded import Model
 from peerproof.spec.scuttlebutt.properties import no_gap, owner_dominates, same_version_same_value, views_equal
 from peerproof.spec.scuttlebutt.reconcile import newer_pairs
 from peerproof.spec.scuttlebutt.state import Peer, State
-
-Question = Callable[[Model, Any], bool]
 
 
 def same_view(_: Model, watched: Watched) -> bool:
@@ -104,19 +98,9 @@ def never_cut_delta(model: Model, cluster: Cluster) -> bool:
     )
 
 
-def never_digest_response(_: Model, cluster: Cluster) -> bool:
-    """Nobody lacks anything that a digest request lists."""
-    return not any(isinstance(message, DigestResponse) for _, _, message in cluster.in_flight)
-
-
 def never_hearsay(_: Model, cluster: Cluster) -> bool:
     """Everybody speaks of itself only."""
     return all(pair.addr == sender for sender, _, pair in _pairs(cluster))
-
-
-def never_two_peers(_: Model, cluster: Cluster) -> bool:
-    """A delta holds pairs of one peer."""
-    return all(len({pair.addr for pair in message.entries}) <= 1 for _, _, message in cluster.in_flight if _is_delta(message))
 
 
 def never_stale(_: Model, cluster: Cluster) -> bool:
@@ -136,11 +120,6 @@ def never_overwritten(_: Model, cluster: Cluster) -> bool:
         for addr, peer in state.store.items()
         if addr != state.self_id
     )
-
-
-def never_unknown_seed(_: Model, cluster: Cluster) -> bool:
-    """Whoever knows anybody knows all seeds."""
-    return all(set(state.config.seeds) <= set(state.store) for state in cluster.nodes.values() if len(state.store) > 1)
 
 
 def _is_delta(message: Any) -> bool:
@@ -168,11 +147,10 @@ def _delta_for(model: Model, cluster: Cluster, digest: InFlight) -> tuple[DeltaE
     return next(e.message.entries for e in taken.effects if isinstance(e, Send) and isinstance(e.message, Delta))
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "OwnerDominates": lambda _, cluster: owner_dominates(cluster),
-    "NoGap": lambda _, cluster: no_gap(cluster),
-    "SameVersionSameValue": lambda _, cluster: same_version_same_value(cluster),
+    "OwnerDominates": of_cluster(owner_dominates),
+    "NoGap": of_cluster(no_gap),
+    "SameVersionSameValue": of_cluster(same_version_same_value),
     "SameView": same_view,
     "SameViewOfListed": same_view_of_listed,
     "LearnsPartner": learns_partner,
@@ -182,12 +160,12 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverAgreed": never_agreed,
     "NeverPartialDigest": never_partial_digest,
     "NeverCutDelta": never_cut_delta,
-    "NeverDigestResponse": never_digest_response,
+    "NeverDigestResponse": never_message(lambda message: isinstance(message, DigestResponse)),
     "NeverHearsay": never_hearsay,
-    "NeverTwoPeers": never_two_peers,
+    "NeverTwoPeers": never_message(lambda message: _is_delta(message) and len({pair.addr for pair in message.entries}) > 1),
     "NeverStale": never_stale,
     "NeverOverwritten": never_overwritten,
-    "NeverUnknownSeed": never_unknown_seed,
+    "NeverUnknownSeed": of_nodes(lambda state: len(state.store) <= 1 or set(state.config.seeds) <= set(state.store)),
 }
 
 
@@ -216,9 +194,8 @@ def _is_under_way(sender: NodeId, to: NodeId, kinds: tuple[type, ...], cluster: 
     return any(sent.sender == sender and sent.to == to and isinstance(sent.message, kinds) for sent in cluster.in_flight)
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Model], Iterable[Ending]]]] = {
-    "Converges": lambda _: (CONVERGES,),
-    "CanAgree": lambda _: (CAN_AGREE,),
+ENDINGS: Final[Mapping[str, Endings]] = {
+    "Converges": one_ending(CONVERGES),
+    "CanAgree": one_ending(CAN_AGREE),
     "DigestsAreAnswered": digests_are_answered,
 }

@@ -1,19 +1,14 @@
-"""
-Scuttlebutt with something changed: flaws that the models must find, and cures for what the document leaves open.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace
-a definition of their own; the two are written independently.
-"""
+"""Scuttlebutt changed: flaws that models must find, and cures for what the document leaves open; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
-from peerproof.spec import scuttlebutt
-from peerproof.spec.core import NodeId, Pick, Received, Send, Specification, Step, Table
-from peerproof.spec.model.bounded import LOSE, RECEIVE, RESTART
+from peerproof.spec.core import NodeId, Pick, Received, Send, Step, Table
+from peerproof.spec.model.bounded import LOSE, RECEIVE, RESTART, Change, Taking, variant
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.scuttlebutt.codec import delta_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Event
@@ -25,26 +20,18 @@ from peerproof.spec.scuttlebutt.transitions import Next
 Deltas = Callable[[State, Iterable[DigestEntry]], Iterable[DeltaEntry]]
 
 
-class Changed:
-    """The specification with another `step`."""
+def answering_with(deltas: Deltas) -> Change:
+    """What a step does, but with this delta as the answer to a digest."""
 
-    def __init__(self, step: Callable[[State, Event, Pick], Next]) -> None:
-        self.step = step
+    def answering(step: Taking, state: State, event: Event, pick: Pick) -> Next:
+        after, effects = step(state, event, pick)
+        if not (isinstance(event, Received) and isinstance(event.message, (DigestRequest, DigestResponse))):
+            return Step(after, effects)
+        answer = Delta(tuple(deltas(state, event.message.entries)))
+        answered = [Send(e.to, answer) if isinstance(e, Send) and isinstance(e.message, Delta) else e for e in effects]
+        return Step(after, tuple(answered))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(scuttlebutt, name)
-
-
-def answering_with(deltas: Deltas, state: State, event: Event, pick: Pick) -> Next:
-    """What the specification does, but with this delta as the answer to a digest."""
-    taken = scuttlebutt.step(state, event, pick)
-    if not (isinstance(event, Received) and isinstance(event.message, (DigestRequest, DigestResponse))):
-        return taken
-    answer = Delta(tuple(deltas(state, event.message.entries)))
-    return Step(
-        taken.state,
-        tuple(Send(e.to, answer) if isinstance(e, Send) and isinstance(e.message, Delta) else e for e in taken.effects),
-    )
+    return lambda step: partial(answering, step)
 
 
 def newest_first(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
@@ -84,30 +71,27 @@ def since(state: State, entries: Iterable[DigestEntry]) -> Iterable[DeltaEntry]:
     return cast("Iterable[DeltaEntry]", [EntrySince(*pair, asked[pair.addr]) for pair in delta(state, entries)])
 
 
-def step_since(state: State, event: Event, pick: Pick) -> Next:
-    """Entries that start from a version above the known one are ignored."""
-    if isinstance(event, Received) and isinstance(event.message, Delta):
-        known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= version_of(state, e.addr))
-        return scuttlebutt.step(state, replace(event, message=Delta(known)), pick)
-    return answering_with(since, state, event, pick)
+def of_news(step: Taking) -> Taking:
+    """Entries that start from a version above the known one are ignored. [mends BX-04]"""
+
+    def changed(state: State, event: Event, pick: Pick) -> Next:
+        if isinstance(event, Received) and isinstance(event.message, Delta):
+            known = tuple(e for e in event.message.entries if cast("EntrySince", e).since <= version_of(state, e.addr))
+            event = replace(event, message=Delta(known))
+        after: Next = step(state, event, pick)
+        return after
+
+    return changed
 
 
-def step_unless_empty(state: State, event: Event, pick: Pick) -> Next:
-    """An empty delta is not sent, as in the original. [BD-02]"""
-    taken = scuttlebutt.step(state, event, pick)
-    return Step(taken.state, tuple(e for e in taken.effects if not (isinstance(e, Send) and e.message == Delta(()))))
+def unless_empty(step: Taking) -> Taking:
+    """An empty delta is not sent, as in the original. [BD-02, breaks BL-02]"""
 
+    def changed(state: State, event: Event, pick: Pick) -> Next:
+        after, effects = step(state, event, pick)
+        return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and e.message == Delta(()))))
 
-class NewestFirst(Model):
-    """Pairs in the wrong order. [BX-05]"""
-
-    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(newest_first, state, event, pick)))
-
-
-class EndsTheMessage(Model):
-    """[BA-07] without its exception. [BX-06]"""
-
-    spec = cast("Specification", Changed(lambda state, event, pick: answering_with(stop_at_oversize, state, event, pick)))
+    return changed
 
 
 class OwnRecord(Model):
@@ -121,7 +105,7 @@ class OwnRecord(Model):
 class DeltasSince(Model):
     """Deltas that are applied only by whom they fit. [mends BX-04]"""
 
-    spec = cast("Specification", Changed(step_since))
+    changes = (answering_with(since), of_news)
 
     def message_value(self, message: InFlight) -> Any:
         """As ever, and the version that an entry starts from."""
@@ -132,19 +116,12 @@ class DeltasSince(Model):
         return sender, to, kind, entries
 
 
-class AnswersUnlessEmpty(Model):
-    """Digests get an answer only if there is something to say. [breaks BL-02]"""
-
-    spec = cast("Specification", Changed(step_unless_empty))
-
-
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
-    frozenset({"NewestFirst"}): NewestFirst,
-    frozenset({"EndsTheMessage"}): EndsTheMessage,
+    frozenset({"NewestFirst"}): variant(Model, answering_with(newest_first)),
+    frozenset({"EndsTheMessage"}): variant(Model, answering_with(stop_at_oversize)),
     frozenset({"OwnRecord"}): OwnRecord,
-    frozenset({"AnswersUnlessEmpty"}): AnswersUnlessEmpty,
+    frozenset({"AnswersUnlessEmpty"}): variant(Model, unless_empty),
     frozenset({"EntrySince", "IsNewsSince"}): DeltasSince,
 }
 
@@ -186,7 +163,6 @@ class Quiet:
         return {"exchange": (int(memory.begun_by), int(memory.partner), frozenset(map(int, memory.listed))) if memory else ()}
 
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
 BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
     "Next": None,
     "QuietNext": Quiet,
@@ -194,6 +170,4 @@ BEHAVIOURS: Final[Mapping[str, type[Quiet] | None]] = {
     "UnfairSpec": Quiet,
     "ArrivingSpec": Quiet,
 }
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
 UNFAIR: Final = frozenset({"UnfairSpec"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -11,29 +11,6 @@ from uuid import UUID
 from peerproof.spec import swim
 from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Table
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
-from peerproof.spec.swim.messages import (
-    Ack,
-    AddNode,
-    AntiEntropy,
-    Command,
-    Dead,
-    Incarnation,
-    IndirectAck,
-    IndirectPing,
-    Joining,
-    Leave,
-    LeaveNode,
-    Message,
-    Normal,
-    Payload,
-    Ping,
-    Quantum,
-    RemoveNode,
-    SetPayload,
-    Suspicious,
-    Uuid,
-    Vector,
-)
 from peerproof.spec.swim.state import Config, Relay, Row, Seed, State, Status, address, host_and_port
 from peerproof.spec.swim.transitions import initial
 
@@ -56,7 +33,7 @@ class Bounded(ApplicationSpecification):
 
     specification = swim
 
-    def __init__(self, most: Incarnation, step: Callable[[State, Any, Pick], Step[State, Any]] = swim.step) -> None:
+    def __init__(self, most: swim.Incarnation, step: Callable[[State, Any, Pick], Step[State, Any]] = swim.step) -> None:
         super().__init__(step)
         self._most = most
 
@@ -65,17 +42,17 @@ class Bounded(ApplicationSpecification):
         restart, tx = state.incarnation
         return tx > self._most.tx or restart > self._most.restart
 
-    def command(self, state: State, todo: Todo) -> Command:
+    def command(self, state: State, todo: Todo) -> swim.Command:
         """What its application asks for."""
         match todo:
             case ("leave", int(other)):
-                return LeaveNode(uuid_of(other))
+                return swim.LeaveNode(uuid_of(other))
             case ("remove", int(other)):
-                return RemoveNode(uuid_of(other))
+                return swim.RemoveNode(uuid_of(other))
             case ("add", int(other)):
-                return AddNode(uuid_of(other), HOST, other)
+                return swim.AddNode(uuid_of(other), HOST, other)
             case ("payload", data):
-                return SetPayload(state.uuid, json.dumps({"~:is": data}, separators=(",", ":")))
+                return swim.SetPayload(state.uuid, json.dumps({"~:is": data}, separators=(",", ":")))
         raise ValueError(f"there is no command {todo!r} in a model")
 
 
@@ -86,8 +63,8 @@ class Model(ApplicationModel):
 
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)
-        self.most = Incarnation(constants["MaxRestart"], constants["MaxTx"])
-        self.spec: Specification = Bounded(self.most)
+        self.most = swim.Incarnation(constants["MaxRestart"], constants["MaxTx"])
+        self.spec: Specification = Bounded(self.most, self.vary(swim.step))
         self.losses: int = constants.get("MaxLosses", 0)  #: so many get lost at most, where losses are counted; 0: any number
         self.active = frozenset(uuid_of(node) for node in constants["Active"])
         self._forgetful = frozenset(uuid_of(node) for node in constants["Forgetful"])
@@ -114,8 +91,12 @@ class Model(ApplicationModel):
         if not state.up:
             return
         if state.uuid in self.active:
-            yield "Quantum", Expired(NOW, Quantum())
+            yield "Quantum", Expired(NOW, swim.Quantum())
         yield from self.commands(state)
+
+    def in_rounds(self, state: State) -> Collection[swim.Uuid]:
+        """The nodes that get a place in the rounds of this node."""
+        return state.live
 
     def restart(self, state: ModelNode) -> ModelNode:
         """A fresh start with the next restart counter, or the same again if the node forgets it."""
@@ -148,7 +129,7 @@ class Model(ApplicationModel):
             "todo": state.todo,
         }
 
-    def content_value(self, message: Ping | Ack) -> tuple[Any, ...]:
+    def content_value(self, message: swim.Ping | swim.Ack) -> tuple[Any, ...]:
         """`<<kind, header, vectors>>`."""
         return *_header(message), tuple(_vector(vector) for vector in message.vectors)
 
@@ -156,22 +137,22 @@ class Model(ApplicationModel):
         seeds = () if node == self._first else (Seed(uuid_of(self._first), HOST, self._first),)
         state = initial(self.address(node), Config(uuid_of(node), counter, seeds, **self._config)).state
         if acquainted:
-            known = Row("", 0, Status.NORMAL, Incarnation(0, 0))
+            known = Row("", 0, Status.NORMAL, swim.Incarnation(0, 0))
             state = replace(state, rows=Table({uuid_of(n): replace(known, host=HOST, port=n) for n in self.names if n != node}))
         # The seeds, and so the rows of a node that has just restarted, are not those of an acquainted one.
         return recast(ModelNode, state, todo=todo)
 
 
-def uuid_of(node: int) -> Uuid:
+def uuid_of(node: int) -> swim.Uuid:
     """The name of a node of a model."""
-    return Uuid(str(UUID(int=node)))
+    return swim.Uuid(str(UUID(int=node)))
 
 
-def _number(uuid: Uuid) -> int:
+def _number(uuid: swim.Uuid) -> int:
     return UUID(uuid).int
 
 
-def _set(uuids: frozenset[Uuid]) -> frozenset[int]:
+def _set(uuids: frozenset[swim.Uuid]) -> frozenset[int]:
     return frozenset(map(_number, uuids))
 
 
@@ -181,12 +162,7 @@ def _data(payload: str | None) -> str:
 
 
 def _relay(relay: Relay) -> Mapping[str, Any]:
-    return {
-        "target": _number(relay.target),
-        "requester": _number(relay.requester),
-        "tx": relay.tx,
-        "fresh": relay.fresh,
-    }
+    return {"target": _number(relay.target), "requester": _number(relay.requester), "tx": relay.tx, "fresh": relay.fresh}
 
 
 def _row(row: Row) -> Mapping[str, Any]:
@@ -202,33 +178,33 @@ def _row(row: Row) -> Mapping[str, Any]:
     }
 
 
-def _header(message: Message) -> tuple[str, tuple[int, ...]]:
+def _header(message: swim.Message) -> tuple[str, tuple[int, ...]]:
     match message:
-        case Ping(_, incarnation):
+        case swim.Ping(_, incarnation):
             return "ping", tuple(incarnation)
-        case Ack(_, incarnation, _, target_tx):
+        case swim.Ack(_, incarnation, _, target_tx):
             return "ack", (*incarnation, target_tx)
     raise ValueError(f"{message!r} is in no model")
 
 
-def _vector(vector: Vector) -> tuple[Any, ...]:
+def _vector(vector: swim.Vector) -> tuple[Any, ...]:
     match vector:
-        case Joining(node, incarnation):
+        case swim.Joining(node, incarnation):
             return "joining", _number(node), *incarnation
-        case Normal(node, incarnation):
+        case swim.Normal(node, incarnation):
             return "normal", _number(node), *(incarnation or ())
-        case Suspicious(node, incarnation):
+        case swim.Suspicious(node, incarnation):
             return "suspicious", _number(node), *(incarnation or ())
-        case Dead(node, incarnation):
+        case swim.Dead(node, incarnation):
             return "dead", _number(node), *(incarnation or ())
-        case Leave(node, incarnation):
+        case swim.Leave(node, incarnation):
             return "leave", _number(node), *incarnation
-        case AntiEntropy(members, tagged):
+        case swim.AntiEntropy(members, tagged):
             told = ((_number(m.uuid), m.restart_counter, m.tx_counter) for m in members)
             return "anti-entropy" if tagged else "members", *told
-        case Payload(data):
+        case swim.Payload(data):
             return "payload", _data(data)
-        case IndirectPing(target):
+        case swim.IndirectPing(target):
             return "indirect-ping", _number(target)
-        case IndirectAck(target, incarnation):
+        case swim.IndirectAck(target, incarnation):
             return "indirect-ack", _number(target), *incarnation

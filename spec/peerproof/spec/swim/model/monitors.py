@@ -12,28 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from peerproof.spec import swim
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.codec import MESSAGE
-from peerproof.spec.swim.messages import (
-    Ack,
-    AntiEntropy,
-    Dead,
-    Incarnation,
-    IndirectAck,
-    IndirectPing,
-    Joining,
-    Leave,
-    Message,
-    Normal,
-    Payload,
-    Ping,
-    Probe,
-    ProbeAck,
-    Suspicious,
-    Uuid,
-)
+from peerproof.spec.swim.messages import ClusterEventVector
 from peerproof.spec.swim.state import Config
 from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
 
@@ -67,21 +51,21 @@ RULES: Final = rules_in(globals())
 class Correspondent:
     """What was seen of the watched node and one address."""
 
-    pings: deque[Ping] = field(default_factory=lambda: deque(maxlen=ASKED))  #: received from it
+    pings: deque[swim.Ping] = field(default_factory=lambda: deque(maxlen=ASKED))  #: received from it
     probes: deque[int] = field(default_factory=lambda: deque(maxlen=ASKED))  #: their numbers
     is_answered: bool = False  #: some ack to it could be explained by these
     is_probe_answered: bool = False
 
 
 class SwimMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, _node: NodeId, config: Config) -> None:
         self._config: Final = config
         self._with: Final[dict[NodeId, Correspondent]] = {}
-        self._last: Message | None = None  #: what the node has sent with its largest number
-        self._wanted: Final = BoundedDict[tuple[Uuid, Uuid], None](RELAYED)  #: who has asked for whom, by indirect pings
-        self._acked: Final = BoundedDict[tuple[Uuid, Incarnation], None](RELAYED)  #: whose acks have come
+        self._last: swim.Message | None = None  #: what the node has sent with its largest number
+        self._wanted: Final = BoundedDict[tuple[swim.Uuid, swim.Uuid], None](RELAYED)  #: who has asked for whom, indirectly
+        self._acked: Final = BoundedDict[tuple[swim.Uuid, swim.Incarnation], None](RELAYED)  #: whose acks have come
         self._has_passed_on = False  #: some indirect ack could be explained by these
 
     def see(self, seen: Seen) -> Iterator[Breach]:
@@ -94,27 +78,27 @@ class SwimMonitor:
         if size > self._config.max_datagram:
             yield Breach(LIMIT, {"at most": self._config.max_datagram}, size)
         yield from self._check_number(message)
-        if isinstance(message, ProbeAck):
+        if isinstance(message, swim.ProbeAck):
             yield from self._probe_ack(other, message)
-        if isinstance(message, Ack):
+        if isinstance(message, swim.Ack):
             yield from self._ack(other, message)
-        if isinstance(message, (Ping, Ack)):
+        if isinstance(message, (swim.Ping, swim.Ack)):
             yield from self._vectors(message)
-        if isinstance(message, Ping):
+        if isinstance(message, swim.Ping):
             yield from self._ping(message)
 
-    def _record_received(self, other: Correspondent, message: Message) -> None:
-        if isinstance(message, Probe):
+    def _record_received(self, other: Correspondent, message: swim.Message) -> None:
+        if isinstance(message, swim.Probe):
             other.probes.append(message.incarnation.tx)
-        elif isinstance(message, Ping):
+        elif isinstance(message, swim.Ping):
             other.pings.append(message)
             for vector in message.vectors:
-                if isinstance(vector, IndirectPing):
+                if isinstance(vector, swim.IndirectPing):
                     self._wanted[message.sender, vector.target] = None
-        elif isinstance(message, Ack):
+        elif isinstance(message, swim.Ack):
             self._acked[message.sender, message.incarnation] = None
 
-    def _check_number(self, message: Message) -> Iterator[Breach]:
+    def _check_number(self, message: swim.Message) -> Iterator[Breach]:
         """Its number is larger than those before; the same datagram at once again is one that a capture has twice."""
         last = self._last
         if last is None or last.sender != message.sender or message.incarnation > last.incarnation:
@@ -125,33 +109,33 @@ class SwimMonitor:
         elif message != last:
             yield Breach(ONE_NUMBER, _plain(last), _plain(message))
 
-    def _probe_ack(self, other: Correspondent, message: ProbeAck) -> Iterator[Breach]:
+    def _probe_ack(self, other: Correspondent, message: swim.ProbeAck) -> Iterator[Breach]:
         if message.probe_tx in other.probes:
             other.is_probe_answered = True
         elif other.is_probe_answered:
             yield Breach(PROBED, [str(number) for number in other.probes], str(message.probe_tx))
 
-    def _ack(self, other: Correspondent, ack: Ack) -> Iterator[Breach]:
+    def _ack(self, other: Correspondent, ack: swim.Ack) -> Iterator[Breach]:
         asked = [ping for ping in other.pings if (ping.sender, ping.incarnation.tx) == (ack.target, ack.target_tx)]
-        told = [vector for vector in ack.vectors if isinstance(vector, Dead) and vector.node == ack.target and vector.incarnation]
+        told = [said for said in ack.vectors if isinstance(said, swim.Dead) and said.node == ack.target and said.incarnation]
         if any(ping.target == ack.sender for ping in asked):
             other.is_answered = True
         elif asked:
             yield Breach(OWN, _plain(asked[-1]), _plain(ack))
         elif other.is_answered:
             yield Breach(ANSWERS, _plain(other.pings[-1]), _plain(ack))
-        is_past = not asked or any(ping.incarnation < (vector.incarnation or ()) for ping in asked for vector in told)
+        is_past = not asked or any(ping.incarnation < (said.incarnation or ()) for ping in asked for said in told)
         if told and not (is_past and len(ack.vectors) == 1):
             yield Breach(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
-        if any(isinstance(vector, (Payload, IndirectPing, IndirectAck)) for vector in ack.vectors):
+        if any(isinstance(vector, (swim.Payload, swim.IndirectPing, swim.IndirectAck)) for vector in ack.vectors):
             yield Breach(OF_ACKS, None, _plain(ack))
 
-    def _vectors(self, message: Ping | Ack) -> Iterator[Breach]:
-        events = [v.node for v in message.vectors if isinstance(v, (Joining, Normal, Suspicious, Dead, Leave))]
+    def _vectors(self, message: swim.Ping | swim.Ack) -> Iterator[Breach]:
+        events = [v.node for v in message.vectors if isinstance(v, ClusterEventVector)]
         if len(set(events)) < len(events):
             yield Breach(ONE_EVENT, None, _plain(message))
         for place, vector in enumerate(message.vectors):
-            if not isinstance(vector, AntiEntropy):
+            if not isinstance(vector, swim.AntiEntropy):
                 continue
             listed = [member.uuid for member in vector.members]
             if len(set(listed)) < len(listed) or {message.sender, message.target} & set(listed):
@@ -159,29 +143,27 @@ class SwimMonitor:
             if len(listed) > self._config.ae_size:
                 yield Breach(FEW, {"at most": self._config.ae_size}, _plain(message))
             before = message.vectors[:place]
-            is_welcome = any(isinstance(said, Joining) and said.node == message.target for said in before)
-            if not vector.tagged and not (is_welcome and isinstance(message, Ack)):
+            is_welcome = any(isinstance(said, swim.Joining) and said.node == message.target for said in before)
+            if not vector.tagged and not (is_welcome and isinstance(message, swim.Ack)):
                 yield Breach(UNTAGGED, None, _plain(message))
 
-    def _ping(self, ping: Ping) -> Iterator[Breach]:
+    def _ping(self, ping: swim.Ping) -> Iterator[Breach]:
         for vector in ping.vectors:
-            if isinstance(vector, Joining) and vector.node == ping.sender:
+            if isinstance(vector, swim.Joining) and vector.node == ping.sender:
                 if len(ping.vectors) > 1 or vector.incarnation != ping.incarnation:
                     yield Breach(ALONE, None, _plain(ping))
-            elif isinstance(vector, IndirectPing):
+            elif isinstance(vector, swim.IndirectPing):
                 if vector.target in (ping.sender, ping.target):
                     yield Breach(RELAY, None, _plain(ping))
-            elif isinstance(vector, IndirectAck):
+            elif isinstance(vector, swim.IndirectAck):
                 if (ping.target, vector.target) in self._wanted and (vector.target, vector.incarnation) in self._acked:
                     self._has_passed_on = True
                 elif self._has_passed_on:
                     yield Breach(PASSED_ON, None, _plain(ping))
 
 
-def monitor(_: NodeId, config: Config) -> SwimMonitor:
-    """What watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
-    return SwimMonitor(config)
+monitor: Final = SwimMonitor
 
 
-def _plain(message: Message) -> Plain:
+def _plain(message: swim.Message) -> Plain:
     return MESSAGE.plain(message)

@@ -1,53 +1,33 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import permutations
-from typing import Any, Final, NamedTuple
+from itertools import permutations, product
+from typing import Any, Final
 
-from peerproof.spec.core import NodeId, Received, outcomes
-from peerproof.spec.model.bounded import NOW
+from peerproof.spec.core import NodeId
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import (
+    Arrival,
+    Endings,
+    Question,
+    arrivals,
+    arriving,
+    never_arrival,
+    never_message,
+    never_node,
+    of_cluster,
+)
 from peerproof.spec.properties import Cluster
-from peerproof.spec.swim.messages import Ack, AntiEntropy, Dead, IndirectAck, Joining, Leave, Ping, Uuid
-from peerproof.spec.swim.model.bounded import uuid_of
-from peerproof.spec.swim.model.variants import AckOfLife, Varied
+from peerproof.spec.swim.messages import Ack, AntiEntropy, Dead, IndirectAck, Joining, Leave, Ping, Uuid, Vector
+from peerproof.spec.swim.model.bounded import Model, uuid_of
+from peerproof.spec.swim.model.variants import AckOfLife
 from peerproof.spec.swim.properties import own_ahead
 from peerproof.spec.swim.state import Exchange, Row, State, Status
 from peerproof.spec.swim.table import key
 from peerproof.spec.swim.transitions import apply_message, is_past
-
-Question = Callable[[Varied, Cluster], bool]
-
-
-class Arrival(NamedTuple):
-    """A message that would arrive now, and what it would make of its receiver."""
-
-    sender: State
-    message: Ping | Ack
-    before: State
-    after: State
-
-
-def arriving(cluster: Cluster) -> Iterator[tuple[NodeId, State, Ping | Ack]]:
-    """The messages on their way to nodes that run: their senders and receivers."""
-    for sender, to, message in cluster.in_flight:
-        if cluster.nodes[to].up:
-            yield sender, cluster.nodes[to], message
-
-
-def arrivals(model: Varied, cluster: Cluster) -> Iterator[Arrival]:
-    """All that can come of these messages, each on its own."""
-    for sender, state, message in arriving(cluster):
-        for _, taken in outcomes(partial(model.spec.step, state, Received(NOW, sender, message))):
-            yield Arrival(cluster.nodes[sender], message, state, taken.state)
 
 
 def rows(cluster: Cluster) -> Iterator[tuple[State, Uuid, Row]]:
@@ -60,77 +40,54 @@ def never_status(status: Status) -> Question:
     return lambda _, cluster: all(row.status is not status for _, _, row in rows(cluster))
 
 
-def never_hearsay(model: Varied, cluster: Cluster) -> bool:
+def never_hearsay(model: Model, cluster: Cluster) -> bool:
     """Nobody takes over a suspicion who does not ping."""
     return all(row.status is not Status.SUSPICIOUS for state, _, row in rows(cluster) if state.uuid not in model.active)
 
 
 def never_makes(change: Callable[[Row, Row], bool]) -> Question:
     """No message changes a row in this way."""
-    return lambda model, cluster: (
-        not any(
-            change(row, arrival.after.rows[uuid])
-            for arrival in arrivals(model, cluster)
-            for uuid, row in arrival.before.rows.items()
-        )
-    )
+    return never_arrival(lambda a: any(change(row, a.after.rows[uuid]) for uuid, row in a.before.rows.items()))
 
 
-def never_expired(_: Varied, cluster: Cluster) -> bool:
-    """Nobody is told that it comes from the past."""
-    return not any(isinstance(message, Ack) and _is_expired(message) for _, _, message in cluster.in_flight)
-
-
-def _is_expired(ack: Ack) -> bool:
-    match ack.vectors:
-        case (Dead(node, _),):
-            return node == ack.target
+def _is_expired(message: Ping | Ack) -> bool:
+    """Somebody is told that it comes from the past."""
+    match message:
+        case Ack(target=target, vectors=(Dead(node, _),)):
+            return node == target
     return False
-
-
-def never_raised(model: Varied, cluster: Cluster) -> bool:
-    """Nobody has to raise its own restart counter."""
-    return all(a.after.incarnation.restart == a.before.incarnation.restart for a in arrivals(model, cluster))
 
 
 def never_vector(kind: type, **fields: Any) -> Question:
     """No message holds such a vector."""
-    return lambda _, cluster: (
-        not any(
-            isinstance(vector, kind) and all(getattr(vector, name) == value for name, value in fields.items())
-            for _, _, message in cluster.in_flight
-            for vector in message.vectors
-        )
-    )
+
+    def is_it(vector: Vector) -> bool:
+        return isinstance(vector, kind) and all(getattr(vector, name) == value for name, value in fields.items())
+
+    return never_message(lambda message: any(map(is_it, message.vectors)))
 
 
-def never_replaced(model: Varied, cluster: Cluster) -> bool:
-    """No event in a queue makes room for a newer one about the same node."""
-    return not any(
-        old.event.node == new.event.node and old.event != new.event
-        for arrival in arrivals(model, cluster)
-        for old in arrival.before.queue
-        for new in arrival.after.queue
-    )
+def _is_replaced(arrival: Arrival) -> bool:
+    """An event in a queue makes room for a newer one about the same node."""
+    pairs = product(arrival.before.queue, arrival.after.queue)
+    return any(old.event.node == new.event.node and old.event != new.event for old, new in pairs)
 
 
-def never_stranger(_: Varied, cluster: Cluster) -> bool:
+def never_stranger(model: Model, cluster: Cluster) -> bool:
     """Nobody asks who is not known."""
     return all(
-        message.sender in state.rows or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
-        for _, state, message in arriving(cluster)
+        message.sender in cluster.nodes[to].rows
+        or any(isinstance(v, Joining) and v.node == message.sender for v in message.vectors)
+        for _, to, message in arriving(model, cluster)
     )
 
 
-def never_silent(_: Varied, cluster: Cluster) -> bool:
-    """A node that has left by itself is never done with it."""
-    return not any(
-        state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
-        for state in cluster.nodes.values()
-    )
+def _is_silent(state: State) -> bool:
+    """A node that has left by itself is done with it."""
+    return state.left and not any(isinstance(entry.event, Leave) and entry.event.node == state.uuid for entry in state.queue)
 
 
-def never_without_relay(_: Varied, cluster: Cluster) -> bool:
+def never_without_relay(_: Model, cluster: Cluster) -> bool:
     """Nobody is suspected rightly where all others that could relay are held for dead, one of them wrongly."""
     running = [state for state in cluster.nodes.values() if state.up]
     return not any(_lacks_relay(state, {other.uuid for other in running}) for state in running)
@@ -142,12 +99,12 @@ def _lacks_relay(state: State, running: set[Uuid]) -> bool:
     return wrongly_dead and len(live) == 1 and live[0][0] not in running and live[0][1] is Status.SUSPICIOUS
 
 
-def nobody_misses(_: Varied, cluster: Cluster) -> bool:
+def nobody_misses(_: Model, cluster: Cluster) -> bool:
     """Nobody is held to have missed a ping. [SX-01]"""
     return all(row.misses == 0 for _, _, row in rows(cluster))
 
 
-def no_stale_rumour(model: Varied, cluster: Cluster) -> bool:
+def no_stale_rumour(model: Model, cluster: Cluster) -> bool:
     """Nobody comes to believe that a node is suspicious or dead at an incarnation that the sender has never heard of. [SX-02]"""
     return not any(
         row.status in (Status.SUSPICIOUS, Status.DEAD)
@@ -160,14 +117,14 @@ def no_stale_rumour(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def found_in_time(model: Varied, cluster: Cluster) -> bool:
+def found_in_time(model: Model, cluster: Cluster) -> bool:
     """Whoever does not run is dead at everybody who has counted as far as it may. [SX-03, SL-02]"""
     gone = [state.uuid for state in cluster.nodes.values() if not state.up]
     counted = [s for s in cluster.nodes.values() if s.up and s.uuid in model.active and s.incarnation.tx == model.most.tx]
     return all(uuid in state.rows and state.rows[uuid].status is Status.DEAD for state in counted for uuid in gone)
 
 
-def still_asked(model: Varied, cluster: Cluster) -> bool:
+def still_asked(model: Model, cluster: Cluster) -> bool:
     """Between any two nodes that run there is a chain of nodes of which one asks the next, or is asked. [SX-04]"""
     asks = {state.uuid: set(model.in_rounds(state)) for state in cluster.nodes.values() if state.up}
     pairs = {(one, other) for one, others in asks.items() for other in others if other in asks}
@@ -179,7 +136,7 @@ def still_asked(model: Varied, cluster: Cluster) -> bool:
     return reached == asks.keys()
 
 
-def heard_by_all(_: Varied, cluster: Cluster) -> bool:
+def heard_by_all(_: Model, cluster: Cluster) -> bool:
     """When nobody speaks of a leave any more, all who know the node have heard of it. [SX-05]"""
     spoken_of = {entry.event.node for state in cluster.nodes.values() for entry in state.queue if isinstance(entry.event, Leave)}
     spoken_of |= {vector.node for _, _, message in cluster.in_flight for vector in message.vectors if isinstance(vector, Leave)}
@@ -187,7 +144,7 @@ def heard_by_all(_: Varied, cluster: Cluster) -> bool:
     return all(row.status is Status.LEAVE for _, uuid, row in rows(cluster) if uuid in known_left - spoken_of)
 
 
-def removed_stays_gone(model: Varied, cluster: Cluster) -> bool:
+def removed_stays_gone(model: Model, cluster: Cluster) -> bool:
     """Who was removed is not live again. [SX-06]"""
     first = dict(model.nodes)
     removed = {
@@ -197,10 +154,11 @@ def removed_stays_gone(model: Varied, cluster: Cluster) -> bool:
     return not any(removed[addr] & set(state.live) for addr, state in cluster.nodes.items())
 
 
-def events_commute(_model: Varied, cluster: Cluster) -> bool:
+def events_commute(model: Model, cluster: Cluster) -> bool:
     """Two messages from different nodes make the same of a node, in either order. [SX-07]"""
-    for (_, state, one), (_, to, other) in permutations(list(arriving(cluster)), 2):
-        if to.uuid != state.uuid or not one.sender < other.sender:
+    for (_, at, one), (_, to, other) in permutations(list(arriving(model, cluster)), 2):
+        state = cluster.nodes[at]
+        if to != at or not one.sender < other.sender:
             continue
         if not {one.sender, other.sender} <= state.rows.keys() or is_past(state, one) or is_past(state, other):
             continue
@@ -216,13 +174,13 @@ def _keys(state: State) -> Mapping[Uuid, Any]:
     return {uuid: key(row.status, row.incarnation) for uuid, row in state.rows.items()}
 
 
-def ack_of_this_life(_: Varied, cluster: Cluster) -> bool:
+def ack_of_this_life(model: Model, cluster: Cluster) -> bool:
     """No ack is taken for the answer to a ping that is still on its way. [SX-08]"""
     pings = {(m.sender, m.target, m.incarnation) for _, _, m in cluster.in_flight if isinstance(m, Ping)}
     return not any(
         (state.uuid, message.sender, state.incarnation._replace(tx=message.target_tx)) in pings
-        for _, state, message in arriving(cluster)
-        if isinstance(message, Ack) and _is_answer(state, message)
+        for _, to, message in arriving(model, cluster)
+        if isinstance(message, Ack) and _is_answer(state := cluster.nodes[to], message)
     )
 
 
@@ -240,15 +198,14 @@ def _lowers(before: Row, after: Row) -> bool:
 _AT_ONCE: Final = 4
 
 
-def out_of_reach(model: Varied, cluster: Cluster) -> bool:
+def out_of_reach(model: Model, cluster: Cluster) -> bool:
     """The bounds of the model bound nothing."""
     has_room = len(tuple(cluster.in_flight)) + _AT_ONCE <= model.faults.in_flight
     return has_room and all(state.incarnation.tx + _AT_ONCE <= model.most.tx for state in cluster.nodes.values())
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
-    "OwnAhead": lambda _, cluster: own_ahead(cluster),
+    "OwnAhead": of_cluster(own_ahead),
     "NobodyMisses": nobody_misses,
     "NoStaleRumour": no_stale_rumour,
     "FoundInTime": found_in_time,
@@ -262,20 +219,20 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "NeverSuspicious": never_status(Status.SUSPICIOUS),
     "NeverDead": never_status(Status.DEAD),
     "NeverLeave": never_status(Status.LEAVE),
-    "NeverIsolated": lambda _, cluster: not any(state.isolated for state in cluster.nodes.values()),
+    "NeverIsolated": never_node(lambda state: state.isolated),
     "NeverHearsay": never_hearsay,
     "NeverRefuted": never_makes(lambda old, new: old.status is Status.SUSPICIOUS and new.status is Status.NORMAL),
     "NeverRisen": never_makes(lambda old, new: old.status is Status.DEAD and new.status is Status.NORMAL),
     "NeverStalePayload": never_makes(lambda old, new: old.payload is not None and new.payload is None),
     "NeverNewLife": never_makes(lambda old, new: old.incarnation.restart < new.incarnation.restart),
-    "NeverExpired": never_expired,
-    "NeverRaised": never_raised,
+    "NeverExpired": never_message(_is_expired),
+    "NeverRaised": never_arrival(lambda a: a.after.incarnation.restart != a.before.incarnation.restart),
     "NeverJoined": never_makes(lambda old, new: old.exchange is Exchange.SECOND and new.exchange is Exchange.DONE),
     "NeverIndirectAck": never_vector(IndirectAck),
     "NeverMembers": never_vector(AntiEntropy, tagged=False),
-    "NeverReplaced": never_replaced,
+    "NeverReplaced": never_arrival(_is_replaced),
     "NeverStranger": never_stranger,
-    "NeverSilent": never_silent,
+    "NeverSilent": never_node(_is_silent),
     "NeverWithoutRelay": never_without_relay,
 }
 
@@ -283,7 +240,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 MAY_END: Final = (frozenset({"Command", "EndlessCommand"}), frozenset({"Command", "EndlessCommand", "Lose", "EndlessLose"}))
 
 
-def joins(model: Varied) -> Iterator[Ending]:
+def joins(model: Model) -> Iterator[Ending]:
     """For each node but the seed: that it introduces itself leads to its being normal there, and the seed known to it. [SL-01]"""
     (seed, _), *others = model.nodes
     for node, _ in others:
@@ -301,7 +258,7 @@ def _has_joined(node: NodeId, seed: NodeId, cluster: Cluster) -> bool:
     return row is not None and row.exchange is Exchange.DONE and there is not None and there.status is Status.NORMAL
 
 
-def found_for_good(model: Varied) -> Iterator[Ending]:
+def found_for_good(model: Model) -> Iterator[Ending]:
     """Whoever does not run is dead at whoever pings. [SL-02]"""
 
     def found(cluster: Cluster) -> bool:
@@ -313,7 +270,7 @@ def found_for_good(model: Varied) -> Iterator[Ending]:
     yield from (Ending("FoundForGood", "who has crashed is dead for good", ("SL-02",), found, ended) for ended in MAY_END)
 
 
-def restored(model: Varied) -> Iterator[Ending]:
+def restored(model: Model) -> Iterator[Ending]:
     """For each two nodes: that one suspects the other, which runs, leads to its holding it for well. [SL-03]"""
     for (one, first), (other, _) in permutations(model.nodes, 2):
         if first.uuid in model.active:
@@ -331,7 +288,7 @@ def _is_suspected(at: NodeId, of: NodeId, cluster: Cluster) -> bool:
     return cluster.nodes[at].up and cluster.nodes[of].up and row is not None and row.status is Status.SUSPICIOUS
 
 
-def known_to_all(_: Varied) -> Iterator[Ending]:
+def known_to_all(_: Model) -> Iterator[Ending]:
     """Whoever runs and is live somewhere is known everywhere. [SL-04]"""
     about = "who is known to one is known to all"
     yield from (Ending("KnownToAll", about, ("SL-04",), _everybody_is_known, ended) for ended in MAY_END)
@@ -348,8 +305,7 @@ def _row(cluster: Cluster, at: NodeId, of: NodeId) -> Row | None:
     return row
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {
+ENDINGS: Final[Mapping[str, Endings]] = {
     "Joins": joins,
     "FoundForGood": found_for_good,
     "Restored": restored,

@@ -1,9 +1,4 @@
-"""
-SWIM with something changed: readings that are wrong, chance that has fallen already, and cures for what is false.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace
-a definition of their own; the two are written independently. Here, too, a definition is replaced while a step is taken.
-"""
+"""SWIM with something changed: wrong readings, chance that has fallen, cures for what is false; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -13,26 +8,12 @@ from typing import Any, Final
 
 from peerproof.spec import swim
 from peerproof.spec.core import Asked, NodeId, Option, Pick, Received, Send, Step
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.properties import Cluster, InFlight
 from peerproof.spec.swim import gossip, rounds, transitions
 from peerproof.spec.swim.detector import close_round
-from peerproof.spec.swim.messages import (
-    Ack,
-    Dead,
-    Event,
-    Incarnation,
-    LeaveNode,
-    Message,
-    Normal,
-    Ping,
-    RemoveNode,
-    Suspicious,
-    Uuid,
-    Vector,
-)
-from peerproof.spec.swim.model.bounded import Bounded, Model
+from peerproof.spec.swim.model.bounded import Model
 from peerproof.spec.swim.model.endless import Endless
 from peerproof.spec.swim.state import State, Status, active_size, host_and_port
 from peerproof.spec.swim.table import GIVES, Claim, event, of_sender
@@ -50,7 +31,7 @@ def first_picks(step: Taking) -> Taking:
 def within_sides(step: Taking) -> Taking:
     """Nothing gets from the first nodes to the others, or back. [SX-04]"""
 
-    def changed(state: State, event: Event, pick: Pick) -> Step[State, Any]:
+    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         after, effects = step(state, event, pick)
         own = _is_of_first_side(state.self_id)
         return Step(after, tuple(e for e in effects if not isinstance(e, Send) or _is_of_first_side(e.to) == own))
@@ -66,9 +47,9 @@ def _is_of_first_side(node: NodeId) -> bool:
     return host_and_port(node)[1] <= LAST_OF_FIRST_SIDE
 
 
-def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[Message], ...]]:
+def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[swim.Message], ...]]:
     """A quantum in whose rounds are also the dead. [mends SX-04]"""
-    sends: tuple[Send[Message], ...] = ()
+    sends: tuple[Send[swim.Message], ...] = ()
     vector = tuple(node for node in state.vector if node in not_left(state))
     if not vector:
         state, sends = close_round(state, pick)
@@ -82,7 +63,7 @@ def all_in_rounds(state: State, pick: Pick) -> tuple[State, tuple[Send[Message],
     return state, sends
 
 
-def not_left(state: State) -> list[Uuid]:
+def not_left(state: State) -> list[swim.Uuid]:
     """All that are known, but for those who have left."""
     return [node for node, row in state.rows.items() if row.status is not Status.LEAVE]
 
@@ -90,16 +71,16 @@ def not_left(state: State) -> list[Uuid]:
 def remember(step: Taking) -> Taking:
     """To remove is to leave, and no more: the row stays. [mends SX-06]"""
 
-    def changed(state: State, event: Event, pick: Pick) -> Step[State, Any]:
-        if isinstance(event, Asked) and isinstance(event.command, RemoveNode):
-            event = Asked(event.now, LeaveNode(event.command.uuid))
+    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
+        if isinstance(event, Asked) and isinstance(event.command, swim.RemoveNode):
+            event = Asked(event.now, swim.LeaveNode(event.command.uuid))
         return step(state, event, pick)
 
     return changed
 
 
 @dataclass(frozen=True)
-class AckOfLife(Ack):
+class AckOfLife(swim.Ack):
     """An ack that also names the restart counter of the ping that it answers. [mends SX-08]"""
 
     life: int = 0
@@ -108,28 +89,28 @@ class AckOfLife(Ack):
 def of_life(step: Taking) -> Taking:
     """Acks name the restart counter too, and are answers only in that life. [mends SX-08]"""
 
-    def changed(state: State, event: Event, pick: Pick) -> Step[State, Any]:
+    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
         message = event.message if isinstance(event, Received) else None
         if isinstance(event, Received) and isinstance(message, AckOfLife) and message.life != state.incarnation.restart:
             event = replace(event, message=replace(message, target_tx=0))  # no ping has this one
         after, effects = step(state, event, pick)
-        life = message.incarnation.restart if isinstance(message, Ping) else 0
+        life = message.incarnation.restart if isinstance(message, swim.Ping) else 0
         return Step(after, tuple(Send(e.to, _with_life(e.message, life)) if isinstance(e, Send) else e for e in effects))
 
     return changed
 
 
 def _with_life(message: Any, life: int) -> Any:
-    if not isinstance(message, Ack):
+    if not isinstance(message, swim.Ack):
         return message
-    return AckOfLife(**{field.name: getattr(message, field.name) for field in fields(Ack)}, life=life)
+    return AckOfLife(**{field.name: getattr(message, field.name) for field in fields(swim.Ack)}, life=life)
 
 
 def still_an_answer(step: Taking) -> Taking:
     """An ack from the past is an answer all the same, if it names a ping. [mends SX-01]"""
 
-    def changed(state: State, event: Event, pick: Pick) -> Step[State, Any]:
-        if isinstance(event, Received) and isinstance(event.message, Ack) and transitions.is_past(state, event.message):
+    def changed(state: State, event: swim.Event, pick: Pick) -> Step[State, Any]:
+        if isinstance(event, Received) and isinstance(event.message, swim.Ack) and transitions.is_past(state, event.message):
             ack = event.message
             row = state.rows[ack.sender]
             state = replace(state, heard=True)
@@ -146,10 +127,10 @@ def still_an_answer(step: Taking) -> Taking:
 _with_vector = transitions.with_vector
 
 
-def overwriting(state: State, message: Ping | Ack, vector: Vector) -> State:
+def overwriting(state: State, message: swim.Ping | swim.Ack, vector: swim.Vector) -> State:
     """An event without an incarnation counts, whatever is known. [SX-10]"""
     match vector:
-        case Normal(node, None) | Suspicious(node, None) | Dead(node, None) if node in state.rows:
+        case swim.Normal(node, None) | swim.Suspicious(node, None) | swim.Dead(node, None) if node in state.rows:
             row = replace(state.rows[node], status=GIVES[type(vector)])
             if row == state.rows[node]:
                 return state
@@ -158,7 +139,7 @@ def overwriting(state: State, message: Ping | Ack, vector: Vector) -> State:
     return _with_vector(state, message, vector)
 
 
-def keep_suspicion(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
+def keep_suspicion(state: State, node: swim.Uuid, incarnation: swim.Incarnation) -> Claim:
     """A header leaves a suspicion as it is. [breaks SL-03]"""
     claim = of_sender(state, node, incarnation)
     row = state.rows[node]
@@ -171,55 +152,18 @@ def everybody(nodes: int) -> int:
     return nodes - 1
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        super().__init__(constants)
-        self.spec = Bounded(self.most, self.vary(swim.step))
-
-    def in_rounds(self, state: State) -> Collection[Uuid]:
-        """Who gets a place in the rounds of this node."""
-        return state.live
-
-
-class FirstPicks(Varied):
-    """Nothing is shuffled."""
-
-    changes = (first_picks,)
-
-
-class Sides(Varied):
-    """A partition. [SX-04]"""
-
-    changes = (first_picks, within_sides)
-
-
-class AllInRounds(Varied):
+class AllInRounds(Model):
     """A partition of nodes that go on pinging the dead. [mends SX-04]"""
 
     overrides = names_in(transitions, on_quantum=all_in_rounds)
     changes = (first_picks, within_sides)
 
-    def in_rounds(self, state: State) -> Collection[Uuid]:
+    def in_rounds(self, state: State) -> Collection[swim.Uuid]:
         """Also the dead."""
         return not_left(state)
 
 
-class Everybody(Varied):
-    """Events go to everybody. [mends SX-05]"""
-
-    overrides = names_in(gossip, fanout=everybody) | names_in(rounds, fanout=gossip.fanout)  # rounds ping as many as ever
-    changes = (first_picks,)
-
-
-class Remember(Varied):
-    """Who was removed is remembered. [mends SX-06]"""
-
-    changes = (remember,)
-
-
-class OfLife(Varied):
+class OfLife(Model):
     """Acks name the life of the ping. [mends SX-08]"""
 
     changes = (of_life,)
@@ -232,37 +176,24 @@ class OfLife(Varied):
         return sender, to, kind, header, vectors
 
 
-class SuspectedStill(Varied):
-    """Nobody refutes a suspicion by a header. [breaks SL-03]"""
+#: Where events go to everybody, rounds still ping as many as ever.
+_ROUNDS_AS_EVER: Final = names_in(rounds, fanout=gossip.fanout)
 
-    overrides = names_in(transitions, of_sender=keep_suspicion)
-
-
-class StillAnAnswer(Varied):
-    """Acks from the past count. [mends SX-01]"""
-
-    changes = (still_an_answer,)
-
-
-class Overwritten(Varied):
-    """Whatever is said last is believed. [SX-10]"""
-
-    overrides = names_in(transitions, with_vector=overwriting)
-    changes = (first_picks,)
-
-
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
-    frozenset(): Varied,
-    frozenset({"FirstPicks"}): FirstPicks,
-    frozenset({"SuspectedStill"}): SuspectedStill,
-    frozenset({"FirstPicks", "WithinSides"}): Sides,
+    frozenset(): Model,
+    frozenset({"FirstPicks"}): variant(Model, first_picks),
+    frozenset({"SuspectedStill"}): variant(Model, overrides=names_in(transitions, of_sender=keep_suspicion)),
+    frozenset({"FirstPicks", "WithinSides"}): variant(Model, first_picks, within_sides),
     frozenset({"FirstPicks", "WithinSides", "AllInRounds"}): AllInRounds,
-    frozenset({"FirstPicks", "Everybody"}): Everybody,
-    frozenset({"Remember"}): Remember,
+    frozenset({"FirstPicks", "Everybody"}): variant(
+        Model, first_picks, overrides=names_in(gossip, fanout=everybody) | _ROUNDS_AS_EVER
+    ),
+    frozenset({"Remember"}): variant(Model, remember),
     frozenset({"HeaderWithLife", "IsAnswerOfLife"}): OfLife,
-    frozenset({"StillAnAnswer"}): StillAnAnswer,
-    frozenset({"FirstPicks", "Overwritten"}): Overwritten,
+    frozenset({"StillAnAnswer"}): variant(Model, still_an_answer),
+    frozenset({"FirstPicks", "Overwritten"}): variant(
+        Model, first_picks, overrides=names_in(transitions, with_vector=overwriting)
+    ),
 }
 
 
@@ -282,7 +213,7 @@ class Prompt:
             return True
         if any(state.todo for state in before.nodes.values()):
             return False
-        asking = {sent.sender if isinstance(sent.message, Ping) else sent.to for sent in before.in_flight}
+        asking = {sent.sender if isinstance(sent.message, swim.Ping) else sent.to for sent in before.in_flight}
         return not any(state != before.nodes[node] and node in asking for node, state in after.nodes.items())
 
     def remembers(self, _memory: Hashable, _label: str, _after: Cluster) -> Hashable:
@@ -294,7 +225,6 @@ class Prompt:
         return {}
 
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, if any.
 BEHAVIOURS: Final[Mapping[str, type[Prompt | Endless] | None]] = {
     "Next": None,
     "PromptNext": Prompt,
@@ -303,6 +233,4 @@ BEHAVIOURS: Final[Mapping[str, type[Prompt | Endless] | None]] = {
     "CalmSpec": Endless,
     "UnfairSpec": Endless,
 }
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
 UNFAIR: Final = frozenset({"UnfairSpec"})

@@ -11,30 +11,6 @@ from peerproof.spec.core import Expired, NodeId, Pick, Specification, Step, Tabl
 from peerproof.spec.model.bounded import NOW, ApplicationModel, ApplicationSpecification, recast
 from peerproof.spec.properties import InFlight
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import (
-    Announce,
-    Application,
-    Command,
-    FlushCache,
-    Header,
-    Heartbeat,
-    HeartbeatDue,
-    Join,
-    LeafSet,
-    Leave,
-    Mask,
-    Message,
-    Node,
-    NodeAnnouncement,
-    NodeExit,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    RepairTimeout,
-    Route,
-    StateData,
-    Tables,
-)
 from peerproof.spec.wendy.proximity import prune, record_score
 from peerproof.spec.wendy.state import Config, Stage, State, address, host_and_port
 from peerproof.spec.wendy.transitions import initial
@@ -69,15 +45,15 @@ class Bounded(ApplicationSpecification):
         """Whether a version is above its bound."""
         return max(state.versions) > self._most
 
-    def command(self, state: State, todo: Todo) -> Command:  # noqa: ARG002  # the same for every node
+    def command(self, state: State, todo: Todo) -> wendy.Command:  # noqa: ARG002  # the same for every node
         """What its application asks for."""
         match todo:
             case ("join", contact):
-                return Join(Model.address(contact))
+                return wendy.Join(Model.address(contact))
             case ("leave", _):
-                return Leave()
+                return wendy.Leave()
             case ("route", key):
-                return Route(Id(key), None)
+                return wendy.Route(Id(key), None)
         raise ValueError(f"there is no command {todo!r} in a model")
 
 
@@ -90,7 +66,7 @@ class Model(ApplicationModel):
     def __init__(self, constants: Mapping[str, Any]) -> None:
         super().__init__(constants)
         self.most: int = constants["MaxVersion"]
-        self.spec: Specification = Bounded(self.most)
+        self.spec: Specification = Bounded(self.most, self.vary(wendy.step))
         self._flush: bool = constants["Flush"]
         self._beating = frozenset(constants["Heartbeats"])
         self._scores = {(sender, to): score for sender, to, score in constants["Score"]}
@@ -138,14 +114,14 @@ class Model(ApplicationModel):
 
     def _timers(self, state: ModelNode) -> Iterator[tuple[str, Any]]:
         if self._flush and state.cache:
-            yield "FlushCache", FlushCache()
+            yield "FlushCache", wendy.FlushCache()
         if state.stage is Stage.WAITING:
-            yield "Announce", Announce()
+            yield "Announce", wendy.Announce()
         if state.id in self._beating:
-            yield "HeartbeatDue", HeartbeatDue()
+            yield "HeartbeatDue", wendy.HeartbeatDue()
         for cell, repair in state.repairs.items():
             if repair.waiting:  # otherwise its timer does not run, or would make no difference
-                yield "RepairTimeout", RepairTimeout(*cell)
+                yield "RepairTimeout", wendy.RepairTimeout(*cell)
 
     def restart(self, state: ModelNode) -> ModelNode:
         """A node that has just started; its application still has the same things to do."""
@@ -180,9 +156,9 @@ class Model(ApplicationModel):
             "todo": state.todo,
         }
 
-    def content_value(self, message: Message) -> tuple[Any, ...]:
+    def content_value(self, message: wendy.Message) -> tuple[Any, ...]:
         """`<<kind, origin, key, versions, hop, body>>`."""
-        header: Header = message.header
+        header: wendy.Header = message.header
         kind, body = _content(message)
         return kind, header.sender.id, header.key, tuple(header.versions), header.hop, body
 
@@ -198,37 +174,37 @@ class Model(ApplicationModel):
         return prune(state)  # type: ignore[return-value]  # it is what it was given
 
 
-def _ids(nodes: tuple[Node, ...]) -> tuple[int, ...]:
+def _ids(nodes: tuple[wendy.Node, ...]) -> tuple[int, ...]:
     return tuple(node.id for node in nodes)
 
 
-def _leaf_set(leaf_set: LeafSet) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _leaf_set(leaf_set: wendy.LeafSet) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return _ids(leaf_set.left), _ids(leaf_set.right)
 
 
-def _content(message: Message) -> tuple[str, tuple[Any, ...]]:
+def _content(message: wendy.Message) -> tuple[str, tuple[Any, ...]]:
     """What kind of message it is, and its body."""
     match message:
-        case NodeJoin():
+        case wendy.NodeJoin():
             return "join", ()
-        case NodeExit():
+        case wendy.NodeExit():
             return "exit", ()
-        case Heartbeat():
+        case wendy.Heartbeat():
             return "heartbeat", ()
-        case Application():
+        case wendy.Application():
             return "application", ()
-        case StateData(_, tables, destination):
+        case wendy.StateData(_, tables, destination):
             return "state", (*_tables(tables), destination)
-        case NodeRace(_, tables):
+        case wendy.NodeRace(_, tables):
             return "race", _tables(tables)
-        case NodeAnnouncement(_, tables):
+        case wendy.NodeAnnouncement(_, tables):
             return "announce", _tables(tables)
-        case NodeRepair(_, Mask(routing_table, leaf_set, neighborhood_set, rows, columns)):
+        case wendy.NodeRepair(_, wendy.Mask(routing_table, leaf_set, neighborhood_set, rows, columns)):
             return "repair", (routing_table, leaf_set, neighborhood_set, rows, columns)
     raise ValueError(f"{message!r} is in no model")
 
 
-def _tables(tables: Tables) -> tuple[tuple[Any, ...], ...]:
+def _tables(tables: wendy.Tables) -> tuple[tuple[Any, ...], ...]:
     """Each table in a sequence of one, or an empty one if it is not sent."""
     entries, leaf_set, neighborhood_set = tables
     return (

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final
 
+from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.traces.observed import Breach, Seen
@@ -20,21 +21,9 @@ from peerproof.spec.wendy.forms import NODE
 from peerproof.spec.wendy.forms import VERSIONS as VERSIONS_FORM
 from peerproof.spec.wendy.ids import Id, id_text
 from peerproof.spec.wendy.joining import is_newer
-from peerproof.spec.wendy.messages import (
-    MOST_HOPS,
-    NO_VERSIONS,
-    Application,
-    Header,
-    Message,
-    NodeAnnouncement,
-    NodeExit,
-    NodeJoin,
-    NodeRace,
-    StateData,
-    Versions,
-)
-from peerproof.spec.wendy.model.message_rules import GONE, HOPS, ONE_SENDER, RULES, SAME_TABLE, TO_OTHERS, VERSIONS
-from peerproof.spec.wendy.model.message_shapes import is_passed_on, misshapen
+from peerproof.spec.wendy.messages import MOST_HOPS, NO_VERSIONS
+from peerproof.spec.wendy.model import message_rules as rules
+from peerproof.spec.wendy.model.message_rules import RULES, is_passed_on, misshapen
 from peerproof.spec.wendy.model.obligations import Dealings
 from peerproof.spec.wendy.senders import Parcel, parcel_of
 from peerproof.spec.wendy.state import Config
@@ -53,17 +42,17 @@ class Own:
     """What a node has said of itself, in one life."""
 
     def __init__(self) -> None:
-        self.header: Header | None = None  #: the first
+        self.header: wendy.Header | None = None  #: the first
         self.floor = NO_VERSIONS  #: of messages that were surely sent before the next one
         self.most = NO_VERSIONS
-        self.recent: deque[tuple[int, Versions]] = deque(maxlen=RECENT)
+        self.recent: deque[tuple[int, wendy.Versions]] = deque(maxlen=RECENT)
         self.tables = BoundedDict[tuple[str, int], frozenset[Id]](TABLES)
         self.left_at: int | None = None
         self.has_left = False
 
 
 class WendyMonitor:
-    """Watches one node."""
+    """Watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
         self._node: Final = node
@@ -77,61 +66,61 @@ class WendyMonitor:
         """The next message."""
         message = seen.message
         if not seen.sent:
-            if isinstance(message, (NodeJoin, Application)):
+            if isinstance(message, (wendy.NodeJoin, wendy.Application)):
                 self._came(message)
             yield from self._dealings.check_received(seen, self._own.most, is_admitted=self._admits(message.header))
             return
         if seen.peer == self._node:
-            yield Breach(TO_OTHERS, None, seen.peer)
-        if isinstance(message, (NodeJoin, Application)) and not self._config.is_consulted:
+            yield Breach(rules.TO_OTHERS, None, seen.peer)
+        if isinstance(message, (wendy.NodeJoin, wendy.Application)) and not self._config.is_consulted:
             yield from self._check_hops(message)
-        if not (is_passed_on(message) or (isinstance(message, Application) and self._config.is_consulted)):
+        if not (is_passed_on(message) or (isinstance(message, wendy.Application) and self._config.is_consulted)):
             yield from self._check_own_message(seen)
             yield from misshapen(self._config, message)
             yield from self._dealings.check_sent(seen)
 
-    def _admits(self, header: Header) -> bool:
+    def _admits(self, header: wendy.Header) -> bool:
         """Whether the node takes a message for sure. [WA-53]"""
         own = self._own.header
         return own is not None and not self._own.has_left and own.credentials in (None, header.credentials)
 
-    def _came(self, message: NodeJoin | Application) -> None:
+    def _came(self, message: wendy.NodeJoin | wendy.Application) -> None:
         parcel = parcel_of(message)
         hops = self._parcels.get(parcel, set())
         hops.add(message.header.hop)
         self._parcels[parcel] = hops
 
-    def _check_hops(self, message: NodeJoin | Application) -> Iterator[Breach]:
+    def _check_hops(self, message: wendy.NodeJoin | wendy.Application) -> Iterator[Breach]:
         """It came with one hop less; what was not seen to come may have come before all that was seen."""
         own, hop = self._own.header, message.header.hop
         if hop == 0 and (own is None or own.sender.id == message.header.sender.id):
             return
         came = self._parcels.get(parcel_of(message))
         if came and not {hop - 1, hop if hop == MOST_HOPS else hop - 1} & came:
-            yield Breach(HOPS, {"one more than": sorted(came)}, hop)
+            yield Breach(rules.HOPS, {"one more than": sorted(came)}, hop)
 
     def _check_own_message(self, seen: Seen) -> Iterator[Breach]:
         """What a message of the node's own says of it."""
         message, header = seen.message, seen.message.header
-        if not isinstance(message, (Application, NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
+        if not isinstance(message, (wendy.Application, wendy.NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
             yield from self._versions(seen, header.versions)
             yield from self._same_tables(message)
         own = self._own
         if own.header is None:
             own.header = header
         elif (header.sender, header.credentials) != (own.header.sender, own.header.credentials):
-            yield Breach(ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
+            yield Breach(rules.ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
             own.header = header
-        if isinstance(message, NodeExit):
+        if isinstance(message, wendy.NodeExit):
             own.left_at, own.has_left = own.left_at or seen.at, True
         elif own.has_left and not self._may_be_older(seen.at, own.left_at):
             own.has_left, own.left_at = False, None  # told once
-            yield Breach(GONE, None, type(message).__name__)
+            yield Breach(rules.GONE, None, type(message).__name__)
 
-    def _versions(self, seen: Seen, versions: Versions) -> Iterator[Breach]:
+    def _versions(self, seen: Seen, versions: wendy.Versions) -> Iterator[Breach]:
         own = self._own
         while own.recent and not self._may_be_older(seen.at, own.recent[0][0]):
-            own.floor = Versions(*map(max, own.floor, own.recent.popleft()[1]))
+            own.floor = wendy.Versions(*map(max, own.floor, own.recent.popleft()[1]))
         is_first = own.header is None
         if max(versions) <= 1 and is_newer(own.most, versions):
             was_surely_later = is_newer(own.floor, versions)
@@ -140,10 +129,10 @@ class WendyMonitor:
         elif is_newer(own.floor, versions):
             floor, own.floor, own.most = own.floor, versions, versions
             own.recent.clear()
-            yield Breach(VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
-        if is_first and isinstance(seen.message, NodeJoin) and versions == NO_VERSIONS:
+            yield Breach(rules.VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
+        if is_first and isinstance(seen.message, wendy.NodeJoin) and versions == NO_VERSIONS:
             self._dealings.begin()
-        own.most = Versions(*map(max, own.most, versions))
+        own.most = wendy.Versions(*map(max, own.most, versions))
         if seen.at is None:
             own.floor = own.most
         elif not own.recent or is_newer(versions, own.recent[-1][1]):
@@ -153,9 +142,9 @@ class WendyMonitor:
         """Whether a message that is seen now may have been sent before what was seen at another time."""
         return at is not None and other is not None and at <= other + self._timeout
 
-    def _same_tables(self, message: Message) -> Iterator[Breach]:
+    def _same_tables(self, message: wendy.Message) -> Iterator[Breach]:
         """Whole tables by their versions: leaf and neighborhood sets always are, routing tables in a warning. [WA-39, WA-57]"""
-        if not isinstance(message, (StateData, NodeRace)):
+        if not isinstance(message, (wendy.StateData, wendy.NodeRace)):
             return
         tables, versions, known = message.tables, message.header.versions, self._own.tables
         found: dict[tuple[str, int], frozenset[Id]] = {}
@@ -163,22 +152,20 @@ class WendyMonitor:
             found["leaf_set", versions.leaf_set] = frozenset(node.id for side in tables.leaf_set for node in side)
         if tables.neighborhood_set is not None:
             found["neighborhood_set", versions.neighborhood_set] = frozenset(node.id for node in tables.neighborhood_set)
-        if isinstance(message, NodeRace) and tables.routing_table is not None:
+        if isinstance(message, wendy.NodeRace) and tables.routing_table is not None:
             found["routing_table", versions.routing_table] = frozenset(entry.node.id for entry in tables.routing_table)
         for key, nodes in found.items():
             before = known.get(key)
             if before != nodes:
                 known[key] = nodes
                 if before is not None:
-                    yield Breach(SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
+                    yield Breach(rules.SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
 
 
-def monitor(node: NodeId, config: Config) -> WendyMonitor:
-    """What watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
-    return WendyMonitor(node, config)
+monitor: Final = WendyMonitor
 
 
-def _sender_plain(header: Header) -> Any:
+def _sender_plain(header: wendy.Header) -> Any:
     return {"sender": NODE.plain(header.sender), "credentials": None if header.credentials is None else header.credentials.hex()}
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 
+from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.form import Plain
@@ -21,20 +22,7 @@ from peerproof.spec.traces.observed import Breach, Rule, Seen
 from peerproof.spec.wendy.forms import MASK, VERSIONS
 from peerproof.spec.wendy.joining import WAIT as WAIT_TIMEOUTS
 from peerproof.spec.wendy.joining import is_newer
-from peerproof.spec.wendy.messages import (
-    NO_VERSIONS,
-    Application,
-    Header,
-    Mask,
-    Node,
-    NodeAnnouncement,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    StateData,
-    StateRequest,
-    Versions,
-)
+from peerproof.spec.wendy.messages import NO_VERSIONS
 from peerproof.spec.wendy.model.message_rules import AGAIN, ASKED, JOIN, KNOWN, RACE, WAIT, WARNED
 from peerproof.spec.wendy.state import Config, address
 from peerproof.spec.wendy.tables import nodes_of
@@ -47,10 +35,10 @@ OPEN: Final = 64
 EARLY: Final = 50_000
 
 _MICROSECONDS: Final = 1000
-_LEAVES_ONLY: Final = Mask(leaf_set=True)
+_LEAVES_ONLY: Final = wendy.Mask(leaf_set=True)
 
 
-def places_of(node: Node, name: NodeId | None = None) -> set[NodeId]:
+def places_of(node: wendy.Node, name: NodeId | None = None) -> set[NodeId]:
     """Where a node may be sent to: its addresses, and the one that is known to be its. A host's name may stand for any number."""
     hosts = {node.local_ip, node.global_ip} - {""}
     places = {address(host, node.port) if is_number(host) else NodeId(f":{node.port}") for host in hosts}
@@ -75,7 +63,7 @@ def is_number(host: str) -> bool:
 class Due:
     """Something that a peer is owed an answer to."""
 
-    what: Mask | Versions  #: tables, or what an announcement says of the own ones
+    what: wendy.Mask | wendy.Versions  #: tables, or what an announcement says of the own ones
     at: int | None
     rule: Rule | None  #: that is broken if there is none
     is_join: bool = False
@@ -90,8 +78,8 @@ class Dealings:
         self._timeout: Final = config.network_timeout * _MICROSECONDS
         self._by_id = BoundedDict[Any, deque[Due]](PEERS)  #: by the asker
         self._by_place = BoundedDict[Any, deque[Due]](PEERS)  #: by where it may be sent to
-        self._spoken = BoundedDict[Any, Versions](PEERS)  #: the last versions of their own tables that others have said
-        self._told: Final = BoundedDict[NodeId, Versions](PEERS)  #: the largest versions that came from an address
+        self._spoken = BoundedDict[Any, wendy.Versions](PEERS)  #: the last versions of their own tables that others have said
+        self._told: Final = BoundedDict[NodeId, wendy.Versions](PEERS)  #: the largest versions that came from an address
         self._most_told = NO_VERSIONS  #: and from anybody
         self._announced: Final = BoundedDict[NodeId, int](PEERS)  #: how often, to each address
         self._warnings = 0
@@ -115,27 +103,27 @@ class Dealings:
                 due.rule = None
         return new
 
-    def check_received(self, seen: Seen, own: Versions, *, is_admitted: bool) -> Iterator[Breach]:
+    def check_received(self, seen: Seen, own: wendy.Versions, *, is_admitted: bool) -> Iterator[Breach]:
         """The node gets a message; `own` are versions that its tables have at least, by now."""
         message = seen.message
         if self._since is None:
             self._since = seen.at
-        if not isinstance(message, NodeJoin):
+        if not isinstance(message, wendy.NodeJoin):
             yield from self._check_overdue(seen, message.header)
-        if isinstance(message, NodeJoin):
+        if isinstance(message, wendy.NodeJoin):
             self._joins(message.header)
             self._owe(seen, Due(_of_join(message), seen.at, JOIN if is_admitted else None, is_join=True))
-        elif isinstance(message, (StateRequest, NodeRepair)):
+        elif isinstance(message, (wendy.StateRequest, wendy.NodeRepair)):
             self._owe(seen, Due(message.mask, seen.at, None))
-        elif isinstance(message, NodeAnnouncement):
+        elif isinstance(message, wendy.NodeAnnouncement):
             is_due = is_admitted and is_newer(own, message.header.versions)
             self._owe(seen, Due(message.header.versions, seen.at, WARNED if is_due else None))
-        elif isinstance(message, (StateData, NodeRace)):
+        elif isinstance(message, (wendy.StateData, wendy.NodeRace)):
             known = self._told.get(seen.peer, NO_VERSIONS)
-            self._told[seen.peer] = Versions(*map(max, known, message.header.versions))
-            self._most_told = Versions(*map(max, self._most_told, message.header.versions))
-            self._warnings += isinstance(message, NodeRace)
-            if isinstance(message, StateData) and message.destination and not self._is_marked:
+            self._told[seen.peer] = wendy.Versions(*map(max, known, message.header.versions))
+            self._most_told = wendy.Versions(*map(max, self._most_told, message.header.versions))
+            self._warnings += isinstance(message, wendy.NodeRace)
+            if isinstance(message, wendy.StateData) and message.destination and not self._is_marked:
                 self._is_marked, self._marked_at = True, seen.at
 
     def check_sent(self, seen: Seen) -> Iterator[Breach]:
@@ -143,33 +131,33 @@ class Dealings:
         if self._since is None:
             self._since = seen.at
         message = seen.message
-        if isinstance(message, StateData):
+        if isinstance(message, wendy.StateData):
             yield from self._check_answer(seen, ASKED, _data_plain(message), lambda due: _fits(due, message))
-        elif isinstance(message, NodeRace):
+        elif isinstance(message, wendy.NodeRace):
             shown = {"versions": VERSIONS.plain(message.header.versions), "tables": _flags(message)}
             yield from self._check_answer(seen, RACE, shown, lambda due: _warns(due, message))
-        elif isinstance(message, NodeAnnouncement):
+        elif isinstance(message, wendy.NodeAnnouncement):
             yield from self._announces(seen, message)
 
     def _owe(self, seen: Seen, due: Due) -> None:
         asker, message = seen.message.header.sender, seen.message
-        name = None if isinstance(message, NodeJoin) and message.header.hop else seen.peer
+        name = None if isinstance(message, wendy.NodeJoin) and message.header.hop else seen.peer
         for open_, keys in ((self._by_id, (asker.id,)), (self._by_place, places_of(asker, name))):
             for key in keys:
                 owed = open_.get(key) or deque(maxlen=OPEN)
                 owed.append(due)
                 open_[key] = owed
 
-    def _joins(self, header: Header) -> None:
+    def _joins(self, header: wendy.Header) -> None:
         """Somebody asks to join, perhaps because it has started again; then nothing that was due before is missed."""
         self._spoken[header.sender.id] = header.versions
         for due in self._by_id.get(header.sender.id, ()):
             due.rule = None
 
-    def _check_overdue(self, seen: Seen, header: Header) -> Iterator[Breach]:
+    def _check_overdue(self, seen: Seen, header: wendy.Header) -> Iterator[Breach]:
         """What a peer is still owed that has just spoken."""
         is_young = False
-        if not isinstance(seen.message, (Application, NodeAnnouncement)):
+        if not isinstance(seen.message, (wendy.Application, wendy.NodeAnnouncement)):
             is_young = max(header.versions) <= 1 and is_newer(self._spoken.get(header.sender.id, NO_VERSIONS), header.versions)
             self._spoken[header.sender.id] = header.versions
         for due in self._by_id.get(header.sender.id, ()):
@@ -190,7 +178,7 @@ class Dealings:
                 due.is_answered = True
             self._has_explained[rule] = True
         elif self._is_warm(seen, rule):
-            wanted = [_due_plain(due) for due in asked if isinstance(due.what, Mask) == (rule is ASKED)]
+            wanted = [_due_plain(due) for due in asked if isinstance(due.what, wendy.Mask) == (rule is ASKED)]
             yield Breach(rule, wanted[-3:], shown)
 
     def _is_warm(self, seen: Seen, rule: Rule) -> bool:
@@ -201,7 +189,7 @@ class Dealings:
             return self._has_explained.get(rule, False)
         return seen.at > self._since + self._timeout
 
-    def _announces(self, seen: Seen, message: NodeAnnouncement) -> Iterator[Breach]:
+    def _announces(self, seen: Seen, message: wendy.NodeAnnouncement) -> Iterator[Breach]:
         is_first, self._has_announced = not self._has_announced, True
         if self._is_begun and is_first and not self._is_marked:
             yield Breach(WAIT, "the leaf set of the destination", None)
@@ -222,13 +210,13 @@ class Dealings:
             yield Breach(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
 
 
-def _of_join(join: NodeJoin) -> Mask:
+def _of_join(join: wendy.NodeJoin) -> wendy.Mask:
     """The tables that a joiner gets, but for the leaf set, which only the destination sends. [W-48…W-50]"""
-    return Mask(routing_table=True, neighborhood_set=join.header.hop == 0)
+    return wendy.Mask(routing_table=True, neighborhood_set=join.header.hop == 0)
 
 
-def _fits(due: Due, data: StateData) -> bool:
-    if not isinstance(due.what, Mask):
+def _fits(due: Due, data: wendy.StateData) -> bool:
+    if not isinstance(due.what, wendy.Mask):
         return False
     sent = _flags(data)
     if not due.is_join:
@@ -238,23 +226,23 @@ def _fits(due: Due, data: StateData) -> bool:
     return sent == [True, data.destination, due.what.neighborhood_set] and not due.is_answered
 
 
-def _warns(due: Due, race: NodeRace) -> bool:
-    if not isinstance(due.what, Versions) or not is_newer(race.header.versions, due.what):
+def _warns(due: Due, race: wendy.NodeRace) -> bool:
+    if not isinstance(due.what, wendy.Versions) or not is_newer(race.header.versions, due.what):
         return False
     newer = [mine > theirs for mine, theirs in zip(race.header.versions, due.what, strict=True)]
     return all(sent >= must for sent, must in zip(_flags(race), newer, strict=True))
 
 
-def _flags(message: StateData | NodeRace) -> list[Plain]:
+def _flags(message: wendy.StateData | wendy.NodeRace) -> list[Plain]:
     return [table is not None for table in message.tables]
 
 
-def _data_plain(data: StateData) -> Plain:
+def _data_plain(data: wendy.StateData) -> Plain:
     tables: dict[str, Plain] = {name: table is not None for name, table in data.tables._asdict().items()}
     return {**tables, "destination": data.destination}
 
 
 def _due_plain(due: Due) -> Plain:
-    if isinstance(due.what, Versions):
+    if isinstance(due.what, wendy.Versions):
         return {"versions": VERSIONS.plain(due.what)}
     return {"join" if due.is_join else "question": MASK.plain(due.what)}

@@ -1,67 +1,29 @@
-"""
-What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+.
-
-A `Never...` is false of every run in which something interesting happens. It must fail, or the properties that speak of
-that would hold of nothing.
-"""
+"""What the models ask of a world beyond `properties`: claims that must fail, and what mends them; by their names in TLA+."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from peerproof.spec.core import NodeId, Received, Sent, Table, outcomes
-from peerproof.spec.model.bounded import NOW
+from peerproof.spec import wendy
 from peerproof.spec.model.liveness import Ending
+from peerproof.spec.model.questions import (
+    Arrival,
+    Endings,
+    Question,
+    arrivals,
+    arriving,
+    never_arrival,
+    never_message,
+    never_node,
+)
 from peerproof.spec.properties import Cluster
 from peerproof.spec.wendy import routing
 from peerproof.spec.wendy.ids import Id, Ring
-from peerproof.spec.wendy.messages import (
-    Application,
-    Cell,
-    Heartbeat,
-    Message,
-    Node,
-    NodeAnnouncement,
-    NodeJoin,
-    NodeRace,
-    NodeRepair,
-    StateData,
-)
-from peerproof.spec.wendy.model.bounded import ModelNode
-from peerproof.spec.wendy.model.variants import Varied
-from peerproof.spec.wendy.properties import nearest
+from peerproof.spec.wendy.model.bounded import Model, ModelNode
+from peerproof.spec.wendy.properties import has_only_heartbeats, is_busy, nearest
 from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.state import Stage
-
-Question = Callable[[Varied, Cluster], bool]
-
-
-class Arrival(NamedTuple):
-    """A message that would arrive now, and what that would make of its receiver, or of its sender."""
-
-    message: Message
-    before: ModelNode
-    after: ModelNode
-
-
-def arriving(model: Varied, cluster: Cluster) -> Iterator[tuple[NodeId, ModelNode, Message]]:
-    """The messages on their way to nodes that are there: their senders and receivers."""
-    for sender, to, message in cluster.in_flight:
-        if model.is_there(cluster.nodes[to]):
-            yield sender, cluster.nodes[to], message
-
-
-def arrivals(model: Varied, cluster: Cluster) -> Iterator[Arrival]:
-    """What comes of each of these messages, by itself: at its receiver, and at its sender, which is told."""
-    for sent in cluster.in_flight:
-        sender, to, message = sent
-        if model.is_there(cluster.nodes[to]):
-            confirmed = Sent(NOW, to, message, model.took(sent))
-            for state, event in ((cluster.nodes[to], Received(NOW, sender, message)), (cluster.nodes[sender], confirmed)):
-                for _, taken in outcomes(partial(model.spec.step, state, event)):
-                    yield Arrival(message, state, taken.state)
 
 
 def present(cluster: Cluster) -> dict[Id, ModelNode]:
@@ -69,7 +31,7 @@ def present(cluster: Cluster) -> dict[Id, ModelNode]:
     return {state.id: state for state in cluster.nodes.values() if state.up and state.stage is not Stage.LEFT}
 
 
-def ring_of(model: Varied, cluster: Cluster) -> dict[Id, ModelNode]:
+def ring_of(model: Model, cluster: Cluster) -> dict[Id, ModelNode]:
     """Of these, the nodes of the ring: who has joined, and who never wanted to because it began it."""
     beginners = {state.id for _, state in model.nodes if not any(kind == "join" for kind, _ in state.todo)}
     states = present(cluster)
@@ -97,13 +59,13 @@ def _owns(state: ModelNode, key: Id) -> bool:
     return routing.closest(state, key, tuple(node for side in state.leaf_set for node in side)) is None
 
 
-def at_most_one_owner(model: Varied, cluster: Cluster) -> bool:
+def at_most_one_owner(model: Model, cluster: Cluster) -> bool:
     """No two nodes of the ring own a key. [WX-01]"""
     states = ring_of(model, cluster)
     return all(len(owners(states, key)) <= 1 for key in keys(cluster))
 
 
-def owner_is_closest(model: Varied, cluster: Cluster) -> bool:
+def owner_is_closest(model: Model, cluster: Cluster) -> bool:
     """Who owns a key is the closest of the ring to it. [WX-02]"""
     states = ring_of(model, cluster)
     return all(owner == closest(states, key) for key in keys(cluster) for owner in owners(states, key))
@@ -111,10 +73,7 @@ def owner_is_closest(model: Varied, cluster: Cluster) -> bool:
 
 def is_at_rest(cluster: Cluster) -> bool:
     """Nothing is under way but heartbeats, nobody is joining, and nobody waits for anything."""
-    return all(isinstance(message, Heartbeat) for _, _, message in cluster.in_flight) and not any(
-        state.stage in (Stage.JOINING, Stage.WAITING) or state.measured or state.repairs or state.is_warned or state.announcing
-        for state in present(cluster).values()
-    )
+    return has_only_heartbeats(cluster) and not any(map(is_busy, present(cluster).values()))
 
 
 def nobody_has_gone(cluster: Cluster) -> bool:
@@ -123,12 +82,12 @@ def nobody_has_gone(cluster: Cluster) -> bool:
     return len(states) == len(cluster.nodes) and not any(state.departed for state in states.values())
 
 
-def quiet_neighbours(model: Varied, cluster: Cluster) -> bool:
+def quiet_neighbours(model: Model, cluster: Cluster) -> bool:
     """At rest each leaf set has whoever would be in it if everybody were known. [WX-04]"""
     return not (is_at_rest(cluster) and nobody_has_gone(cluster)) or _has_whole_leaf_sets(model, cluster)
 
 
-def _has_whole_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+def _has_whole_leaf_sets(model: Model, cluster: Cluster) -> bool:
     states = ring_of(model, cluster)
     return all(nearest(state, set(states)) <= leaves(state) for state in states.values())
 
@@ -138,7 +97,7 @@ def leaves(state: ModelNode) -> set[Id]:
     return {node.id for side in state.leaf_set for node in side}
 
 
-def quiet_owners(model: Varied, cluster: Cluster) -> bool:
+def quiet_owners(model: Model, cluster: Cluster) -> bool:
     """At rest each key has one owner, the closest. [mends WX-01, WX-02]"""
     states = ring_of(model, cluster)
     if not (is_at_rest(cluster) and nobody_has_gone(cluster)) or not states:
@@ -146,16 +105,16 @@ def quiet_owners(model: Varied, cluster: Cluster) -> bool:
     return all(owners(states, key) == [closest(states, key)] for key in keys(cluster))
 
 
-def _deliveries(model: Varied, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
+def _deliveries(model: Model, cluster: Cluster) -> Iterator[tuple[ModelNode, Id]]:
     """The nodes that would deliver something now: what their applications may still send, and what arrives."""
     for state in present(cluster).values():
         yield from ((state, Id(key)) for kind, key in state.todo if kind == "route" and next_hop(state, Id(key)) is None)
-    for _, state, message in arriving(model, cluster):
-        if isinstance(message, Application) and next_hop(state, message.header.key) is None:
-            yield state, message.header.key
+    for _, to, message in arriving(model, cluster):
+        if isinstance(message, wendy.Application) and next_hop(cluster.nodes[to], message.header.key) is None:
+            yield cluster.nodes[to], message.header.key
 
 
-def joiners_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+def joiners_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """Who is joining would deliver nothing that is closer to a node of the ring. [WX-03]"""
     return all(
         closest(ring_of(model, cluster) | {state.id: state}, key) == state.id
@@ -164,7 +123,7 @@ def joiners_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def allowed_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
+def allowed_deliver_theirs(model: Model, cluster: Cluster) -> bool:
     """At rest, who has joined would not either. [mends WX-03]"""
     return not is_at_rest(cluster) or all(
         closest(ring_of(model, cluster), key) == state.id
@@ -173,7 +132,7 @@ def allowed_deliver_theirs(model: Varied, cluster: Cluster) -> bool:
     )
 
 
-def gone_stays_away(model: Varied, cluster: Cluster) -> bool:
+def gone_stays_away(model: Model, cluster: Cluster) -> bool:
     """No message brings back who is not there any more. [WX-09]"""
     here = set(present(cluster))
     return all(set(arrival.after.known) <= here | set(arrival.before.known) for arrival in arrivals(model, cluster))
@@ -185,23 +144,23 @@ def all_have_noticed(cluster: Cluster) -> bool:
     return is_at_rest(cluster) and all(set(state.known) <= set(states) for state in states.values())
 
 
-def repaired_leaf_sets(model: Varied, cluster: Cluster) -> bool:
+def repaired_leaf_sets(model: Model, cluster: Cluster) -> bool:
     """When all have noticed who has gone, leaf sets are whole again. [WX-10]"""
     return not all_have_noticed(cluster) or _has_whole_leaf_sets(model, cluster)
 
 
-def every_key_owned(model: Varied, cluster: Cluster) -> bool:
+def every_key_owned(model: Model, cluster: Cluster) -> bool:
     """Each key is owned by a node of the ring. [WX-11]"""
     states = ring_of(model, cluster)
     return not states or all(owners(states, key) for key in keys(cluster))
 
 
-def every_key_owned_at_rest(model: Varied, cluster: Cluster) -> bool:
+def every_key_owned_at_rest(model: Model, cluster: Cluster) -> bool:
     """It is when all have noticed who has gone. [mends WX-11]"""
     return not all_have_noticed(cluster) or every_key_owned(model, cluster)
 
 
-def joiners_known(model: Varied, cluster: Cluster) -> bool:
+def joiners_known(model: Model, cluster: Cluster) -> bool:
     """At rest, and when all have noticed who has gone, whoever has a joiner for a neighbour knows it. [WX-12]"""
     if not all_have_noticed(cluster):
         return True
@@ -210,59 +169,27 @@ def joiners_known(model: Varied, cluster: Cluster) -> bool:
     return all(nearest(state, set(states)) & joined <= leaves(state) for state in states.values())
 
 
-def versions_cease(_: Varied, cluster: Cluster) -> bool:
+def versions_cease(_: Model, cluster: Cluster) -> bool:
     """A routing table changes once for each other node, at most. [WX-13]"""
     return all(state.versions.routing_table < len(cluster.nodes) for state in cluster.nodes.values())
 
 
-def never_under_way(is_it: Callable[[Message], bool]) -> Question:
-    """No message is like this."""
-    return lambda _, cluster: not any(is_it(message) for _, _, message in cluster.in_flight)
+def _is_late_destination(message: wendy.Message) -> bool:
+    """Somebody is the destination of a join that it has sent on: its answer has the leaf set alone."""
+    return isinstance(message, wendy.StateData) and message.destination and message.tables.routing_table is None
 
 
-def never_node(is_it: Callable[[ModelNode], bool]) -> Question:
-    """No node is like this."""
-    return lambda _, cluster: not any(is_it(state) for state in cluster.nodes.values())
+def _is_back(arrival: Arrival) -> bool:
+    """Somebody who has departed announces itself."""
+    return isinstance(arrival.message, wendy.NodeAnnouncement) and arrival.after.departed < arrival.before.departed
 
 
-def _is_second_row(state: ModelNode) -> bool:
-    return any(repair.row > row for (row, _), repair in state.repairs.items())
-
-
-def _awaits_score(state: ModelNode) -> bool:
-    return any(not repair.waiting for repair in state.repairs.values())
-
-
-def _is_crowded(state: ModelNode) -> bool:
-    return bool(state.known.keys() - {node.id for node in state.neighborhood_set})
-
-
-def never_late_destination(_: Varied, cluster: Cluster) -> bool:
-    """Nobody is the destination of a join that it has sent on: its answer has the leaf set alone."""
-    return not any(
-        isinstance(message, StateData) and message.destination and message.tables.routing_table is None
-        for _, _, message in cluster.in_flight
-    )
-
-
-def never_back(model: Varied, cluster: Cluster) -> bool:
-    """Nobody who has departed announces itself."""
-    return not any(
-        isinstance(arrival.message, NodeAnnouncement) and arrival.after.departed < arrival.before.departed
-        for arrival in arrivals(model, cluster)
-    )
-
-
-def never_replaced(model: Varied, cluster: Cluster) -> bool:
-    """In no cell a node makes room for another."""
-    return not any(_is_replaced(a.before.routing_table, a.after.routing_table) for a in arrivals(model, cluster))
-
-
-def _is_replaced(before: Table[Cell, Node], after: Table[Cell, Node]) -> bool:
+def _is_replaced(arrival: Arrival) -> bool:
+    """In some cell a node makes room for another."""
+    before, after = arrival.before.routing_table, arrival.after.routing_table
     return any(cell in after and after[cell].id != node.id for cell, node in before.items())
 
 
-#: Names in TLA+ -> what holds of a world of a model, or should not.
 QUESTIONS: Final[Mapping[str, Question]] = {
     "AtMostOneOwner": at_most_one_owner,
     "OwnerIsClosest": owner_is_closest,
@@ -276,22 +203,22 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "EveryKeyOwnedAtRest": every_key_owned_at_rest,
     "JoinersKnown": joiners_known,
     "VersionsCease": versions_cease,
-    "NeverWarned": never_under_way(lambda message: isinstance(message, NodeRace)),
-    "NeverRepaired": never_under_way(lambda message: isinstance(message, NodeRepair)),
-    "NeverForwarded": never_under_way(lambda message: isinstance(message, NodeJoin) and message.header.hop > 0),
-    "NeverLateDestination": never_late_destination,
+    "NeverWarned": never_message(lambda message: isinstance(message, wendy.NodeRace)),
+    "NeverRepaired": never_message(lambda message: isinstance(message, wendy.NodeRepair)),
+    "NeverForwarded": never_message(lambda message: isinstance(message, wendy.NodeJoin) and message.header.hop > 0),
+    "NeverLateDestination": never_message(_is_late_destination),
     "NeverMeasured": never_node(lambda state: bool(state.measured)),
-    "NeverSecondRow": never_node(_is_second_row),
-    "NeverAwaitsScore": never_node(_awaits_score),
+    "NeverSecondRow": never_node(lambda state: any(repair.row > row for (row, _), repair in state.repairs.items())),
+    "NeverAwaitsScore": never_node(lambda state: any(not repair.waiting for repair in state.repairs.values())),
     "NeverWaits": never_node(lambda state: state.is_warned),
-    "NeverBack": never_back,
-    "NeverReplaced": never_replaced,
-    "NeverCrowded": never_node(_is_crowded),
+    "NeverBack": never_arrival(_is_back),
+    "NeverReplaced": never_arrival(_is_replaced),
+    "NeverCrowded": never_node(lambda state: bool(state.known.keys() - {node.id for node in state.neighborhood_set})),
     "NeverBeyondLeaves": never_node(lambda state: not set(state.known) <= leaves(state)),
 }
 
 
-def all_joined(model: Varied) -> Iterator[Ending]:
+def all_joined(model: Model) -> Iterator[Ending]:
     """Whoever is there and wants to join has joined for good, and nothing is under way. [WL-01]"""
 
     def goal(cluster: Cluster) -> bool:
@@ -301,7 +228,7 @@ def all_joined(model: Varied) -> Iterator[Ending]:
     yield Ending("AllJoined", "everybody joins, and messages cease", ("WL-01",), goal, frozenset())
 
 
-def refilled(_: Varied) -> Iterator[Ending]:
+def refilled(_: Model) -> Iterator[Ending]:
     """That a cell is empty, because somebody has gone, leads to its being filled, if there is somebody who fits. [WL-02]"""
 
     def goal(cluster: Cluster) -> bool:
@@ -319,5 +246,4 @@ def refilled(_: Varied) -> Iterator[Ending]:
     yield Ending("Refilled", "a lost cell is filled", ("WL-02",), goal, frozenset(), since=since)
 
 
-#: Names of temporal properties in TLA+ -> what must come of every fair run of a model.
-ENDINGS: Final[Mapping[str, Callable[[Varied], Iterator[Ending]]]] = {"AllJoined": all_joined, "Refilled": refilled}
+ENDINGS: Final[Mapping[str, Endings]] = {"AllJoined": all_joined, "Refilled": refilled}

@@ -1,9 +1,4 @@
-"""
-Wendy with something changed: readings that are wrong, and cures for what is false.
-
-Each stands beside the specification and not in it. The names are those of the definitions by which the TLA+ models replace a
-definition of their own; the two are written independently.
-"""
+"""Wendy with something changed: readings that are wrong, and cures for what is false; see `model.bounded.variant`."""
 
 from __future__ import annotations
 
@@ -11,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from peerproof.spec import wendy
 from peerproof.spec.core import Asked, CancelTimer, Pick, Step
 from peerproof.spec.errors import NotEnabled
-from peerproof.spec.model.variant import Taking, Variant
+from peerproof.spec.model.bounded import Taking, variant
 from peerproof.spec.overrides import names_in
 from peerproof.spec.wendy import joining, repair
 from peerproof.spec.wendy.ids import Id
 from peerproof.spec.wendy.messages import Cell, RepairTimeout, Route, Versions
-from peerproof.spec.wendy.model.bounded import Bounded, Model
+from peerproof.spec.wendy.model.bounded import Model
 from peerproof.spec.wendy.proximity import Next
 from peerproof.spec.wendy.state import Stage, State
 
@@ -57,49 +51,12 @@ def has_joined(step: Taking) -> Taking:
     return changed
 
 
-class Varied(Variant, Model):
-    """A world of nodes that are changed in some respects."""
-
-    def __init__(self, constants: Mapping[str, Any]) -> None:
-        super().__init__(constants)
-        self.spec = Bounded(self.most, self.vary(wendy.step))
-
-
-class NoConflict(Varied):
-    """Announcements are not checked. [WX-04]"""
-
-    overrides = names_in(joining, is_newer=no_conflict)
-
-
-class HasJoined(Varied):
-    """Only who has joined routes. [mends WX-03]"""
-
-    changes = (has_joined,)
-
-
-class Forgotten(Varied):
-    """Who has departed may come back by hearsay. [WX-09]"""
-
-    overrides = names_in(repair, add_departed=forget_departed)
-
-
-class AskRowOnly(Varied):
-    """No row but a cell's own is asked. [breaks WL-02]"""
-
-    overrides = names_in(repair, advance_repair=row_only)
-
-
-#: What TLA+ definitions are replaced by -> the model that has the same done to it.
-VARIANTS: Final[Mapping[frozenset[str], type[Varied]]] = {
-    frozenset(): Varied,
-    frozenset({"NoConflict"}): NoConflict,
-    frozenset({"HasJoined"}): HasJoined,
-    frozenset({"Forgotten"}): Forgotten,
-    frozenset({"AskRowOnly"}): AskRowOnly,
+VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
+    frozenset(): Model,
+    frozenset({"NoConflict"}): variant(Model, overrides=names_in(joining, is_newer=no_conflict)),
+    frozenset({"HasJoined"}): variant(Model, has_joined),
+    frozenset({"Forgotten"}): variant(Model, overrides=names_in(repair, add_departed=forget_departed)),
+    frozenset({"AskRowOnly"}): variant(Model, overrides=names_in(repair, advance_repair=row_only)),
 }
 
-#: TLA+ next-state relations and specifications -> the monitor that watches the same runs, of which none needs one.
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
-
-#: Those whose runs need not be as fair as `peerproof.spec.model.liveness` takes them to be.
-UNFAIR: Final[frozenset[str]] = frozenset()
