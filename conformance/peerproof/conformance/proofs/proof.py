@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from inspect import getdoc
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from peerproof.spec.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.paths import Outcome
+
+Statement = TypeVar("Statement", bound=Callable[..., None])
 
 #: Without Z3, its package is named by this.
 EXTRA: Final = "pip install 'peerproof[prove]'"
@@ -77,7 +78,7 @@ class Proof:
     statement: Callable[..., None]
     by: Evaluated | Defined | Stated
     twin: Twin
-    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""  #: what distinguishes two proofs of one statement
     logic: str = ""  #: of Z3, if all terms belong to it
 
@@ -95,6 +96,33 @@ class Proof:
     def about(self) -> str:
         """The statement in words."""
         return " ".join((getdoc(self.statement) or "").partition("\n\n")[0].split())
+
+
+class ProofTable(list[Proof]):
+    """The proofs of a protocol. `add` stands above each statement."""
+
+    def add(
+        self,
+        clauses: str,
+        by: str | Evaluated | Defined | Stated,
+        twin: Twin,
+        *,
+        of: Mapping[str, Mapping[str, Any]] | None = None,
+        logic: str = "",
+    ) -> Callable[[Statement], Statement]:
+        """
+        Adds a proof of the decorated statement for each name in `of` and its arguments.
+
+        Blanks separate clauses, and functions, if `by` is only the names of those that are evaluated.
+        """
+        held = tuple(clauses.split())
+        how = Evaluated(tuple(by.split())) if isinstance(by, str) else by
+
+        def declare(statement: Statement) -> Statement:
+            self.extend(Proof(held, statement, how, twin, arguments, name, logic) for name, arguments in (of or {"": {}}).items())
+            return statement
+
+        return declare
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from peerproof.conformance.proofs.peter.terms import (
     id_on_terms,
     subscription_messages,
 )
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Stated, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Stated, Twin
 from peerproof.conformance.proofs.terms import same_row, truth
 from peerproof.spec.core import Asked, Step
 from peerproof.spec.errors import NotEnabled
@@ -46,6 +46,10 @@ NOTHING: Final[Instead] = MappingProxyType({})
 #: Bytes of a topic that the document speaks of. [P-04, P-05]
 SPOKEN_OF: Final = 32
 
+TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
+
+PROOFS: Final = ProofTable()
+
 
 # -- ids of topics ----------------------------------------------------------------------------------------------------
 
@@ -61,6 +65,7 @@ def equal(one: AnyTopic, other: AnyTopic, start: int, end: int) -> Term:
     return z3.And(*(one.at(place) == other.at(place) for place in range(start, end)))
 
 
+@PROOFS.add("PZ-01 P-03 PA-01 PA-03", TOPICS, Twin("one byte more", {"end": ID_BYTES + 1}))
 def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> None:
     """Two topics have the same id exactly if their first 16 bytes are equal, however long they are."""
     one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
@@ -68,6 +73,7 @@ def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> No
     path.claim("exactly then", (any_id(path, one) == any_id(path, other)) == equal(one, other, 0, end))
 
 
+@PROOFS.add("PZ-01 PA-02", TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1}))
 def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
     """A topic has no id exactly if it has fewer than 16 bytes."""
     topic = AnyTopic(path, "topic")
@@ -79,6 +85,9 @@ def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
         path.claim("it is long enough", topic.length >= least)
 
 
+@PROOFS.add(
+    "PZ-02 P-04 P-05 PA-01", TOPICS, Twin("topics with the same id are equal in their first 32 bytes", {"converse": True})
+)
 def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> None:
     """Topics that are equal in their first 32 bytes have the same id, whatever follows."""
     one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
@@ -112,6 +121,19 @@ def _count_children(children: Any) -> tuple[Term, Term]:
     return z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children)
 
 
+def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """The literal rule: whether there are children is all that counts (PX-01)."""
+    had, has = len(state.row(topic).children) > 0, len(row.children) > 0
+    if has and not had:
+        return tree.subscribe_to_parent(state, topic, row, seek)
+    return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
+
+
+@PROOFS.add(
+    "PZ-03 PA-04 PA-05 PA-06 PA-07 P-10 P-11 P-22 P-23",
+    "peter.tree.step",
+    Twin("children alone count (PX-01)", {"instead": {"update_row": children_alone}}),
+)
 def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = NOTHING) -> None:
     """
     For any number of children: a node sends a SUBSCRIBE exactly when it begins to be interested, and an UNSUBSCRIBE exactly
@@ -130,14 +152,17 @@ def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = N
     path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
 
 
-def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
-    """The literal rule: whether there are children is all that counts (PX-01)."""
-    had, has = len(state.row(topic).children) > 0, len(row.children) > 0
-    if has and not had:
-        return tree.subscribe_to_parent(state, topic, row, seek)
-    return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
+def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
+    """Another SUBSCRIBE goes upward for each child (PD-03)."""
+    row = state.row(topic)
+    return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
 
 
+@PROOFS.add(
+    "PZ-04 PI-08",
+    "peter.tree.step",
+    Twin("another SUBSCRIBE for each child (PD-03)", {"instead": {"on_subscribe_message": asks_for_each}}),
+)
 def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     """
     What a node sends of a topic alternates between SUBSCRIBE and UNSUBSCRIBE, however many children come and go.
@@ -156,15 +181,10 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     path.claim("a parent while asked", truth(balance == (after.row(TOPIC).parent is not None)))
 
 
-def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
-    """Another SUBSCRIBE goes upward for each child (PD-03)."""
-    row = state.row(topic)
-    return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
-
-
 # -- parents ----------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add("PZ-05 PI-03 PA-09 WZ-24", "peter.tree.step", Twin("next hops may be as close", {"as_close": True}))
 def parents_make_no_circle(path: Path, *, as_close: bool = False) -> None:
     """
     If every next hop is closer by some measure, parents make no circle, for any number of nodes.
@@ -208,6 +228,11 @@ def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # it is forgotten
     return other
 
 
+@PROOFS.add(
+    "PZ-06 PA-19 PX-02",
+    Stated("the wire has no place for numbers, connections keep messages in order instead [PA-19]"),
+    Twin("what arrives last counts", {"merged": the_last}),
+)
 def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Said, Said], Said] = the_latest) -> None:
     """
     If the messages of a child were numbered and only the latest counted, it would be the latest in whichever order they arrive.
@@ -221,44 +246,3 @@ def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Sai
     path.claim("in any groups", same_row(merged(merged(a, b), c), merged(a, merged(b, c))))
     path.claim("more than once", same_row(merged(a, a), a))
     path.claim("none is later", z3.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
-
-
-TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
-STEP: Final = Evaluated(("peter.tree.step",))
-
-PROOFS: Final = (
-    Proof(
-        ("PZ-01", "P-03", "PA-01", "PA-03"),
-        ids_are_equal_as_far_as_topics_are,
-        TOPICS,
-        Twin("one byte more", {"end": ID_BYTES + 1}),
-    ),
-    Proof(("PZ-01", "PA-02"), only_short_topics_are_refused, TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1})),
-    Proof(
-        ("PZ-02", "P-04", "P-05", "PA-01"),
-        topics_that_begin_alike_are_one,
-        TOPICS,
-        Twin("topics with the same id are equal in their first 32 bytes", {"converse": True}),
-    ),
-    Proof(
-        ("PZ-03", "PA-04", "PA-05", "PA-06", "PA-07", "P-10", "P-11", "P-22", "P-23"),
-        interest_is_told_exactly_when_it_changes,
-        STEP,
-        Twin("children alone count (PX-01)", {"instead": {"update_row": children_alone}}),
-    ),
-    Proof(
-        ("PZ-04", "PI-08"),
-        what_is_said_alternates,
-        STEP,
-        Twin("another SUBSCRIBE for each child (PD-03)", {"instead": {"on_subscribe_message": asks_for_each}}),
-    ),
-    Proof(
-        ("PZ-05", "PI-03", "PA-09", "WZ-24"), parents_make_no_circle, STEP, Twin("next hops may be as close", {"as_close": True})
-    ),
-    Proof(
-        ("PZ-06", "PA-19", "PX-02"),
-        numbered_messages_may_come_in_any_order,
-        Stated("the wire has no place for numbers, connections keep messages in order instead [PA-19]"),
-        Twin("what arrives last counts", {"merged": the_last}),
-    ),
-)

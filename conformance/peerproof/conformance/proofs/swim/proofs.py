@@ -15,7 +15,7 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim.terms import (
     B,
     Bits,
@@ -37,6 +37,8 @@ from peerproof.spec.swim.messages import COUNTER_MAX, Uuid
 A: Final = Uuid("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa")
 NOT_LEAVE: Final = tuple(status for status in Status if status is not Status.LEAVE)
 
+PROOFS: Final = ProofTable(WRITING)
+
 
 def node(incarnation: Incarnation, **rows: Row) -> State:
     """A, which knows B and others; nothing is added to its datagrams."""
@@ -57,32 +59,18 @@ def as_it_is(one: Incarnation, other: Incarnation) -> bool:
     return bool(one < other)
 
 
+@PROOFS.add(
+    "SZ-03 SA-10 SD-07",
+    "swim.messages.Incarnation",
+    Twin("part by part: [1,0] and [0,1]", {"below": part_by_part}),
+    of={"not-part-by-part": {}},
+)
+@PROOFS.add("SZ-01 SA-10 S-14", "swim.messages.Incarnation", Twin("part by part (SD-07)", {"below": part_by_part}))
 def two_incarnations_compare(path: Path, *, below: Callable[[Incarnation, Incarnation], bool] = as_it_is) -> None:
     """Of two incarnations exactly one is below the other, or they are equal."""
     a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
 
     path.claim("one of three", z3.If(same_row(a, b), 1, 0) + below(a, b) + below(b, a) == 1)
-
-
-def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
-    """Of the keys of two rows exactly one is below the other, or they are equal; then status and incarnation are, too."""
-    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
-    one, other = any_status(path, "a"), any_status(path, "b")
-
-    key = key or table.key
-    below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
-    equal = z3.And(same_row(a, b), truth(one is other))
-    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
-
-
-def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
-    """What is below what is below a third is below the third."""
-    statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
-    key = key or table.key
-    a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
-
-    if a < b < c:
-        path.claim("a is below c", truth(a < c))
 
 
 class ByAnyPart(tuple[Any, ...]):
@@ -104,6 +92,29 @@ def without_leaving(status: Status, incarnation: Incarnation) -> Any:
     return incarnation.restart, incarnation.tx, table.RANK[status]
 
 
+@PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("leaving is nothing special", {"key": without_leaving}))
+def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """Of the keys of two rows exactly one is below the other, or they are equal; then status and incarnation are, too."""
+    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
+    one, other = any_status(path, "a"), any_status(path, "b")
+
+    key = key or table.key
+    below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
+    equal = z3.And(same_row(a, b), truth(one is other))
+    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
+
+
+@PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("the restart counter or the tx is below", {"key": by_any_part}))
+def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """What is below what is below a third is below the third."""
+    statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
+    key = key or table.key
+    a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
+
+    if a < b < c:
+        path.claim("a is below c", truth(a < c))
+
+
 # -- merging ----------------------------------------------------------------------------------------------------------
 
 
@@ -112,6 +123,7 @@ def row_key(row: Row) -> Any:
     return table.key(row.status, row.incarnation)
 
 
+@PROOFS.add("SZ-02 SA-11 SA-13 SI-03 SI-12", "swim.table.merge", Twin("leaving is nothing special", {"key": without_leaving}))
 def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
     """
     A row after a claim has the greater of the two keys, and is the row itself if the claim's is not greater.
@@ -130,6 +142,7 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
         path.claim("the row itself", truth(merged is row))
 
 
+@PROOFS.add("SZ-02 SA-13 SX-07", "swim.table.merge", Twin("one key may have two places", {"premise": False}))
 def merging_commutes(path: Path, *, premise: bool = True) -> None:
     """Two claims of a node make the same of its row in either order, and once more change nothing, if one key has one place."""
     row = any_row(path, "row", (Status.NORMAL,))
@@ -148,6 +161,11 @@ def merging_commutes(path: Path, *, premise: bool = True) -> None:
 # -- payloads ---------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add(
+    "SZ-04 S-34 S-41 S-47 SA-16 SA-34 SI-08",
+    "swim.transitions.is_past swim.transitions.apply_message swim.table.merge",
+    Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
+)
 def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> None:
     """
     The payload of a row is never replaced by that of an earlier message of its node.
@@ -180,6 +198,11 @@ def receive_ping(state: State, message: Ping) -> State:
     return state if transitions.is_past(state, message) else transitions.apply_message(state, message)
 
 
+@PROOFS.add(
+    "SZ-05 SA-12 SI-11 SX-02 SX-07",
+    "swim.transitions.is_past swim.transitions.apply_message",
+    Twin("the death without its incarnation (SX-02)", {"literal": True}),
+)
 def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     """What B says, and what C says of B's death, make the same of B's row in either order, if C says of which incarnation."""
     row = any_row(path, "row", (Status.NORMAL, Status.SUSPICIOUS, Status.DEAD))
@@ -191,6 +214,7 @@ def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     path.claim("the same", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
 
 
+@PROOFS.add("SZ-10 S-11 S-12 SA-17", "swim.transitions.refute", Twin("the counter may be at its end", {"premise": False}))
 def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
     """Told of its death above its own incarnation, a node is above what it was told at once; and it never goes back."""
     own, said = any_incarnation(path, "own"), any_incarnation(path, "told")
@@ -207,6 +231,11 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
 # -- rounds -----------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add(
+    "SZ-06 S-40 SA-23",
+    Evaluated(("swim.gossip.fanout",), ("int.bit_length",)),
+    Twin("a node does not count itself (SD-01)", {"without_itself": True}),
+)
 def fanout_is_the_logarithm(path: Path, *, without_itself: bool = False) -> None:
     """Of N nodes, more than one, an event goes to f with 2^(f-1) < N and N ≤ 2^f."""
     nodes = path.integer("N", 2, 2**63)
@@ -230,6 +259,11 @@ def top_up_quantum(state: State, pick: Any) -> Any:
     return rounds.on_quantum(state, pick)
 
 
+@PROOFS.add(
+    "SZ-07 S-43 S-44 S-45 S-46 SA-26 SI-05",
+    "swim.rounds.on_quantum",
+    Twin("filled up from the next shuffle (SD-09)", {"quantum": top_up_quantum}),
+)
 def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[State, Any], Any] | None = None) -> None:
     """
     At every moment, of the nodes that have been live since the beginning each has been pinged as often as another, or once more.
@@ -251,71 +285,3 @@ def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[St
         of_each = [counts[uuid] for uuid in live]
         path.claim("one more at most", truth(max(of_each, default=0) - min(of_each, default=0) <= 1))
         path.claim("nobody else", truth(set(counts) <= set(live)))
-
-
-_MERGED: Final = Evaluated(("swim.table.merge",))
-PROOFS: Final = (
-    Proof(
-        ("SZ-01", "SA-10", "S-14"),
-        two_incarnations_compare,
-        Evaluated(("swim.messages.Incarnation",)),
-        Twin("part by part (SD-07)", {"below": part_by_part}),
-    ),
-    Proof(
-        ("SZ-01", "SA-10", "SA-13"),
-        keys_are_ordered_totally,
-        Evaluated(("swim.table.key",)),
-        Twin("leaving is nothing special", {"key": without_leaving}),
-    ),
-    Proof(
-        ("SZ-01", "SA-10", "SA-13"),
-        order_is_transitive,
-        Evaluated(("swim.table.key",)),
-        Twin("the restart counter or the tx is below", {"key": by_any_part}),
-    ),
-    Proof(
-        ("SZ-02", "SA-11", "SA-13", "SI-03", "SI-12"),
-        merging_takes_the_greater_key,
-        _MERGED,
-        Twin("leaving is nothing special", {"key": without_leaving}),
-    ),
-    Proof(("SZ-02", "SA-13", "SX-07"), merging_commutes, _MERGED, Twin("one key may have two places", {"premise": False})),
-    Proof(
-        ("SZ-03", "SA-10", "SD-07"),
-        two_incarnations_compare,
-        Evaluated(("swim.messages.Incarnation",)),
-        Twin("part by part: [1,0] and [0,1]", {"below": part_by_part}),
-        of="not-part-by-part",
-    ),
-    Proof(
-        ("SZ-04", "S-34", "S-41", "S-47", "SA-16", "SA-34", "SI-08"),
-        payload_is_of_the_latest_message,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message", "swim.table.merge")),
-        Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
-    ),
-    Proof(
-        ("SZ-05", "SA-12", "SI-11", "SX-02", "SX-07"),
-        death_and_a_header_commute,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message")),
-        Twin("the death without its incarnation (SX-02)", {"literal": True}),
-    ),
-    Proof(
-        ("SZ-06", "S-40", "SA-23"),
-        fanout_is_the_logarithm,
-        Evaluated(("swim.gossip.fanout",), ("int.bit_length",)),
-        Twin("a node does not count itself (SD-01)", {"without_itself": True}),
-    ),
-    Proof(
-        ("SZ-07", "S-43", "S-44", "S-45", "S-46", "SA-26", "SI-05"),
-        counts_of_a_round_differ_by_one_at_most,
-        Evaluated(("swim.rounds.on_quantum",)),
-        Twin("filled up from the next shuffle (SD-09)", {"quantum": top_up_quantum}),
-    ),
-    Proof(
-        ("SZ-10", "S-11", "S-12", "SA-17"),
-        refuting_takes_one_step,
-        Evaluated(("swim.transitions.refute",)),
-        Twin("the counter may be at its end", {"premise": False}),
-    ),
-    *WRITING,
-)

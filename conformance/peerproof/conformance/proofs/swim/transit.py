@@ -14,14 +14,18 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim.terms import AnyString, Half, Index, Marks, packer
 from peerproof.conformance.proofs.terms import truth
 from peerproof.spec.forms import messagepack
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import transit
 
+#: How values are written.
+WRITING: Final = ProofTable()
 
+
+@WRITING.add("SZ-08 SA-61 SA-63", "swim.transit.uuid_text", Twin("halves may be signed or not", {"most": 2**64 - 1}))
 def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 2**63 - 1) -> None:
     """A uuid's text has the digits of the first half, then those of the second, once each; of two signed halves there is one."""
     marks = Marks()
@@ -37,6 +41,11 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
     path.claim("different halves, different digits", z3.Implies(digits[0][0] == again[0][0], equal))
 
 
+@WRITING.add(
+    "SZ-08 SA-61",
+    Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
+    Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
+)
 def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """Different integers of 64 bits have different bytes, the first of which says how many there are."""
     values = [path.integer(name, -(2**63), 2**64 - 1) for name in "ab"]
@@ -77,6 +86,9 @@ def _first(head: bytes, whole: Any) -> Any:
     return z3.IntVal(head[0]) if head else whole
 
 
+@WRITING.add(
+    "SZ-08 SA-62", Evaluated(("swim.transit.cache_code",), ("chr",)), Twin("one entry more", {"most": transit.CACHE_MAX})
+)
 def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1) -> None:
     """Different places of the cache have different codes, of one or two characters after the caret, and none is a blank."""
     places = [path.integer(name, 0, most) for name in ("a", "b")]
@@ -91,6 +103,9 @@ def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1)
     path.claim("no blank, and no caret", z3.And(*letters))
 
 
+@WRITING.add(
+    "SZ-09 SA-61", Evaluated(("swim.transit.escape",), ("_SPECIAL",)), Twin("the backquote is not escaped", {"special": "~^"})
+)
 def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     """
     A string is escaped exactly if it begins like something that is none; then what follows the escape is no keyword, tag or uuid.
@@ -106,31 +121,3 @@ def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     path.claim("the string is there", truth(written[-1] is string))
     path.claim("after an escape or nothing", truth(written[:-1] in ([], ["~"])))
     path.claim("escaped exactly if it has to be", needs == truth(len(written) > 1))
-
-
-WRITING: Final = (
-    Proof(
-        ("SZ-08", "SA-61", "SA-63"),
-        uuids_are_pairs_of_halves,
-        Evaluated(("swim.transit.uuid_text",)),
-        Twin("halves may be signed or not", {"most": 2**64 - 1}),
-    ),
-    Proof(
-        ("SZ-08", "SA-61"),
-        integers_are_told_apart,
-        Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
-        Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
-    ),
-    Proof(
-        ("SZ-08", "SA-62"),
-        cache_codes_are_told_apart,
-        Evaluated(("swim.transit.cache_code",), ("chr",)),
-        Twin("one entry more", {"most": transit.CACHE_MAX}),
-    ),
-    Proof(
-        ("SZ-09", "SA-61"),
-        escaping_is_injective,
-        Evaluated(("swim.transit.escape",), ("_SPECIAL",)),
-        Twin("the backquote is not escaped", {"special": "~^"}),
-    ),
-)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Proof, Twin
+from peerproof.conformance.proofs.proof import ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
 from peerproof.conformance.proofs.wendy.digits import DIGITS, RING
 from peerproof.conformance.proofs.wendy.routing import ROUTING
@@ -32,9 +32,18 @@ def as_it_is(ring: Ring, one: Id, other: Id) -> Any:
     return ring.distance(one, other)
 
 
+PROOFS: Final = ProofTable()
+
+
 # -- distance ---------------------------------------------------------------------------------------------------------
 
 
+def in_steps_of_two(ring: Ring, one: Id, other: Id) -> Any:
+    """Half the distance, rounded down."""
+    return ring.distance(one, other) / 2
+
+
+@PROOFS.add("WZ-01 W-02 WA-02", RING, Twin("they may be the same", {"premise": False}))
 def both_ways_make_a_round(path: Path, *, premise: bool = True) -> None:
     """The clockwise distances from a to b and from b to a add up to the size of the ring, if a and b differ."""
     ring = any_ring(path)
@@ -46,6 +55,7 @@ def both_ways_make_a_round(path: Path, *, premise: bool = True) -> None:
     path.claim("one round", ring.clockwise(a, b) + ring.clockwise(b, a) == size.term)
 
 
+@PROOFS.add("WZ-02 W-37", RING, Twin("going up only", {"distance": Ring.clockwise}))
 def distance_is_symmetric(path: Path, *, distance: Distance = as_it_is) -> None:
     """It is as far from a to b as from b to a."""
     ring = any_ring(path)
@@ -54,6 +64,7 @@ def distance_is_symmetric(path: Path, *, distance: Distance = as_it_is) -> None:
     path.claim("as far", distance(ring, a, b) == distance(ring, b, a))
 
 
+@PROOFS.add("WZ-03 W-37", RING, Twin("steps of two", {"distance": in_steps_of_two}))
 def only_equal_ids_have_no_distance(path: Path, *, distance: Distance = as_it_is) -> None:
     """Distance is 0 for equal ids only."""
     ring = any_ring(path)
@@ -62,6 +73,7 @@ def only_equal_ids_have_no_distance(path: Path, *, distance: Distance = as_it_is
     path.claim("0 for the same", (distance(ring, a, b) == 0) == (a == b))
 
 
+@PROOFS.add("WZ-04 W-37", RING, Twin("going up only", {"distance": Ring.clockwise}))
 def distance_is_half_the_ring_at_most(path: Path, *, distance: Distance = as_it_is) -> None:
     """Distance is at most half the ring, and never negative."""
     ring = any_ring(path)
@@ -71,6 +83,7 @@ def distance_is_half_the_ring_at_most(path: Path, *, distance: Distance = as_it_
     path.claim("at most half", z3.And(found >= 0, found <= ring.size // 2))
 
 
+@PROOFS.add("WZ-05 W-37", RING, Twin("every detour is longer", {"strictly": True}))
 def no_detour_is_shorter(path: Path, *, strictly: bool = False) -> None:
     """The distance from a to c is at most that from a to b and from b to c."""
     ring = any_ring(path)
@@ -78,11 +91,6 @@ def no_detour_is_shorter(path: Path, *, strictly: bool = False) -> None:
 
     detour = ring.distance(a, b) + ring.distance(b, c)
     path.claim("no shorter", ring.distance(a, c) < detour if strictly else ring.distance(a, c) <= detour)
-
-
-def in_steps_of_two(ring: Ring, one: Id, other: Id) -> Any:
-    """Half the distance, rounded down."""
-    return ring.distance(one, other) / 2
 
 
 # -- who is closer ----------------------------------------------------------------------------------------------------
@@ -108,6 +116,7 @@ def whoever_is_lower(ring: Ring, one: Id, other: Id, key: Id) -> Any:  # noqa: A
     return truth(ring.is_right(one, other))
 
 
+@PROOFS.add("WZ-06 WA-09", RING, Twin("equal ids are closer, too", {"closer": or_as_far}))
 def nobody_is_closer_than_itself(path: Path, *, closer: Closer = by_rank) -> None:
     """No id is closer to a key than itself, and none closer than the key."""
     ring = any_ring(path)
@@ -117,6 +126,7 @@ def nobody_is_closer_than_itself(path: Path, *, closer: Closer = by_rank) -> Non
     path.claim("than the key", z3.Not(closer(ring, a, key, key)))
 
 
+@PROOFS.add("WZ-07 WA-09", RING, Twin("by the distance alone", {"closer": by_distance}))
 def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
     """Of two different ids exactly one is closer to a key: the nearer one if one is nearer."""
     ring = any_ring(path)
@@ -127,6 +137,7 @@ def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
     path.claim("the nearer one", z3.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
 
 
+@PROOFS.add("WZ-08 WA-09", RING, Twin("whoever is lower", {"closer": whoever_is_lower}))
 def closer_is_transitive(path: Path, *, closer: Closer = by_rank) -> None:
     """Who is closer than a second that is closer than a third is closer than the third."""
     ring = any_ring(path)
@@ -136,6 +147,7 @@ def closer_is_transitive(path: Path, *, closer: Closer = by_rank) -> None:
     path.claim("the first than the third", closer(ring, a, c, key))
 
 
+@PROOFS.add("WZ-09 WA-09", RING, Twin("not even two", {"many": 2}))
 def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
     """Of three different ids, two are not equally far from a key."""
     ring = any_ring(path)
@@ -150,6 +162,7 @@ def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
 # -- neighbours -------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add("WZ-10 W-37 W-43 WI-10", RING, Twin("any two nodes for the neighbours", {"neighbours": False}))
 def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = True) -> None:
     """
     A node that is closer to a key than its two neighbours on the ring is the closest of all.
@@ -166,6 +179,7 @@ def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = Tru
     path.claim("closer than any other", by_rank(ring, node, other, key))
 
 
+@PROOFS.add("WZ-11 W-37 W-39", RING, Twin("the key may be anywhere", {"around": False}))
 def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True) -> None:
     """Of a key between two nodes that follow each other on the ring, one of the two is the closest."""
     ring = any_ring(path)
@@ -177,6 +191,7 @@ def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True)
     path.claim("closer than any other", z3.Or(by_rank(ring, low, other, key), by_rank(ring, high, other, key)))
 
 
+@PROOFS.add("WZ-12 W-03 W-25 WA-03 WA-04", RING, Twin("opposite ones are nothing special", {"opposite": True}))
 def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
     """Of two different ids exactly one is greater, but for opposite ones, which both are."""
     ring = any_ring(path)
@@ -190,35 +205,4 @@ def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
     path.claim("both, if opposite", z3.Implies(is_opposite, truth(one and other)))
 
 
-PROOFS: Final = (
-    Proof(("WZ-01", "W-02", "WA-02"), both_ways_make_a_round, RING, Twin("they may be the same", {"premise": False})),
-    Proof(("WZ-02", "W-37"), distance_is_symmetric, RING, Twin("going up only", {"distance": Ring.clockwise})),
-    Proof(("WZ-03", "W-37"), only_equal_ids_have_no_distance, RING, Twin("steps of two", {"distance": in_steps_of_two})),
-    Proof(("WZ-04", "W-37"), distance_is_half_the_ring_at_most, RING, Twin("going up only", {"distance": Ring.clockwise})),
-    Proof(("WZ-05", "W-37"), no_detour_is_shorter, RING, Twin("every detour is longer", {"strictly": True})),
-    Proof(("WZ-06", "WA-09"), nobody_is_closer_than_itself, RING, Twin("equal ids are closer, too", {"closer": or_as_far})),
-    Proof(("WZ-07", "WA-09"), one_of_two_is_closer, RING, Twin("by the distance alone", {"closer": by_distance})),
-    Proof(("WZ-08", "WA-09"), closer_is_transitive, RING, Twin("whoever is lower", {"closer": whoever_is_lower})),
-    Proof(("WZ-09", "WA-09"), two_ids_are_equally_far, RING, Twin("not even two", {"many": 2})),
-    Proof(
-        ("WZ-10", "W-37", "W-43", "WI-10"),
-        closer_than_both_neighbours_is_closest,
-        RING,
-        Twin("any two nodes for the neighbours", {"neighbours": False}),
-    ),
-    Proof(
-        ("WZ-11", "W-37", "W-39"),
-        one_of_the_nodes_around_a_key_is_closest,
-        RING,
-        Twin("the key may be anywhere", {"around": False}),
-    ),
-    Proof(
-        ("WZ-12", "W-03", "W-25", "WA-03", "WA-04"),
-        one_of_two_is_greater,
-        RING,
-        Twin("opposite ones are nothing special", {"opposite": True}),
-    ),
-    *DIGITS,
-    *TABLES,
-    *ROUTING,
-)
+PROOFS.extend((*DIGITS, *TABLES, *ROUTING))

@@ -9,19 +9,37 @@ from typing import Any, Final, cast
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import ProofTable, Twin
 from peerproof.conformance.proofs.wendy.terms import ADDRESS, WORDS, AnyTable, any_leaves, any_place, any_word, node_at
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.wendy import Config, Node, State, routing
 from peerproof.spec.wendy.ids import REAL, Ring
 from peerproof.spec.wendy.routing import next_hop
 
+ROUTING: Final = ProofTable()
+
 #: Which leaves are looked at for a key outside of the leaf set.
 Ends = Callable[[State], tuple[Node, ...]]
 
 
+def nearest_leaves(state: State) -> tuple[Node, ...]:
+    """The nearest of both sides."""
+    return tuple(side[0] for side in state.leaf_set if side)
+
+
+@ROUTING.add(
+    "WZ-24 W-38 W-41 W-42 WA-10 WX-06",
+    "wendy.routing.next_hop",
+    Twin("also that to the cell of the key (WX-06)", {"cell_too": True}),
+)
+@ROUTING.add(
+    "WZ-11 W-39 W-43 WA-06 WA-07 WA-08 WA-09",
+    "wendy.routing.next_hop wendy.routing.leaf_span wendy.routing.leaf_ends wendy.routing.closest",
+    Twin("outside of the leaf set the nearest leaves are looked at", {"ends": nearest_leaves}),
+    of={"by-leaves": {"places": 2, "table": False}},
+)
 def hops_come_closer_but_to_the_cell(
-    path: Path, *, places: int, table: bool, cell_too: bool = False, ends: Ends | None = None
+    path: Path, *, places: int = 1, table: bool = True, cell_too: bool = False, ends: Ends | None = None
 ) -> None:
     """
     By the leaf set a message goes to the closest leaf, and every hop but that to the cell of its key brings it closer.
@@ -46,11 +64,12 @@ def hops_come_closer_but_to_the_cell(
         path.claim("no leaf is closer", z3.And(*(ring.rank(at, key) <= ring.rank(leaf.id, key) for leaf in leaves)))
 
 
-def nearest_leaves(state: State) -> tuple[Node, ...]:
-    """The nearest of both sides."""
-    return tuple(side[0] for side in state.leaf_set if side)
-
-
+@ROUTING.add(
+    "WZ-24 W-40 W-41 W-42 WA-12 WA-13 WI-04",
+    "wendy.routing.next_hop",
+    Twin("nodes may stand in the cells of others", {"cells": False}),
+    logic=WORDS,
+)
 def hops_by_the_table_keep_the_prefix(path: Path, *, cells: bool = True) -> None:
     """
     By the routing table the prefix with the key grows, if the message goes to the cell of its key, and else gets no shorter.
@@ -76,29 +95,3 @@ def hops_by_the_table_keep_the_prefix(path: Path, *, cells: bool = True) -> None
         path.claim("a longer prefix", REAL.prefix(node.id, key) > REAL.prefix(own, key))
     else:
         path.claim("no shorter prefix", REAL.prefix(node.id, key) >= REAL.prefix(own, key))
-
-
-ROUTING: Final = (
-    Proof(
-        ("WZ-11", "W-39", "W-43", "WA-06", "WA-07", "WA-08", "WA-09"),
-        hops_come_closer_but_to_the_cell,
-        Evaluated(("wendy.routing.next_hop", "wendy.routing.leaf_span", "wendy.routing.leaf_ends", "wendy.routing.closest")),
-        Twin("outside of the leaf set the nearest leaves are looked at", {"ends": nearest_leaves}),
-        {"places": 2, "table": False},
-        of="by-leaves",
-    ),
-    Proof(
-        ("WZ-24", "W-38", "W-41", "W-42", "WA-10", "WX-06"),
-        hops_come_closer_but_to_the_cell,
-        Evaluated(("wendy.routing.next_hop",)),
-        Twin("also that to the cell of the key (WX-06)", {"cell_too": True}),
-        {"places": 1, "table": True},
-    ),
-    Proof(
-        ("WZ-24", "W-40", "W-41", "W-42", "WA-12", "WA-13", "WI-04"),
-        hops_by_the_table_keep_the_prefix,
-        Evaluated(("wendy.routing.next_hop",)),
-        Twin("nodes may stand in the cells of others", {"cells": False}),
-        logic=WORDS,
-    ),
-)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.conformance.proofs.wendy.terms import (
     ADDRESS,
@@ -30,9 +30,21 @@ from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, i
 
 OWN: Final = Id(0)
 
+TABLES: Final = ProofTable()
+
+#: Nodes on a side of the leaf set.
+_OF_TWO_OR_THREE: Final = {"of-2": {"places": 2}, "of-3": {"places": 3}}
+
+
 # -- the leaf set -----------------------------------------------------------------------------------------------------
 
 
+@TABLES.add(
+    "WZ-21 W-26 W-27 W-28 W-29 WA-05 WI-03 WI-05",
+    "wendy.tables.in_leaf_set wendy.tables.in_side",
+    Twin("who is there already is put behind itself", {"bisect": bisect_right}),
+    of=_OF_TWO_OR_THREE,
+)
 def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
     A side of the leaf set stays ordered and keeps the nearest, and once more changes nothing.
@@ -64,6 +76,17 @@ def away(state: State, node: Node, *, is_right: bool) -> Term:
     return ring.clockwise(state.id, node.id) if is_right else ring.clockwise(node.id, state.id)
 
 
+def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
+    """Whoever comes last is last."""
+    return len(side)
+
+
+@TABLES.add(
+    "WZ-21 W-28 W-29 WI-05",
+    "wendy.tables.in_side",
+    Twin("whoever comes last is last", {"bisect": at_the_end}),
+    of=_OF_TWO_OR_THREE,
+)
 def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
     Two nodes make the same of a side of the leaf set in either order.
@@ -88,11 +111,6 @@ def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bise
     path.claim("the same", z3.And(*(mine.id == its.id for mine, its in zip(way, back, strict=True))))
 
 
-def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
-    """Whoever comes last is last."""
-    return len(side)
-
-
 # -- tables that go by scores -----------------------------------------------------------------------------------------
 
 
@@ -104,8 +122,13 @@ def overwriting(state: State, node: Node) -> tuple[Node, ...]:
     return (*members[:index], node, *members[index + 1 :])[: state.config.neighborhood_set]
 
 
+@TABLES.add(
+    "WZ-22 W-33 W-34 WA-16 WA-22 WI-06",
+    "wendy.tables.in_neighborhood_set",
+    Twin("the first that is farther is overwritten (WD-15)", {"insert": overwriting}),
+)
 def inserting_keeps_the_best_neighbours(
-    path: Path, *, places: int, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
+    path: Path, *, places: int = 3, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
 ) -> None:
     """The neighborhood set stays sorted by scores and keeps the best; who is in it already may have got another score."""
     ids = [Id(number) for number in range(1, places + 2)]
@@ -127,6 +150,11 @@ def inserting_keeps_the_best_neighbours(
     path.claim("nobody better is left out", truth(all(full and scores[-1] <= state.score(one) for one in left_out)))
 
 
+@TABLES.add(
+    "WZ-22 W-18 WA-16 WA-17",
+    "wendy.tables.in_routing_table",
+    Twin("an unknown score is the best", {"unknown": False}),
+)
 def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
     """A cell of the routing table has the node with the better score; of equal ones, and unknown ones, the one that was there."""
     there, node = Id(0x10), Id(0x11)
@@ -151,6 +179,11 @@ def larger(one: Term, other: Term) -> Term:
     return z3.If(one >= other, one, other)
 
 
+@TABLES.add(
+    "WZ-23 W-63 WA-45",
+    Evaluated(("wendy.joining.with_versions",), ("max",)),
+    Twin("what comes last is kept", {"most": lambda _, last: last}),
+)
 def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term], Term] = larger) -> None:
     """Keeping the larger of versions is commutative, associative and idempotent, and at least each of them."""
     known, a, b = (any_versions(path, name) for name in ("known", "a", "b"))
@@ -167,6 +200,11 @@ def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term]
     path.claim("never less", z3.And(*(mine >= its for mine, its in zip((*once, *once), (*known, *a), strict=True))))
 
 
+@TABLES.add(
+    "WZ-25 WA-39 WA-42 WI-08",
+    "wendy.tables.insert_node wendy.tables.remove_node wendy.joining.is_newer",
+    Twin("the counter may be at its end", {"most": MOST_VERSION}),
+)
 def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) -> None:
     """
     Whoever comes or goes, a table's version says exactly whether its members have changed, and never decreases.
@@ -200,6 +238,11 @@ def members(state: State) -> tuple[set[Id], ...]:
     return {node.id for node in state.routing_table.values()}, leaves, {node.id for node in state.neighborhood_set}
 
 
+@TABLES.add(
+    "WZ-25 W-64 W-66 WA-41 WA-43 WI-13",
+    "wendy.joining.on_node_announcement wendy.joining.is_newer",
+    Twin("a version from the future", {"real": False}),
+)
 def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
     """
     If an announcement meets no conflict, the announcer knows the receiver's newest versions; otherwise no table changes.
@@ -219,62 +262,3 @@ def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
     else:
         path.claim("it is taken in", truth(Id(1) in after.known))
         path.claim("it knows the newest", same_row(own, said))
-
-
-_LEAVES: Final = Evaluated(("wendy.tables.in_leaf_set", "wendy.tables.in_side"))
-_NEIGHBOURS: Final = Evaluated(("wendy.tables.in_neighborhood_set",))
-TABLES: Final = (
-    *(
-        Proof(
-            ("WZ-21", "W-26", "W-27", "W-28", "W-29", "WA-05", "WI-03", "WI-05"),
-            inserting_keeps_the_nearest_leaves,
-            _LEAVES,
-            Twin("who is there already is put behind itself", {"bisect": bisect_right}),
-            {"places": places},
-            of=f"of-{places}",
-        )
-        for places in (2, 3)
-    ),
-    *(
-        Proof(
-            ("WZ-21", "W-28", "W-29", "WI-05"),
-            leaves_commute,
-            Evaluated(("wendy.tables.in_side",)),
-            Twin("whoever comes last is last", {"bisect": at_the_end}),
-            {"places": places},
-            of=f"of-{places}",
-        )
-        for places in (2, 3)
-    ),
-    Proof(
-        ("WZ-22", "W-33", "W-34", "WA-16", "WA-22", "WI-06"),
-        inserting_keeps_the_best_neighbours,
-        _NEIGHBOURS,
-        Twin("the first that is farther is overwritten (WD-15)", {"insert": overwriting}),
-        {"places": 3},
-    ),
-    Proof(
-        ("WZ-22", "W-18", "WA-16", "WA-17"),
-        a_cell_keeps_the_best,
-        Evaluated(("wendy.tables.in_routing_table",)),
-        Twin("an unknown score is the best", {"unknown": False}),
-    ),
-    Proof(
-        ("WZ-23", "W-63", "WA-45"),
-        keeping_larger_versions_is_a_join,
-        Evaluated(("wendy.joining.with_versions",), ("max",)),
-        Twin("what comes last is kept", {"most": lambda _, last: last}),
-    ),
-    Proof(
-        ("WZ-25", "WA-39", "WA-42", "WI-08"),
-        a_change_shows_in_the_versions,
-        Evaluated(("wendy.tables.insert_node", "wendy.tables.remove_node", "wendy.joining.is_newer")),
-        Twin("the counter may be at its end", {"most": MOST_VERSION}),
-    ),
-    Proof(
-        ("WZ-25", "W-64", "W-66", "WA-41", "WA-43", "WI-13"),
-        who_is_taken_in_knows_the_newest,
-        Evaluated(("wendy.joining.on_node_announcement", "wendy.joining.is_newer")),
-        Twin("a version from the future", {"real": False}),
-    ),
-)
