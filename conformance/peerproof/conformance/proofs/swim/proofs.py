@@ -1,43 +1,66 @@
 """
 What is proved of SWIM: the order of incarnations and rows, merging, payloads, refutation, rounds.
 
-The symbols are in `terms`, and how values are written is in `transit`.
+How values are written is in `transit`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.paths import Path
+from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
-from peerproof.conformance.proofs.swim.terms import (
-    B,
-    Bits,
-    C,
-    D,
-    any_claim,
-    any_incarnation,
-    any_row,
-    any_status,
-    at_least,
-)
 from peerproof.conformance.proofs.swim.transit import WRITING
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import Config, Dead, Incarnation, Payload, Ping, Row, State, Status, gossip, rounds, table, transitions
 from peerproof.spec.swim.messages import COUNTER_MAX, Uuid
+from peerproof.spec.swim.table import Claim
 
-A: Final = Uuid("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa")
+A, B, C, D = (Uuid(f"{x * 8}-{x * 4}-4{x * 3}-8{x * 3}-{x * 12}") for x in "abcd")
+
+Place: Final = z3.DeclareSort("Place")
+Data: Final = z3.DeclareSort("Data")
+
 NOT_LEAVE: Final = tuple(status for status in Status if status is not Status.LEAVE)
 
 PROOFS: Final = ProofTable(WRITING)
+
+
+def any_status(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Status:
+    """Any of these statuses."""
+    return among[choice(path, f"{name} {[status.value for status in among]}", len(among))]
+
+
+def any_incarnation(path: Path, name: str) -> Incarnation:
+    """Any incarnation."""
+    return Incarnation(path.integer(f"{name}.restart", 0, COUNTER_MAX), path.integer(f"{name}.tx", 0, COUNTER_MAX))
+
+
+def any_row(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Row:
+    """What is known of a node; its payload is anything."""
+    status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
+    where = path.any_of(f"{name}.place", Place)
+    return Row(where, where, status, incarnation, payload=path.any_of(f"{name}.payload", Data))
+
+
+def any_claim(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Claim:
+    """What is said of a node, and where it is."""
+    status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
+    where = path.any_of(f"{name}.place", Place)
+    return Claim(B, status, incarnation, (where, where))
+
+
+def at_least(one: Incarnation, other: Incarnation) -> Term:
+    """That an incarnation is not below another, by restart and then by tx."""
+    return z3.Or(one.restart > other.restart, z3.And(one.restart == other.restart, one.tx >= other.tx))
 
 
 def node(incarnation: Incarnation, **rows: Row) -> State:
@@ -229,6 +252,28 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
 
 
 # -- rounds -----------------------------------------------------------------------------------------------------------
+
+
+class Bits:
+    """A number below 2^64 whose bits are counted, as of `int`."""
+
+    def __init__(self, path: Path, term: Term, halves: list[Term] | None = None) -> None:
+        self._path = path
+        self.term = term
+        self.halves: list[Term] = [] if halves is None else halves  #: for each n that was counted, 2 to the power of n-1
+
+    def __gt__(self, other: int) -> bool:
+        return bool(self.term > other)
+
+    def __sub__(self, other: int) -> Bits:
+        return Bits(self._path, self.term - other, self.halves)
+
+    def bit_length(self) -> Term:
+        """Of a number above 0: the n for which it is at least 2^(n-1) and below 2^n."""
+        half = z3.Int(self._path.fresh("half"))
+        self._path.know(z3.Or(*(half == 2**power for power in range(64))), self.term >= half, self.term < 2 * half)
+        self.halves.append(half)
+        return z3.Int(self._path.fresh("bits"))
 
 
 @PROOFS.add(

@@ -2,6 +2,9 @@
 What is proved of how SWIM's values are written: uuids, integers, codes of the cache, strings.
 
 Of the bytes that follow a head, `struct` is taken for granted: as many as it says, most significant first.
+
+A text of Python holds no terms. So a term that is formatted leaves a mark in the text, a character of its own that no protocol
+uses, and `Marks` says afterwards which terms the text holds, in their order.
 """
 
 from __future__ import annotations
@@ -13,16 +16,128 @@ from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.paths import Path
+from peerproof.conformance.proofs.paths import Path, Term
 from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
-from peerproof.conformance.proofs.swim.terms import AnyString, Half, Index, Marks, packer
 from peerproof.conformance.proofs.terms import truth
 from peerproof.spec.forms import messagepack
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import transit
 
+FIRST_MARK: Final = 0xE000  #: private use
+
 #: How values are written.
 WRITING: Final = ProofTable()
+
+
+class Marks:
+    """The terms that have become part of texts."""
+
+    def __init__(self) -> None:
+        self._terms: list[Any] = []
+
+    def mark(self, term: Any) -> str:
+        """The character that stands for a term."""
+        self._terms.append(term)
+        return chr(FIRST_MARK + len(self._terms) - 1)
+
+    def pieces(self, text: str) -> list[Any]:
+        """The characters of a text and the terms in it, in their order."""
+        return [self._terms[ord(c) - FIRST_MARK] if ord(c) >= FIRST_MARK else c for c in text]
+
+
+class Index:
+    """A number above -1 that is divided with a remainder, as of `int`."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __lt__(self, other: int) -> bool:
+        return bool(self.term < other)
+
+    def __radd__(self, other: int) -> Term:
+        return other + self.term
+
+    def __floordiv__(self, other: int) -> Term:
+        return self.term / other
+
+    def __mod__(self, other: int) -> Term:
+        return self.term % other
+
+
+class Half:
+    """Half a uuid, or the whole, as of `int`; written in hexadecimal it leaves a mark for each digit, `digits` of which it is."""
+
+    def __init__(self, path: Path, term: Term, marks: Marks) -> None:
+        self.term = term
+        self._path, self._marks = path, marks
+
+    def __ge__(self, other: int) -> bool:
+        return bool(self.term >= other)
+
+    def __lt__(self, other: int) -> bool:
+        return bool(self.term < other)
+
+    def __mod__(self, other: int) -> Half:
+        return self._of(self.term % other)
+
+    def __lshift__(self, bits: int) -> Half:
+        return self._of(self.term * 2**bits)
+
+    def __or__(self, other: Half) -> Half:
+        """Where no bit is in both, it is the sum."""
+        low = 2**64
+        self._path.claim("no bit is in both halves", z3.And(self.term % low == 0, other.term >= 0, other.term < low))
+        return self._of(self.term + other.term)
+
+    def __format__(self, form: str) -> str:
+        width = int(form.removeprefix("0").removesuffix("x"))
+        self._path.claim("it has so many digits", z3.And(self.term >= 0, self.term < 16**width))
+        return "".join(self._marks.mark((self.term, place)) for place in range(width))
+
+    def _of(self, term: Term) -> Half:
+        return Half(self._path, term, self._marks)
+
+
+class AnyString:
+    """A string of which the first character is known, if there is one; formatted it leaves a mark."""
+
+    def __init__(self, path: Path, name: str, marks: Marks) -> None:
+        self.filled = path.any_of(f"{name} is not empty", z3.BoolSort())
+        self.first = path.integer(f"first of {name}", 0, 0x10FFFF)
+        self.rest = path.any_of(f"rest of {name}", z3.DeclareSort("Data"))
+        self._marks = marks
+
+    def __getitem__(self, part: slice) -> Letter:
+        return Letter(self.filled, self.first)
+
+    def __bool__(self) -> bool:
+        return bool(self.filled)
+
+    def __format__(self, _: str) -> str:
+        return self._marks.mark(self)
+
+
+class Letter:
+    """The first character of a string, or nothing."""
+
+    def __init__(self, filled: Term, code: Term) -> None:
+        self._filled, self._code = filled, code
+
+    def __eq__(self, other: object) -> Any:
+        return z3.And(self._filled, self._code == ord(str(other)))
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+
+def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
+    """The one function of a `struct.Struct` with one integer: its bytes as one number, and how many they are."""
+    width, is_signed = form.size, form.format[-1:].islower()
+
+    def pack(value: Term) -> tuple[Term, ...]:
+        whole = value + z3.If(value < 0, 2 ** (8 * width), 0) if is_signed else value
+        return (whole, z3.IntVal(width))
+
+    return pack
 
 
 @WRITING.add("SZ-08 SA-61 SA-63", "swim.transit.uuid_text", Twin("halves may be signed or not", {"most": 2**64 - 1}))
