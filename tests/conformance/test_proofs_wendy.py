@@ -68,7 +68,7 @@ def is_newer(own: Versions, included: Versions) -> bool:
 
 def on_node_announcement(state: State, announcement: Any) -> Any:
     """Everybody is taken in."""
-    return Step(*joining.told(state, announcement.header.sender, announcement.tables))  # type: ignore[attr-defined]
+    return Step(*joining.learn_tables(state, announcement.header.sender, announcement.tables))  # type: ignore[attr-defined]
 
 
 def unchanged(version: Any, *, changed: bool) -> Any:

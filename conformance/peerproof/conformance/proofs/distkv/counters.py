@@ -18,35 +18,10 @@ from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim.transit import encode_integer
 from peerproof.conformance.proofs.terms import choice, truth
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
-from peerproof.spec.distkv import (
-    Config,
-    Info,
-    Loaded,
-    Phase,
-    Ping,
-    Recovery,
-    SetValue,
-    State,
-    Update,
-    codec,
-    ranges,
-    transitions,
-)
+from peerproof.spec.distkv import Config, Phase, Recovery, State, codec, messages, ranges, transitions
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.entries import Entries, Entry
-from peerproof.spec.distkv.messages import (
-    FoundingDue,
-    GreetingDue,
-    InitialPingDue,
-    OldDataDue,
-    PingDue,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    Timer,
-)
+from peerproof.spec.distkv.messages import Info, Loaded, Ping, SetValue, Update
 from peerproof.spec.distkv.paths import ROOT, path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, Ranges, of_ticks
 from peerproof.spec.distkv.values import value_of
@@ -65,16 +40,10 @@ VALUE: Final = value_of("a value")
 INSTEAD: Final = names_in(codec, payload=lambda _: b"")
 
 MINE: Final = Chain((Element(A, 2), Element(B, 1)))
-TIMERS: Final[tuple[Timer, ...]] = (
-    InitialPingDue(),
-    FoundingDue(),
-    OldDataDue(),
-    PingDue(),
-    GreetingDue(),
-    *map(RecoveryDue, RecoveryStep),
-    RecoveryOver(),
-    RepairDue(),
-    RepairAllowed(),
+TIMERS: Final[tuple[messages.Timer, ...]] = (
+    *(messages.InitialPingDue(), messages.FoundingDue(), messages.OldDataDue(), messages.PingDue(), messages.GreetingDue()),
+    *map(messages.RecoveryDue, messages.RecoveryStep),
+    *(messages.RecoveryOver(), messages.RepairDue(), messages.RepairAllowed()),
 )
 
 _TOUCHING: Final = Twin("ranges may touch", {"gap": 0})
