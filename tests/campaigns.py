@@ -12,7 +12,7 @@ from peerproof.conformance.fuzz.implementation_players import Implementation
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.suite.timeouts import Timeouts
 
 CHOSEN = Profile(settings.default.max_examples, settings.default.stateful_step_count)  # type: ignore[union-attr]  # there is one

@@ -14,7 +14,7 @@ from collections.abc import Collection
 import pytest
 from hypothesis import HealthCheck, settings
 
-from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.spec.core import Option, Pick
 
 _QUICK, _CI, _SOAK = (PROFILES[name] for name in ("quick", "ci", "soak"))

@@ -15,14 +15,13 @@ from tests.spec.scuttlebutt import test_machine as mistaken
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.fuzz import implementation_players, restarts
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
-from peerproof.conformance.fuzz.findings import Finding, Over
+from peerproof.conformance.fuzz.findings import HAPPENINGS, Finding, Over, render_finding
 from peerproof.conformance.fuzz.implementation_players import Implementation
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs, inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
+from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec import scuttlebutt

@@ -22,7 +22,7 @@ from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper, plain_of, run_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.shrinking import Run
 from peerproof.conformance.fuzz.simulation import Action, Datagram
 from peerproof.spec.core import NodeId

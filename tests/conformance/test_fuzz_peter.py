@@ -9,11 +9,11 @@ import pytest
 from tests.campaigns import against
 from tests.conformance import wrong_peter
 
-from peerproof.conformance.fuzz.finding_text import render_finding
+from peerproof.conformance.fuzz.findings import render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of, protocols
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import PROFILES, Profile
+from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec import peter

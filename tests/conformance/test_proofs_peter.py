@@ -10,17 +10,18 @@ import pytest
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, follow
-from peerproof.conformance.proofs.peter.proofs import Said, the_latest
-from peerproof.conformance.proofs.peter.terms import (
+from peerproof.conformance.proofs.peter.proofs import (
     CHILD,
     OTHER,
     PARENT,
     TOPIC,
     AnyTopic,
     Children,
+    Said,
     any_event,
     any_node,
     id_on_terms,
+    the_latest,
 )
 from peerproof.conformance.proofs.proof import load, prove
 from peerproof.spec.core import Step, Table

@@ -12,7 +12,8 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, follow
 from peerproof.conformance.proofs.proof import load, prove
-from peerproof.conformance.proofs.swim.terms import Bits, Half, Index, Marks, packer
+from peerproof.conformance.proofs.swim.proofs import Bits
+from peerproof.conformance.proofs.swim.transit import Half, Index, Marks, packer
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import Dead, Incarnation, Ping, Row, State, Status, gossip, rounds, table, transit, transitions
 from peerproof.spec.swim.messages import Uuid

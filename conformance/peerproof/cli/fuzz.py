@@ -40,7 +40,7 @@ from pathlib import Path
 
 from peerproof.cli import options
 from peerproof.cli.implementation import add_implementation, positive
-from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES
 
 MOST_NODES = 5
 MOST_SEED = 2**63

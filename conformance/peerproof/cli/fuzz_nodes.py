@@ -13,12 +13,11 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.corpus import CorpusError
-from peerproof.conformance.fuzz.finding_text import render_counts, render_finding
+from peerproof.conformance.fuzz.findings import render_counts, render_finding
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs
 from peerproof.conformance.fuzz.node_search import NodeSearch
-from peerproof.conformance.fuzz.profiles import PROFILES
 from peerproof.conformance.fuzz.promotion import vector_of
-from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
 
 NOTHING_FOUND, FOUND, UNUSABLE = 0, 1, 3
 EXIT_CODES = {FuzzVerdict.NOTHING_FOUND: NOTHING_FOUND, FuzzVerdict.FOUND: FOUND, FuzzVerdict.UNUSABLE: UNUSABLE}

@@ -45,8 +45,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Prints a line for each proof, and one for all."""
-    from peerproof.conformance.proofs.proof import ProverMissing, prove, proven_protocols
-    from peerproof.conformance.proofs.selection import plain_proof, select_proofs
+    from peerproof.conformance.proofs.proof import ProverMissing, plain_proof, prove, proven_protocols, select_proofs
 
     known = proven_protocols()
     if args.protocol not in (None, *known):

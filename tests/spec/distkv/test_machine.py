@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.findings import HAPPENINGS, render_finding
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.spec import distkv
 from peerproof.spec.core import Step
 from peerproof.spec.distkv import PROPERTIES, Phase, State, election, entries, transitions

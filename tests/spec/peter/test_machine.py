@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.campaigns import searched
 
-from peerproof.conformance.fuzz.finding_text import render_finding
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.findings import render_finding
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.spec import peter
 from peerproof.spec.core import Notify, Step
 from peerproof.spec.overrides import names_in, overriding

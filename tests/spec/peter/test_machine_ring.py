@@ -13,7 +13,7 @@ from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.spec.core import NodeId, Notify, Step
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.peter import PROPERTIES, Publish, Subscribe, Unsubscribe, Update, id_of_topic, tree

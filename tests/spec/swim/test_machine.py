@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tests.campaigns import CHOSEN, searched
 
-from peerproof.conformance.fuzz.finding_text import HAPPENINGS, render_finding
+from peerproof.conformance.fuzz.findings import HAPPENINGS, render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.spec import swim
 from peerproof.spec.core import Pick
 from peerproof.spec.overrides import names_in, overriding

@@ -18,7 +18,7 @@ from hypothesis import Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from peerproof.conformance.fuzz.profiles import PROFILES
+from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.spec.core import Asked, NodeId
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.wendy import Config, Id, Join, Leave, Node, Stage, State, Versions, initial, joining, repair, routing

@@ -20,7 +20,7 @@ from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Judged
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
-from peerproof.conformance.fuzz.players import Place, Seen
+from peerproof.conformance.fuzz.players import Place, Player, Seen
 from peerproof.conformance.fuzz.reaction import (
     Answer,
     Called,
@@ -59,7 +59,7 @@ class Effects(NamedTuple):
     refused: str | None
 
 
-class Implementation:
+class Implementation(Player):
     """Nodes behind the adapter protocol."""
 
     def __init__(self, protocol: str, inputs: Inputs, adapter: Adapter, hello: Hello) -> None:
@@ -70,10 +70,8 @@ class Implementation:
         offered = hello.protocols[protocol]
         self._limits = offered.limits
         self._oracle = hello.oracle
-        whole = [
-            name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1
-        ]  # of no one in particular
-        self._queries = [name for name in whole if f"observe.{name}" in offered.capabilities]
+        of_itself = [name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1]
+        self._queries = [name for name in of_itself if f"observe.{name}" in offered.capabilities]
         self._tells = "events" in offered.capabilities
         self._broken = False
         self._restarts = Restarts(adapter)
@@ -82,10 +80,9 @@ class Implementation:
     def begin(self, seed: str) -> None:
         """If it has ended it is started again. Raises Over."""
         self._seed = seed
-        if not self._broken:
-            return
-        self._restarts.start()
-        self._broken = False
+        if self._broken:
+            self._restarts.start()
+            self._broken = False
 
     def clamp_config(self, config: Any) -> Any:
         """The configuration, no member of which is above what the implementation says it can."""

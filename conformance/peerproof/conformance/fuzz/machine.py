@@ -25,7 +25,7 @@ from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
 from peerproof.conformance.fuzz.inputs.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.players import Player
-from peerproof.conformance.fuzz.profiles import Profile
+from peerproof.conformance.fuzz.search_settings import MOST_NODES, Profile
 from peerproof.conformance.fuzz.shrinking import Run, Shrinking, again
 from peerproof.conformance.fuzz.simulation import MOST_UNDER_WAY, Action, Arena, Datagram
 from peerproof.conformance.fuzz.strategies import datagrams, values
@@ -35,7 +35,6 @@ from peerproof.spec.errors import MalformedMessage, NotEnabled
 #: Members of an action; none: this cannot happen after all.
 Members: TypeAlias = dict[str, Any]
 
-MOST_NODES: Final = 5
 NAMES: Final = tuple(NodeId(f"{letter}:1") for letter in "abcde")
 
 #: What a run may have; which of them is drawn for each run.

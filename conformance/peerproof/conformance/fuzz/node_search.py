@@ -7,21 +7,23 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
-from peerproof.conformance.fuzz.corpus import Corpus, CorpusError
+from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
 from peerproof.conformance.fuzz.findings import Finding, Over
 from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
 from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Player, Specified
-from peerproof.conformance.fuzz.profiles import PROFILES
-from peerproof.conformance.fuzz.resuming import Resuming
-from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
 from peerproof.conformance.suite.timeouts import Timeouts
+
+#: So many runs are drawn from one seed: who is killed begins with these again.
+AT_ONCE: Final = 60
 
 
 @dataclass
@@ -84,7 +86,7 @@ class NodeSearch:
 
     def _search(self, campaign: Campaign) -> FuzzVerdict:
         try:
-            self._resume(campaign, self.corpus) if self.corpus else self._draw(campaign)
+            self._resume(campaign, Corpus(self.corpus, self.protocol)) if self.corpus else self._draw(campaign)
         except Over as over:
             self._unusable = over.unusable is not None
             if campaign.finding or over.unusable:
@@ -106,18 +108,50 @@ class NodeSearch:
                 return
             self.seed += 1
 
-    def _resume(self, campaign: Campaign, corpus: Path) -> None:
-        """What was kept, and then what follows on the last search's runs. Raises CorpusError, Over."""
-        settings = self.settings
-        keeper = campaign.keeper = Keeper(Corpus(corpus, self.protocol), self.inputs)
+    def _resume(self, campaign: Campaign, corpus: Corpus) -> None:
+        """What was kept, and then what follows on the last search's runs, also if that was killed. Raises CorpusError, Over."""
+        keeper = campaign.keeper = Keeper(corpus, self.inputs)
+        shown, replayed, gone = _replay(campaign, keeper)
+        if replayed:
+            self.on_replayed(replayed, gone)
+        if not shown:
+            self._search_on(campaign, corpus)
+
+    def _search_on(self, campaign: Campaign, corpus: Corpus) -> None:
+        """As many runs as the profile says, or until the time is over or something is found. Raises CorpusError, Over."""
+        settings, profile = self.settings, PROFILES[self.settings.profile]
         tested = "the specification" if self.implementation is None else self.implementation
         name = f"{tested} --profile {settings.profile} --nodes {settings.nodes} --seed {settings.seed}"
-        resuming = Resuming(campaign, keeper, name, settings.seed)
-        seen = resuming.replay()
-        if resuming.replayed:
-            self.on_replayed(resuming.replayed, resuming.gone)
-        if seen is None:
-            resuming.search(PROFILES[settings.profile])
+        position, left = corpus.position(name), profile.runs
+        while (left > 0 or campaign.until is not None) and not campaign.finding:
+            size = min(AT_ONCE, left) if campaign.until is None else AT_ONCE
+            try:
+                campaign.search(profile._replace(runs=size), settings.seed + position)
+            except Over:
+                if campaign.until is not None and time.monotonic() > campaign.until and not campaign.finding:
+                    corpus.advance(name, position + 1)
+                raise
+            if not campaign.finding:
+                position, left = position + 1, left - size
+                corpus.advance(name, position)
+
+
+def _replay(campaign: Campaign, keeper: Keeper) -> tuple[bool, int, int]:
+    """
+    What was found, and what was kept, once more: whether a run shows something; how many ran; findings that did not show again.
+
+    Everything is read before anything is replayed: a file that is none of the corpus's is told at once. Raises CorpusError, Over.
+    """
+    runs = [(name, *kept) for name in (FINDINGS, RUNS) for kept in keeper.runs(name)]
+    gone = 0
+    for replayed, (name, path, run) in enumerate(runs, 1):
+        if campaign.replay(run):
+            assert keeper.found is not None, "what is found is kept"
+            if name == FINDINGS and keeper.found != path:  # it is smaller now than it was kept
+                path.unlink(missing_ok=True)
+            return True, replayed, gone
+        gone += name == FINDINGS
+    return False, len(runs), gone
 
 
 def fuzz_nodes(

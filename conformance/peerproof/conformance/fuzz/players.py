@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from peerproof.conformance.adapter.choices import Choices
 from peerproof.conformance.fuzz.findings import Fed, Finding, Found
@@ -51,39 +51,29 @@ class Seen(NamedTuple):
     complete: bool = True
 
 
-class Player(Protocol):
+class Player:
     """Plays all nodes of a run."""
 
     def begin(self, seed: str) -> None:
         """A run begins; what the nodes draw by lot follows from the seed. Raises Over."""
-        ...
 
     def clamp_config(self, config: Any) -> Any:
         """The configuration, within what the nodes can be configured to."""
-        ...
+        return config
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
         """Something happens to a node. Raises Found, GivenUp."""
-        ...
+        raise NotImplementedError
 
     def crash(self, place: Place) -> None:
         """A node is gone until it is started again. Raises Found."""
-        ...
 
     def end(self, places: Collection[Place]) -> None:
         """The run has ended. Never raises."""
-        ...
 
 
-class Specified:
-    """The specification itself."""
-
-    def begin(self, seed: str) -> None:
-        """Nothing is kept between runs."""
-
-    def clamp_config(self, config: Any) -> Any:
-        """It can be configured to anything that is legal."""
-        return config
+class Specified(Player):
+    """The specification itself. It can be configured to anything that is legal."""
 
     def feed(self, place: Place, stimulus: Stimulus, now: Instant, choices: Choices) -> Seen:
         """One step; whatever it raises is found."""
@@ -100,12 +90,6 @@ class Specified:
         if read != [send.message for send in sends]:
             raise Found(Finding("unreadable", "a message is another one after it was encoded and decoded"))
         return Seen((reaction,), sent)
-
-    def crash(self, place: Place) -> None:
-        """There is nothing to end."""
-
-    def end(self, places: Collection[Place]) -> None:
-        """There is nothing to close."""
 
 
 def picking(choices: Choices) -> Pick:

@@ -13,22 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, permutations
 from typing import Any, NamedTuple, TypeAlias
 
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    SetTimer,
-    Specification,
-    Step,
-)
+from peerproof.spec import core
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.properties import Taken
@@ -38,10 +23,10 @@ class Node(NamedTuple):
     """A running node: its state, and its timers with the instants at which they are due, in the order of their setting."""
 
     state: Any
-    timers: tuple[tuple[Any, Instant], ...] = ()
+    timers: tuple[tuple[Any, core.Instant], ...] = ()
 
     @property
-    def due(self) -> Instant | None:
+    def due(self) -> core.Instant | None:
         """When its next timer runs out."""
         return min((due for _, due in self.timers), default=None)
 
@@ -57,7 +42,7 @@ class Started:
 class Came:
     """A datagram comes in, a message or not."""
 
-    sender: NodeId
+    sender: core.NodeId
     data: bytes
 
 
@@ -77,7 +62,7 @@ class Passed:
 class Settled:
     """Over a connection: what has become of a message that it has sent."""
 
-    to: NodeId
+    to: core.NodeId
     data: bytes
     took: int | None  #: microseconds; None: it did not arrive
 
@@ -91,7 +76,7 @@ Answer: TypeAlias = tuple[str, tuple[Any, ...]]
 class Words(NamedTuple):
     """A message that was seen: to whom, and the texts and numbers in it, in order."""
 
-    to: NodeId
+    to: core.NodeId
     said: tuple[Any, ...]
 
 
@@ -99,7 +84,7 @@ class Reaction(NamedTuple):
     """What a node becomes and does."""
 
     node: Node
-    effects: tuple[Send[Any] | Notify[Any], ...] = ()
+    effects: tuple[core.Send[Any] | core.Notify[Any], ...] = ()
     taken: tuple[Taken, ...] = ()
     refused: str | None = None  #: why a call was refused
 
@@ -108,12 +93,12 @@ class Reaction(NamedTuple):
 class Birth:
     """What a node is made of."""
 
-    spec: Specification
-    self_id: NodeId
+    spec: core.Specification
+    self_id: core.NodeId
     config: Any
 
 
-def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pick: Pick) -> Reaction:
+def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: core.Instant, pick: core.Pick) -> Reaction:
     """What the specification does; a node that has not started yet is None."""
     spec = birth.spec
     if isinstance(stimulus, Started):
@@ -128,19 +113,19 @@ def react(birth: Birth, node: Node | None, stimulus: Stimulus, now: Instant, pic
                 message = spec.MESSAGE.decode(data)
             except MalformedMessage:
                 return Reaction(node)
-            return _take_step(spec, node, Received(now, sender, message), now, pick)
+            return _take_step(spec, node, core.Received(now, sender, message), now, pick)
         case Called(command):
             try:
-                return _take_step(spec, node, Asked(now, command), now, pick)
+                return _take_step(spec, node, core.Asked(now, command), now, pick)
             except NotEnabled as refusal:
                 return Reaction(node, refused=refusal.reason)
         case Passed():
             return _expire_timers(spec, node, now, pick)
         case Settled(to, data, took):
-            return _take_step(spec, node, Sent(now, to, spec.MESSAGE.decode(data), took), now, pick)
+            return _take_step(spec, node, core.Sent(now, to, spec.MESSAGE.decode(data), took), now, pick)
 
 
-def _expire_timers(spec: Specification, node: Node, now: Instant, pick: Pick) -> Reaction:
+def _expire_timers(spec: core.Specification, node: Node, now: core.Instant, pick: core.Pick) -> Reaction:
     """All timers that are due; of several that are due together, the one that was set first is first."""
     effects: tuple[Any, ...] = ()
     taken: tuple[Taken, ...] = ()
@@ -148,26 +133,26 @@ def _expire_timers(spec: Specification, node: Node, now: Instant, pick: Pick) ->
         index = next(index for index, (_, at) in enumerate(node.timers) if at == due)
         timer = node.timers[index][0]
         node = node._replace(timers=node.timers[:index] + node.timers[index + 1 :])
-        reaction = _take_step(spec, node, Expired(due, timer), due, pick)
+        reaction = _take_step(spec, node, core.Expired(due, timer), due, pick)
         node, effects, taken = reaction.node, effects + reaction.effects, taken + reaction.taken
     return Reaction(node, effects, taken)
 
 
-def _take_step(spec: Specification, node: Node, event: Any, now: Instant, pick: Pick) -> Reaction:
+def _take_step(spec: core.Specification, node: Node, event: Any, now: core.Instant, pick: core.Pick) -> Reaction:
     step = spec.step(node.state, event, pick)
     reaction = _after(step, node, now)
     return reaction._replace(taken=(Taken(node.state, event, step.state, step.effects),))
 
 
-def _after(step: Step[Any, Any], node: Node, now: Instant) -> Reaction:
+def _after(step: core.Step[Any, Any], node: Node, now: core.Instant) -> Reaction:
     timers = dict(node.timers)
     effects = []
     for effect in step.effects:
         match effect:
-            case SetTimer(timer, after):
+            case core.SetTimer(timer, after):
                 timers.pop(timer, None)
-                timers[timer] = Instant(now + after)
-            case CancelTimer(timer):
+                timers[timer] = core.Instant(now + after)
+            case core.CancelTimer(timer):
                 timers.pop(timer, None)
             case _:
                 effects.append(effect)
@@ -175,7 +160,7 @@ def _after(step: Step[Any, Any], node: Node, now: Instant) -> Reaction:
 
 
 def reactions(
-    reacting: Callable[[Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Words] = ()
+    reacting: Callable[[core.Pick], Reaction], answers: Sequence[Answer] = (), told: Sequence[Words] = ()
 ) -> Iterator[Reaction]:
     """
     Everything that the specification can do, the likeliest first.
@@ -201,7 +186,7 @@ class Unasked(Exception):
     """The specification has a choice here that nobody was asked for."""
 
 
-def single_reaction(reacting: Callable[[Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
+def single_reaction(reacting: Callable[[core.Pick], Reaction], answers: Sequence[Answer]) -> Reaction:
     """The one thing that the specification can do with these answers. Raises Unasked if they are too few."""
 
     def nobody(options: int, some: int) -> tuple[int, ...]:  # noqa: ARG001  # as a branch is called
@@ -225,13 +210,13 @@ def _make_branch(script: list[tuple[int, ...]], others: list[Iterator[tuple[int,
     return branch
 
 
-def _make_pick(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Words]) -> Pick:
+def _make_pick(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[Answer], told: Sequence[Words]) -> core.Pick:
     left: dict[str, deque[tuple[Any, ...]]] = {}
     for site, answer in answers:
         left.setdefault(site, deque()).append(answer)
     asked: Counter[str] = Counter()
 
-    def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:
+    def pick(why: str, among: Collection[core.Option], some: int = 1) -> tuple[core.Option, ...]:
         options = sorted(among)
         some = min(some, len(options))
         if len(options) <= 1:
@@ -247,7 +232,7 @@ def _make_pick(branch: Callable[[int, int], tuple[int, ...]], answers: Iterable[
     return pick
 
 
-def _by_appearance(options: list[Option], told: Sequence[Words], *, of_one: bool) -> list[Option]:
+def _by_appearance(options: list[core.Option], told: Sequence[Words], *, of_one: bool) -> list[core.Option]:
     """What a message leaves out was probably too large for it: the longest first."""
     words = chain.from_iterable((to, *said) for to, said in told) if of_one else told[0].said if told else ()
     seen = dict.fromkeys(word for word in words if word in options)

@@ -17,7 +17,7 @@ from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp
 from peerproof.conformance.fuzz.implementation_players import plain_config
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Player
-from peerproof.conformance.fuzz.simpler import build_valid, replace_item, simpler_data
+from peerproof.conformance.fuzz.simpler import build_valid, leave_parts_out, replace_item, simpler_data
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
@@ -101,15 +101,7 @@ class Shrinking:
         return replace(self.run, configs=configs or self.run.configs, script=script)
 
     def _fewer_actions(self) -> None:
-        """Leaves actions out: halves, then smaller and smaller parts, the last first."""
-        size = len(self.run.script)
-        while size:
-            end = len(self.run.script)
-            while end > 0:
-                script = self.run.script
-                self._try(replace(self.run, script=script[: max(0, end - size)] + script[end:]))
-                end = min(end - size, len(self.run.script))
-            size //= 2
+        leave_parts_out(lambda: self.run.script, lambda script: self._try(replace(self.run, script=script)))
 
     def _fewer_nodes(self) -> Iterator[Run]:
         for addr in list(self.run.configs)[::-1]:

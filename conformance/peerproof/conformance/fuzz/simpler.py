@@ -36,6 +36,18 @@ def simpler_data(plain: Any) -> Iterator[Any]:
             yield "k"
 
 
+def leave_parts_out(current: Callable[[], Sequence[Any]], attempt: Callable[[Any], object]) -> None:
+    """Leaves halves out, then smaller and smaller parts, the last first; `attempt` may change what is current."""
+    size = len(current())
+    while size:
+        end = len(current())
+        while end > 0:
+            items = current()
+            attempt([*items[: max(0, end - size)], *items[end:]])
+            end = min(end - size, len(current()))
+        size //= 2
+
+
 def replace_item(items: Sequence[T], index: int, item: T) -> list[T]:
     """The items with another one in one place."""
     return [*items[:index], item, *items[index + 1 :]]

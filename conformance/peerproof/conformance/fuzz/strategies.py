@@ -14,22 +14,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from peerproof.spec.forms.form import (
-    U64,
-    U64_MAX,
-    Flag,
-    Form,
-    Integer,
-    ListOf,
-    OneOf,
-    Optional,
-    Plain,
-    Record,
-    Tagged,
-    Text,
-    octets,
-    text,
-)
+from peerproof.spec.forms import form as forms
 from peerproof.spec.forms.packing import Codec
 from peerproof.spec.forms.state_form import ShownAs
 
@@ -39,7 +24,7 @@ Named: TypeAlias = Mapping[str, SearchStrategy[Any]]
 #: A list is long enough for two of a kind and something between them.
 MAX_ITEMS = 6
 
-_LAST_IN_RANGE = (0, 1, 2**32, 2**53, 2**53 + 1, 2**63, U64_MAX - 1, U64_MAX)
+_LAST_IN_RANGE = (0, 1, 2**32, 2**53, 2**53 + 1, 2**63, forms.U64_MAX - 1, forms.U64_MAX)
 
 
 def texts(most: int) -> SearchStrategy[str]:
@@ -47,55 +32,56 @@ def texts(most: int) -> SearchStrategy[str]:
     return st.one_of(
         st.text("abc:1", max_size=min(most, 4)),
         st.text(max_size=most // 4),  # a code point takes at most four bytes
-        st.binary(max_size=most).map(text),
+        st.binary(max_size=most).map(forms.text),
         st.just("x" * most),
     )
 
 
-def values(form: Form, named: Named | None = None) -> SearchStrategy[Any]:
+def values(form: forms.Form, named: Named | None = None) -> SearchStrategy[Any]:
     """The values that fit a form. A field whose name is in `named` gets its values from there; `Type.name` goes before `name`."""
     match form:
-        case U64():
-            return st.one_of(st.sampled_from(_LAST_IN_RANGE), st.integers(0, U64_MAX), st.integers(0, 9))
-        case Integer(least, most):
+        case forms.U64():
+            return st.one_of(st.sampled_from(_LAST_IN_RANGE), st.integers(0, forms.U64_MAX), st.integers(0, 9))
+        case forms.Integer(least, most):
             return st.integers(least, most)
-        case Text(most):
+        case forms.Text(most):
             return texts(most)
-        case OneOf(enumeration):
+        case forms.OneOf(enumeration):
             return st.sampled_from(list(enumeration))
-        case Flag():
+        case forms.Flag():
             return st.booleans()
-        case Optional(inner):
+        case forms.Optional(inner):
             return st.none() | values(inner, named)
-        case ListOf(inner):
+        case forms.ListOf(inner):
             return st.lists(values(inner, named), max_size=MAX_ITEMS).map(tuple)
         case ShownAs(inner, _, read):
             return values(inner, named).map(read)
-        case Record():
+        case forms.Record():
             known = named or {}
             own = {name: key for name in form.forms for key in (name, f"{form.kind.__name__}.{name}") if key in known}
             fields = {name: known[own[name]] if name in own else values(part, named) for name, part in form.forms.items()}
             return st.builds(form.kind, **fields)
-        case Tagged():
+        case forms.Tagged():
             return st.one_of([values(record, named) for record in form.cases.values()])
     raise TypeError(f"no strategy for {form}")
 
 
-def spellings(form: Form, value: Any) -> SearchStrategy[Plain]:
+def spellings(form: forms.Form, value: Any) -> SearchStrategy[forms.Plain]:
     """Every way to write a value as plain data: what `form.value` must read as this value."""
     match form:
-        case U64():
+        case forms.U64():
             return st.sampled_from([str(value), value, {"u64": str(value)}, {"u64": value}])
-        case Text():
-            return st.sampled_from([form.plain(value), {"hex": octets(value).hex()}, {"hex": octets(value).hex(" ").upper()}])
-        case Optional(inner):
+        case forms.Text():
+            data = forms.octets(value)
+            return st.sampled_from([form.plain(value), {"hex": data.hex()}, {"hex": data.hex(" ").upper()}])
+        case forms.Optional(inner):
             return st.none() if value is None else spellings(inner, value)
-        case ListOf(inner):
+        case forms.ListOf(inner):
             return st.tuples(*(spellings(inner, item) for item in value)).map(list)
-        case Record():
+        case forms.Record():
             members = {name: spellings(part, getattr(value, name)) for name, part in form.forms.items()}
             return st.fixed_dictionaries(members)
-        case Tagged():
+        case forms.Tagged():
             name = form.names[type(value)]
             return spellings(form.cases[name], value).map(lambda members: {**members, "type": name})
     return st.just(form.plain(value))

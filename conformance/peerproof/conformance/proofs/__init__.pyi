@@ -8,5 +8,4 @@ __all__ = [
     "select_proofs",
 ]
 
-from .proof import Proof, Proved, ProverMissing, prove, proven_protocols
-from .selection import plain_proof, select_proofs
+from .proof import Proof, Proved, ProverMissing, plain_proof, prove, proven_protocols, select_proofs

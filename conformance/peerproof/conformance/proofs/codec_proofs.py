@@ -7,14 +7,14 @@ like are there. `struct` is written in C, so eight bytes of an integer are digit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Defined, Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Defined, Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import (
     BYTE_MAX,
     U64_DIGITS,
@@ -239,76 +239,41 @@ def size_is_what_is_written(path: Path, *, form: Form, **instead: Any) -> None:
 
 @dataclass(frozen=True)
 class Cites:
-    """The items and clauses of a protocol that its proofs about bytes hold."""
+    """The items and clauses of a protocol that its proofs about bytes hold, separated by blanks."""
 
-    string: tuple[str, ...]
-    integer: tuple[str, ...]
-    entry: tuple[str, ...]
-    message: tuple[str, ...]
-    size: tuple[str, ...]
+    string: str
+    integer: str
+    entry: str
+    message: str
+    size: str
 
 
 #: Shows that `terms.BigEndian` is `struct.Struct(">Q")`.
 DIGITS_TEST: Final = "tests/conformance/test_proofs_terms.py::test_digits_are_the_bytes_of_struct"
 
 
-def codec_proofs(form: Tagged, entries: Mapping[str, Record], cites: Cites) -> tuple[Proof, ...]:
+def codec_proofs(form: Tagged, entries: Mapping[str, Record], cites: Cites) -> ProofTable:
     """The proofs about a protocol's messages and the entries in them."""
-    return (
-        Proof(
-            cites.string,
-            a_string_delimits_itself,
-            Evaluated(("forms.packing._pack_text", "forms.packing._unpack_text", "forms.form.encode_string"), ON_TERMS),
-            Twin("256 bytes are allowed, and the size keeps the lowest eight bits", {"most": 256, "bytearray": WrappingBytes}),
-        ),
-        Proof(
-            cites.integer,
-            a_number_has_one_list_of_digits,
-            Defined(("forms.packing._u64",), DIGITS_TEST),
-            Twin("a digit may be 256", {"most": BYTE_MAX + 1}),
-        ),
-        Proof(
-            cites.integer,
-            an_integer_reads_as_it_was_written,
-            Evaluated(("forms.packing._pack_u64", "forms.packing._unpack_u64"), ON_TERMS),
-            Twin("read with the lowest byte first", {"struct": LittleEndian}),
-        ),
-        *(proof for name, entry in entries.items() for proof in _entry_proofs(name, entry, cites)),
-        Proof(
-            cites.message,
-            a_message_reads_as_it_was_written,
-            Evaluated(("forms.packing.binary",), ON_TERMS),
-            Twin("the datagram lost its last byte", {"cut": 1}),
-            {"form": form},
-        ),
-    )
+    proofs = ProofTable()
 
+    def add(statement: Callable[..., None], clauses: str, functions: str, twin: Twin, of: str = "", **arguments: Any) -> None:
+        by = Evaluated(tuple(f"forms.{function}" for function in functions.split()), ON_TERMS)
+        proofs.add(clauses, by, twin, of={of: arguments})(statement)
 
-def _entry_proofs(name: str, entry: Record, cites: Cites) -> tuple[Proof, ...]:
-    shorter = Record(entry.kind, **{part: Text(most=9) if isinstance(form, Text) else form for part, form in entry.forms.items()})
-    return (
-        Proof(
-            cites.entry,
-            one_reads_as_it_was_written,
-            Evaluated(("forms.packing._pack", "forms.packing._unpack"), ON_TERMS),
-            Twin("a size loses its highest bit", {"bytearray": SevenBits}),
-            {"form": entry},
-            name,
-        ),
-        Proof(
-            cites.entry,
-            what_is_read_would_be_written_so,
-            Evaluated(("forms.packing._unpack", "forms.packing._pack"), ON_TERMS),
-            Twin("strings are written up to 9 bytes only", {"writer": shorter}),
-            {"form": entry},
-            name,
-        ),
-        Proof(
-            cites.size,
-            size_is_what_is_written,
-            Evaluated(("forms.packing.size", "forms.packing._pack"), ON_TERMS),
-            Twin("characters are counted instead of bytes", {"octets": lambda text: text}),
-            {"form": entry},
-            name,
-        ),
-    )
+    twin = Twin("256 bytes are allowed, and the size keeps the lowest eight bits", {"most": 256, "bytearray": WrappingBytes})
+    add(a_string_delimits_itself, cites.string, "packing._pack_text packing._unpack_text form.encode_string", twin)
+    twin = Twin("a digit may be 256", {"most": BYTE_MAX + 1})
+    proofs.add(cites.integer, Defined(("forms.packing._u64",), DIGITS_TEST), twin)(a_number_has_one_list_of_digits)
+    twin = Twin("read with the lowest byte first", {"struct": LittleEndian})
+    add(an_integer_reads_as_it_was_written, cites.integer, "packing._pack_u64 packing._unpack_u64", twin)
+    for name, entry in entries.items():
+        parts = {part: Text(most=9) if isinstance(form, Text) else form for part, form in entry.forms.items()}
+        twin = Twin("a size loses its highest bit", {"bytearray": SevenBits})
+        add(one_reads_as_it_was_written, cites.entry, "packing._pack packing._unpack", twin, name, form=entry)
+        twin = Twin("strings are written up to 9 bytes only", {"writer": Record(entry.kind, **parts)})
+        add(what_is_read_would_be_written_so, cites.entry, "packing._unpack packing._pack", twin, name, form=entry)
+        twin = Twin("characters are counted instead of bytes", {"octets": lambda text: text})
+        add(size_is_what_is_written, cites.size, "packing.size packing._pack", twin, name, form=entry)
+    twin = Twin("the datagram lost its last byte", {"cut": 1})
+    add(a_message_reads_as_it_was_written, cites.message, "packing.binary", twin, form=form)
+    return proofs

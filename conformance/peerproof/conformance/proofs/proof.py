@@ -1,4 +1,4 @@
-"""What a proof is: a statement, what it is about, and a twin that must be refuted."""
+"""What a proof is: a statement, what it is about, and a twin that must be refuted; which there are, and how they are shown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from inspect import getdoc
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from peerproof.spec.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.paths import Outcome
+
+Statement = TypeVar("Statement", bound=Callable[..., None])
 
 #: Without Z3, its package is named by this.
 EXTRA: Final = "pip install 'peerproof[prove]'"
@@ -77,7 +78,7 @@ class Proof:
     statement: Callable[..., None]
     by: Evaluated | Defined | Stated
     twin: Twin
-    arguments: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""  #: what distinguishes two proofs of one statement
     logic: str = ""  #: of Z3, if all terms belong to it
 
@@ -95,6 +96,33 @@ class Proof:
     def about(self) -> str:
         """The statement in words."""
         return " ".join((getdoc(self.statement) or "").partition("\n\n")[0].split())
+
+
+class ProofTable(list[Proof]):
+    """The proofs of a protocol. `add` stands above each statement."""
+
+    def add(
+        self,
+        clauses: str,
+        by: str | Evaluated | Defined | Stated,
+        twin: Twin,
+        *,
+        of: Mapping[str, Mapping[str, Any]] | None = None,
+        logic: str = "",
+    ) -> Callable[[Statement], Statement]:
+        """
+        Adds a proof of the decorated statement for each name in `of` and its arguments.
+
+        Blanks separate clauses, and functions, if `by` is only the names of those that are evaluated.
+        """
+        held = tuple(clauses.split())
+        how = Evaluated(tuple(by.split())) if isinstance(by, str) else by
+
+        def declare(statement: Statement) -> Statement:
+            self.extend(Proof(held, statement, how, twin, arguments, name, logic) for name, arguments in (of or {"": {}}).items())
+            return statement
+
+        return declare
 
 
 @dataclass(frozen=True)
@@ -141,3 +169,54 @@ def load(protocol: str) -> tuple[Proof, ...]:
         raise ProverMissing(f"proofs need Z3 ({error}): {EXTRA}") from None
     reference = PROTOCOLS[protocol].proofs
     return tuple(sorted(reference.load() if reference else (), key=lambda proof: proof.item))
+
+
+def select_proofs(protocol: str | None = None, words: str = "") -> list[tuple[str, Proof]]:
+    """
+    Returns the proofs of a protocol, or of all, whose item or name has all of these words, each after its protocol.
+
+    Raises ProverMissing without Z3.
+
+    >>> {protocol for protocol, _ in select_proofs("swim")}
+    {'swim'}
+    """
+    chosen = [protocol] if protocol else proven_protocols()
+    return [
+        (name, proof)
+        for name in chosen
+        for proof in load(name)
+        if all(word in f"{proof.item} {proof.name}".lower() for word in words.lower().split())
+    ]
+
+
+def plain_proof(protocol: str, proof: Proof, found: Proved | None = None) -> dict[str, Any]:
+    """
+    Returns a proof as JSON data, and what became of it, if that is given.
+
+    >>> protocol, proof = select_proofs("swim")[0]
+    >>> plain_proof(protocol, proof)["protocol"]
+    'swim'
+    """
+    plain = {
+        "protocol": protocol,
+        "item": proof.item,
+        "name": proof.name,
+        "about": proof.about,
+        "clauses": list(proof.clauses),
+        "by": str(proof.by),
+        "twin": {"about": proof.twin.about},
+    }
+    if found is None:
+        return plain
+    twin = {"about": proof.twin.about, **_outcome(found.twin)}
+    return {**plain, "as_expected": found.as_expected, **_outcome(found.outcome), "twin": twin}
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "verdict": outcome.verdict,
+        "detail": outcome.detail,
+        "paths": outcome.paths,
+        "claims": outcome.claims,
+        "cpu_seconds": round(outcome.seconds, 3),
+    }

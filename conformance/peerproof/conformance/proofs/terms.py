@@ -8,6 +8,7 @@ Each stands for one type of Python, as far as the specification uses it; tests c
 from __future__ import annotations
 
 import builtins
+import operator
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,14 @@ from peerproof.conformance.proofs.paths import Path, Term
 
 BYTE_MAX: Final = 255
 U64_DIGITS: Final = 8  #: to the base 256
+
+
+def _operator(combine: Callable[[Term, Term], Term]) -> Callable[[Number, object], Number]:
+    return lambda number, other: Number(combine(number.term, term_of(other)))
+
+
+def _comparison(compare: Callable[[Term, Term], Term]) -> Callable[[Number, object], Any]:
+    return lambda number, other: compare(number.term, term_of(other))
 
 
 class Number:
@@ -36,26 +45,8 @@ class Number:
     def __ne__(self, other: object) -> Any:
         return self.term != term_of(other) if isinstance(other, (Number, int)) else True
 
-    def __lt__(self, other: object) -> Any:
-        return self.term < term_of(other)
-
-    def __le__(self, other: object) -> Any:
-        return self.term <= term_of(other)
-
-    def __gt__(self, other: object) -> Any:
-        return self.term > term_of(other)
-
-    def __ge__(self, other: object) -> Any:
-        return self.term >= term_of(other)
-
-    def __add__(self, other: object) -> Number:
-        return Number(self.term + term_of(other))
-
-    def __sub__(self, other: object) -> Number:
-        return Number(self.term - term_of(other))
-
-    def __mul__(self, factor: int) -> Number:
-        return Number(self.term * factor)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
+    __add__, __sub__, __mul__ = map(_operator, (operator.add, operator.sub, operator.mul))
 
     def __neg__(self) -> Number:
         return Number(-self.term)

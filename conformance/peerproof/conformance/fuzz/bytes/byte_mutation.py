@@ -7,30 +7,7 @@ from random import Random
 from typing import Final
 
 #: Bytes and numbers at which something ends or begins.
-_BYTES: Final = (
-    0,
-    1,
-    2,
-    0x20,
-    0x22,
-    0x30,
-    0x39,
-    0x5B,
-    0x5D,
-    0x7B,
-    0x7D,
-    0x7F,
-    0x80,
-    0x90,
-    0xA0,
-    0xBF,
-    0xC0,
-    0xC1,
-    0xD9,
-    0xDF,
-    0xFE,
-    0xFF,
-)
+_BYTES: Final = bytes.fromhex("00 01 02 20 22 30 39 5b 5d 7b 7d 7f 80 90 a0 bf c0 c1 d9 df fe ff")
 _NUMBERS: Final = tuple(sorted({(1 << bits) + more for bits in (0, 7, 8, 15, 16, 31, 32, 53, 63, 64) for more in (-1, 0, 1)}))
 _WIDTHS: Final = (1, 2, 4, 8)
 

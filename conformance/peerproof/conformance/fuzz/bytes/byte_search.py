@@ -19,8 +19,7 @@ from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
 from peerproof.conformance.fuzz.corpus import Corpus
 from peerproof.conformance.fuzz.findings import Over
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs
-from peerproof.conformance.fuzz.profiles import INPUTS
-from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
+from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import load
 from peerproof.spec.protocols import PROTOCOLS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from peerproof.conformance.fuzz.bytes.flaws import Flaw
-from peerproof.conformance.fuzz.simpler import build_valid, simpler_data
+from peerproof.conformance.fuzz.simpler import build_valid, leave_parts_out, simpler_data
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.packing import Codec
 
@@ -65,15 +65,7 @@ class Shrinking:
         yield from (data for data in smaller if len(data) <= len(self.flaw.data))
 
     def _fewer_bytes(self) -> None:
-        """Leaves bytes out: halves, then smaller and smaller parts, the last first."""
-        size = len(self.flaw.data)
-        while size:
-            end = len(self.flaw.data)
-            while end > 0:
-                data = self.flaw.data
-                self._try(data[: max(0, end - size)] + data[end:])
-                end = min(end - size, len(self.flaw.data))
-            size //= 2
+        leave_parts_out(lambda: self.flaw.data, lambda left: self._try(bytes(left)))
         while len(self.flaw.data) <= SHORT and any(self._try(data) for data in _without_a_span(self.flaw.data)):
             pass
 

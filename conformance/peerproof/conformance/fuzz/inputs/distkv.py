@@ -18,19 +18,9 @@ from peerproof.conformance.fuzz.inputs.inputs import RESTART, STRANGER, Inputs
 from peerproof.conformance.fuzz.strategies import Named, values
 from peerproof.spec import distkv
 from peerproof.spec.core import Duration, NodeId, Table
-from peerproof.spec.distkv import (
-    Chain,
-    Config,
-    Element,
-    Loaded,
-    LoadFailed,
-    NeedsDownload,
-    SetValue,
-    State,
-    download_of,
-    stored_of,
-)
+from peerproof.spec.distkv import Chain, Config, Element, State, download_of, stored_of
 from peerproof.spec.distkv.chains import is_change_chain
+from peerproof.spec.distkv.messages import Loaded, LoadFailed, NeedsDownload, SetValue
 from peerproof.spec.distkv.paths import ROOT, path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, of_ticks
 from peerproof.spec.distkv.snapshot import STORED

@@ -26,17 +26,8 @@ _COUNTERS: Final = st.sampled_from([0, 1, 1, 2, 2, 3, 5, 8, 13, COUNTER_MAX - 1,
 _RESTARTS: Final = st.sampled_from([0, 0, 1, 1, 2, COUNTER_MAX - 1, COUNTER_MAX])
 _LIMITS: Final = st.sampled_from([DEFAULT_DATAGRAM, DEFAULT_DATAGRAM, LEAST_DATAGRAM])
 _SUBSCRIPTIONS: Final = st.sampled_from([(), tuple(EventType)])
-_PAYLOADS: Final = st.sampled_from(
-    [
-        "{}",
-        '{"k":1}',
-        '{"k":1.0}',
-        '{"~:some":["~:data",null]}',
-        '{"k":{"l":"~^m"}}',
-        f'{{"k":"{"v" * 150}"}}',
-        f'{{"k":"{"v" * 800}"}}',
-    ]
-)
+_LONG: Final = (f'{{"k":"{"v" * size}"}}' for size in (150, 800))
+_PAYLOADS: Final = st.sampled_from(["{}", '{"k":1}', '{"k":1.0}', '{"~:some":["~:data",null]}', '{"k":{"l":"~^m"}}', *_LONG])
 
 
 def uuid_of(addr: NodeId) -> Uuid:
@@ -54,12 +45,8 @@ def _configs(nodes: tuple[NodeId, ...]) -> SearchStrategy[tuple[Any, ...]]:
         "emit_incarnation": st.booleans(),
         "cluster_events": _SUBSCRIPTIONS,
     }
-    return st.tuples(
-        *(
-            st.builds(Config, uuid=st.just(uuid_of(addr)), seeds=seeds, **drawn)
-            for addr, seeds in zip(nodes, seeds_before(known, stranger), strict=True)
-        )
-    )
+    own = zip(nodes, seeds_before(known, stranger), strict=True)
+    return st.tuples(*(st.builds(Config, uuid=st.just(uuid_of(addr)), seeds=seeds, **drawn) for addr, seeds in own))
 
 
 def _field_strategies(nodes: tuple[NodeId, ...]) -> Named:

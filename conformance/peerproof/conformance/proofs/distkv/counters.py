@@ -14,39 +14,14 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.distkv.terms import any_ranges, inside, normal
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim.transit import encode_integer
 from peerproof.conformance.proofs.terms import choice, truth
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Send, Table
-from peerproof.spec.distkv import (
-    Config,
-    Info,
-    Loaded,
-    Phase,
-    Ping,
-    Recovery,
-    SetValue,
-    State,
-    Update,
-    codec,
-    ranges,
-    transitions,
-)
+from peerproof.spec.distkv import Config, Phase, Recovery, State, codec, messages, ranges, transitions
 from peerproof.spec.distkv.chains import Chain, Element
 from peerproof.spec.distkv.entries import Entries, Entry
-from peerproof.spec.distkv.messages import (
-    FoundingDue,
-    GreetingDue,
-    InitialPingDue,
-    OldDataDue,
-    PingDue,
-    RecoveryDue,
-    RecoveryOver,
-    RecoveryStep,
-    RepairAllowed,
-    RepairDue,
-    Timer,
-)
+from peerproof.spec.distkv.messages import Info, Loaded, Ping, SetValue, Update
 from peerproof.spec.distkv.paths import ROOT, path_of
 from peerproof.spec.distkv.ranges import TICK_MAX, Ranges, of_ticks
 from peerproof.spec.distkv.values import value_of
@@ -65,17 +40,21 @@ VALUE: Final = value_of("a value")
 INSTEAD: Final = names_in(codec, payload=lambda _: b"")
 
 MINE: Final = Chain((Element(A, 2), Element(B, 1)))
-TIMERS: Final[tuple[Timer, ...]] = (
-    InitialPingDue(),
-    FoundingDue(),
-    OldDataDue(),
-    PingDue(),
-    GreetingDue(),
-    *map(RecoveryDue, RecoveryStep),
-    RecoveryOver(),
-    RepairDue(),
-    RepairAllowed(),
+TIMERS: Final[tuple[messages.Timer, ...]] = (
+    *(messages.InitialPingDue(), messages.FoundingDue(), messages.OldDataDue(), messages.PingDue(), messages.GreetingDue()),
+    *map(messages.RecoveryDue, messages.RecoveryStep),
+    *(messages.RecoveryOver(), messages.RepairDue(), messages.RepairAllowed()),
 )
+
+_TOUCHING: Final = Twin("ranges may touch", {"gap": 0})
+
+COUNTERS: Final = ProofTable()
+
+MEANINGS: Final[Mapping[str, Callable[[Term, Term], Term]]] = {
+    "union": z3.Or,
+    "difference": lambda one, other: z3.And(one, z3.Not(other)),
+    "intersection": z3.And,
+}
 
 
 # -- sets of ticks ----------------------------------------------------------------------------------------------------
@@ -86,6 +65,7 @@ def any_tick(path: Path, name: str = "tick") -> Term:
     return path.integer(name, 0, TICK_MAX)
 
 
+@COUNTERS.add("DZ-04 D-29 D-30 DA-24", "distkv.ranges.Ranges", _TOUCHING)
 def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
     """
     Two lists of ranges in normal form that hold the same ticks are the same list.
@@ -99,6 +79,9 @@ def a_set_has_one_form(path: Path, *, gap: int = 1) -> None:
     path.claim("the same", z3.And(*(one == other for one, other in zip((*a.begins, *a.ends), (*b.begins, *b.ends), strict=True))))
 
 
+@COUNTERS.add(
+    "DZ-04 D-29 D-31 DA-24", "distkv.ranges.Ranges", _TOUCHING, of={operation: {"operation": operation} for operation in MEANINGS}
+)
 def operations_give_normal_forms(path: Path, *, operation: str, gap: int = 1) -> None:
     """Sets made from two others are in normal form, and hold the ticks that they should, and no others."""
     a, b = any_ranges(path, "a", MOST, gap=gap), any_ranges(path, "b", FEWER, gap=gap)
@@ -109,13 +92,7 @@ def operations_give_normal_forms(path: Path, *, operation: str, gap: int = 1) ->
     path.claim("the right ticks", inside(made, tick) == MEANINGS[operation](inside(a, tick), inside(b, tick)))
 
 
-MEANINGS: Final[Mapping[str, Callable[[Term, Term], Term]]] = {
-    "union": z3.Or,
-    "difference": lambda one, other: z3.And(one, z3.Not(other)),
-    "intersection": z3.And,
-}
-
-
+@COUNTERS.add("DZ-04 D-31 D-58 DA-24", "distkv.ranges.Ranges", _TOUCHING)
 def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
     """A set with one tick more is in normal form, holds that and what it held before; and it says itself what it holds."""
     a = any_ranges(path, "a", MOST, gap=gap)
@@ -127,6 +104,11 @@ def one_tick_more_gives_a_normal_form(path: Path, *, gap: int = 1) -> None:
     path.claim("as it says", truth(made.has(tick)) == inside(made, tick))
 
 
+@COUNTERS.add(
+    "DZ-07 D-21 D-67 DA-04",
+    "distkv.ranges.missing distkv.ranges.Ranges",
+    Twin("ticks begin with 0", {"up_to": lambda tick: ranges.of_range(0, tick + 1)}),
+)
 def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] | None = None) -> None:
     """Missing is 1 to the tick without what is known; of a higher tick exactly the new ones besides."""
     known, tick = any_ranges(path, "known", MOST), any_tick(path)
@@ -141,6 +123,11 @@ def what_is_missing_is_not_known(path: Path, *, up_to: Callable[[Any], Ranges] |
     path.claim("the new ones", new == z3.And(tick > last, tick <= later, z3.Not(inside(known, tick))))
 
 
+@COUNTERS.add(
+    "DZ-07 D-67 DI-02 DA-04",
+    "distkv.ranges.missing distkv.ranges.Ranges",
+    Twin("what is said to be known takes the place of what was known", {"learn": lambda _, more: more}),
+)
 def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges], Ranges] = Ranges.union) -> None:
     """Whoever knows more never misses more."""
     known, more = any_ranges(path, "known", FEWER), any_ranges(path, "more", FEWER)
@@ -150,6 +137,11 @@ def to_know_more_misses_no_more(path: Path, *, learn: Callable[[Ranges, Ranges],
     path.claim("never more", z3.Implies(inside(after, tick), inside(before, tick)))
 
 
+@COUNTERS.add(
+    "DZ-10 D-26 DA-29",
+    Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
+    Twin("integers of four and of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xcf", b"\xce")}),
+)
 def numbers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """
     Different numbers from 0 to 2^63 have different bytes, the first of which says how many there are; smaller ones not more.
@@ -217,6 +209,11 @@ def first(why: str, among: Collection[Any], some: int = 1) -> tuple[Any, ...]:  
     return tuple(among)[:some]
 
 
+@COUNTERS.add(
+    "DZ-03 D-51 D-52 D-53 D-54 D-55 DA-03 DA-21 DA-86 DI-04",
+    Evaluated(("distkv.transitions.step",), ("payload",)),
+    Twin("what is sent again counts as well (DX-02)", {"repeated": True}),
+)
 def tocks_rise(path: Path, *, repeated: bool = False) -> None:
     """
     A node's tock is at least all that it received and sent; so each message that it originates has a higher one.
@@ -242,45 +239,3 @@ def tocks_rise(path: Path, *, repeated: bool = False) -> None:
             path.claim("a higher tock", message.tock > highest)
             highest = message.tock
     path.claim("at least as high", after.tock >= highest)
-
-
-_TOUCHING: Final = Twin("ranges may touch", {"gap": 0})
-COUNTERS: Final = (
-    Proof(("DZ-04", "D-29", "D-30", "DA-24"), a_set_has_one_form, Evaluated(("distkv.ranges.Ranges",)), _TOUCHING),
-    *(
-        Proof(
-            ("DZ-04", "D-29", "D-31", "DA-24"),
-            operations_give_normal_forms,
-            Evaluated(("distkv.ranges.Ranges",)),
-            _TOUCHING,
-            {"operation": operation},
-            of=operation,
-        )
-        for operation in MEANINGS
-    ),
-    Proof(("DZ-04", "D-31", "D-58", "DA-24"), one_tick_more_gives_a_normal_form, Evaluated(("distkv.ranges.Ranges",)), _TOUCHING),
-    Proof(
-        ("DZ-07", "D-21", "D-67", "DA-04"),
-        what_is_missing_is_not_known,
-        Evaluated(("distkv.ranges.missing", "distkv.ranges.Ranges")),
-        Twin("ticks begin with 0", {"up_to": lambda tick: ranges.of_range(0, tick + 1)}),
-    ),
-    Proof(
-        ("DZ-07", "D-67", "DI-02", "DA-04"),
-        to_know_more_misses_no_more,
-        Evaluated(("distkv.ranges.missing", "distkv.ranges.Ranges")),
-        Twin("what is said to be known takes the place of what was known", {"learn": lambda _, more: more}),
-    ),
-    Proof(
-        ("DZ-10", "D-26", "DA-29"),
-        numbers_are_told_apart,
-        Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
-        Twin("integers of four and of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xcf", b"\xce")}),
-    ),
-    Proof(
-        ("DZ-03", "D-51", "D-52", "D-53", "D-54", "D-55", "DA-03", "DA-21", "DA-86", "DI-04"),
-        tocks_rise,
-        Evaluated(("distkv.transitions.step",), ("payload",)),
-        Twin("what is sent again counts as well (DX-02)", {"repeated": True}),
-    ),
-)

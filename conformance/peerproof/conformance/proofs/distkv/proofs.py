@@ -26,7 +26,7 @@ from peerproof.conformance.proofs.distkv.terms import (
     some_ticks,
 )
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import choice, term_of, truth
 from peerproof.spec.core import NodeId
 from peerproof.spec.distkv import Update, chains, entries, pings, schedule
@@ -38,6 +38,8 @@ from peerproof.spec.overrides import names_in, overriding
 
 #: Elements that a chain has at most when it is sent.
 MOST_ELEMENTS: Final = 64
+
+PROOFS: Final = ProofTable(COUNTERS)
 
 
 # -- who wins ---------------------------------------------------------------------------------------------------------
@@ -63,6 +65,9 @@ def any_claim(path: Path, name: str) -> Claim:
     return Claim(any_number(path, f"{name}.tock"), any_element(path, name, is_new=True))
 
 
+@PROOFS.add(
+    "DZ-01 D-80 D-81 D-82 DA-01 DA-36 DI-06 DI-10", "distkv.chains.Claim", Twin("tocks alone decide (DD-09)", {"beats": by_tocks})
+)
 def of_two_one_wins(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
     """Of two pings or changes of different nodes exactly one wins, whatever their tocks and ticks."""
     a, b = any_claim(path, "a"), any_claim(path, "b")
@@ -71,6 +76,11 @@ def of_two_one_wins(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it
     path.claim("one of both", truth(beats(a, b) != beats(b, a)))
 
 
+@PROOFS.add(
+    "DZ-01 D-80 D-81 D-82 DA-01 DA-36 DI-06",
+    "distkv.chains.Claim",
+    Twin("the higher tock, or the higher tick", {"beats": by_either}),
+)
 def winning_is_transitive(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
     """Who wins against who wins against a third wins against the third; and nobody against itself."""
     a, b, c = (any_claim(path, name) for name in "abc")
@@ -80,6 +90,11 @@ def winning_is_transitive(path: Path, *, beats: Callable[[Claim, Claim], bool] =
         path.claim("against the third", truth(beats(a, c)))
 
 
+@PROOFS.add(
+    "DZ-01 D-83 D-90 DI-10",
+    "distkv.pings.winner distkv.chains.Claim",
+    Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
+)
 def all_choose_the_same_ping(path: Path, *, beats: Callable[[Claim, Claim], bool] = as_it_is) -> None:
     """Whichever of two pings of different nodes comes first, the same one is left."""
     a, b = (Ping(Chain((claim.head,)), claim.tock) for claim in (any_claim(path, "a"), any_claim(path, "b")))
@@ -108,6 +123,11 @@ def cut_first(chain: AnyChain, most: Any) -> AnyChain:
     return chain.within(most - 1)
 
 
+@PROOFS.add(
+    "DZ-02 D-12 D-14 D-15 D-16 D-48 D-49 DA-11 DA-15 DI-01",
+    Evaluated(("distkv.chains.with_change", "distkv.chains.Chain"), tuple(NAMES)),
+    Twin("the chain is cut before the node's own element makes room", {"before": cut_first}),
+)
 def putting_in_front_keeps_a_chain(path: Path, *, before: Callable[[AnyChain, Any], AnyChain] = as_given) -> None:
     """
     For any maximum and any chain: the change becomes the head, its node stands nowhere else, and the chain is within the maximum.
@@ -151,6 +171,11 @@ def has_once(pieces: Any, place: Term) -> Term:
 # -- which change came before -----------------------------------------------------------------------------------------
 
 
+@PROOFS.add(
+    "DZ-05 D-22 DA-19 DI-05 DX-19",
+    "distkv.chains.relation distkv.chains.Chain",
+    Twin("tocks that neither rise nor fall (DX-19)", {"real": False}),
+)
 def what_came_before_has_the_lower_tock(path: Path, *, real: bool = True) -> None:
     """
     If tocks rise with a node's ticks and fall along chains: of two changes at most one came before the other, with a lower tock.
@@ -210,6 +235,11 @@ class _Unasked:
 UNASKED: Final[Mapping[str, Any]] = {"dict": _Unasked}
 
 
+@PROOFS.add(
+    "DZ-06 D-57 DA-01 DA-18 DA-84 DA-85 DI-07 DI-08",
+    Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
+    Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
+)
 def the_better_change_stays(path: Path, *, claim: type[Claim] = Claim) -> None:
     """
     An update leaves, of the entry's change and its own, the one that wins by tock, tick and name; once more it changes nothing.
@@ -229,6 +259,11 @@ def the_better_change_stays(path: Path, *, claim: type[Claim] = Claim) -> None:
     path.claim("a second time", truth(again is after))
 
 
+@PROOFS.add(
+    "DZ-06 D-56 DA-01 DA-84 DI-07",
+    Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
+    Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
+)
 def updates_may_come_in_any_order(path: Path, *, claim: type[Claim] = Claim) -> None:
     """Two updates leave the same change of an entry, its value and tock, in both orders, and repeated or not."""
     updates = any_updates(path, "ab")
@@ -249,6 +284,11 @@ def updates_may_come_in_any_order(path: Path, *, claim: type[Claim] = Claim) -> 
 # -- pings with the tick zero -----------------------------------------------------------------------------------------
 
 
+@PROOFS.add(
+    "DZ-09 D-107 D-110 DA-40 DI-14 DX-09",
+    Evaluated(("distkv.chains.zero_may_ping", "distkv.chains.with_ping", "distkv.chains.Chain"), tuple(NAMES)),
+    Twin("a length of 1 (DX-09)", {"least": 1}),
+)
 def zeros_leave_data_on_the_chain(path: Path, *, least: int = 2) -> None:
     """
     After the ping of a node with a tick, at most as many with the tick zero follow as half the length, rounded up.
@@ -279,6 +319,11 @@ def in_steps(clock: Any, step: RecoveryStep, position: int) -> Any:
     return clock * position // 4 if step is not RecoveryStep.MISSING else clock * (position + 1) // 4
 
 
+@PROOFS.add(
+    "DZ-08 D-125 D-126 DA-06 DA-07",
+    "distkv.schedule.recovery",
+    Twin("in steps of a fourth of a clock [D-88]", {"delay": in_steps}),
+)
 def delays_rise_and_stay_below_a_clock(path: Path, *, delay: Callable[[Any, RecoveryStep, int], Any] | None = None) -> None:
     """
     Who stands later on a chain waits longer, but less than a clock; the second waits half a clock more than the first in steps 1
@@ -296,63 +341,3 @@ def delays_rise_and_stay_below_a_clock(path: Path, *, delay: Callable[[Any, Reco
     if position == 0:
         gap, part = other - one, 4 if step is RecoveryStep.MISSING else 2
         path.claim("the first gap", z3.And(gap * part - clock < part, clock - gap * part < part))
-
-
-_BEATS: Final = Evaluated(("distkv.chains.Claim",))
-PROOFS: Final = (
-    Proof(
-        ("DZ-01", "D-80", "D-81", "D-82", "DA-01", "DA-36", "DI-06", "DI-10"),
-        of_two_one_wins,
-        _BEATS,
-        Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
-    ),
-    Proof(
-        ("DZ-01", "D-80", "D-81", "D-82", "DA-01", "DA-36", "DI-06"),
-        winning_is_transitive,
-        _BEATS,
-        Twin("the higher tock, or the higher tick", {"beats": by_either}),
-    ),
-    Proof(
-        ("DZ-01", "D-83", "D-90", "DI-10"),
-        all_choose_the_same_ping,
-        Evaluated(("distkv.pings.winner", "distkv.chains.Claim")),
-        Twin("tocks alone decide (DD-09)", {"beats": by_tocks}),
-    ),
-    Proof(
-        ("DZ-02", "D-12", "D-14", "D-15", "D-16", "D-48", "D-49", "DA-11", "DA-15", "DI-01"),
-        putting_in_front_keeps_a_chain,
-        Evaluated(("distkv.chains.with_change", "distkv.chains.Chain"), tuple(NAMES)),
-        Twin("the chain is cut before the node's own element makes room", {"before": cut_first}),
-    ),
-    Proof(
-        ("DZ-05", "D-22", "DA-19", "DI-05", "DX-19"),
-        what_came_before_has_the_lower_tock,
-        Evaluated(("distkv.chains.relation", "distkv.chains.Chain")),
-        Twin("tocks that neither rise nor fall (DX-19)", {"real": False}),
-    ),
-    Proof(
-        ("DZ-06", "D-57", "DA-01", "DA-18", "DA-84", "DA-85", "DI-07", "DI-08"),
-        the_better_change_stays,
-        Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
-        Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
-    ),
-    Proof(
-        ("DZ-06", "D-56", "DA-01", "DA-84", "DI-07"),
-        updates_may_come_in_any_order,
-        Evaluated(("distkv.entries.apply",), tuple(UNASKED)),
-        Twin("what arrives later stays, if tocks are equal (DD-09)", {"claim": LaterWins}),
-    ),
-    Proof(
-        ("DZ-08", "D-125", "D-126", "DA-06", "DA-07"),
-        delays_rise_and_stay_below_a_clock,
-        Evaluated(("distkv.schedule.recovery",)),
-        Twin("in steps of a fourth of a clock [D-88]", {"delay": in_steps}),
-    ),
-    Proof(
-        ("DZ-09", "D-107", "D-110", "DA-40", "DI-14", "DX-09"),
-        zeros_leave_data_on_the_chain,
-        Evaluated(("distkv.chains.zero_may_ping", "distkv.chains.with_ping", "distkv.chains.Chain"), tuple(NAMES)),
-        Twin("a length of 1 (DX-09)", {"least": 1}),
-    ),
-    *COUNTERS,
-)

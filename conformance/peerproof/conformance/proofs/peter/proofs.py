@@ -1,43 +1,195 @@
 """
 What is proved of Peter: ids of topics, when a node says what it wants, and that parents make no circle.
 
-The symbols are in `terms`.
+Topics are texts of any length, rows have any number of children. Only one topic and one child are looked at; a node has any
+others besides. Of a set of children the code asks whether there are any, and whether that child is one of them, so that a number
+and a truth are all there is to know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.peter.terms import (
-    CHILD,
-    NAMES,
-    OTHER,
-    OWN,
-    PARENT,
-    TOPIC,
-    AnyTopic,
-    any_event,
-    any_hop,
-    any_node,
-    id_on_terms,
-    subscription_messages,
-)
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Stated, Twin
-from peerproof.conformance.proofs.terms import same_row, truth
-from peerproof.spec.core import Asked, Step
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Stated, Twin
+from peerproof.conformance.proofs.terms import choice, same_row, truth
+from peerproof.spec.core import Asked, Instant, NodeId, Sent, Step
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.peter import Subscribe, tree
-from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE
-from peerproof.spec.peter.topics import Row, State
-from peerproof.spec.stack import Told
-from peerproof.spec.wendy import Id, Node
+from peerproof.spec.peter import Subscribe, SubscribeMessage, Unsubscribe, id_of_topic, topics, tree
+from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Rerouted
+from peerproof.spec.peter.topics import MOST_CHILDREN, Row, State
+from peerproof.spec.stack import Request, Told
+from peerproof.spec.wendy import Application, Config, Delivered, Header, Id, Node, NodeExited, NodeJoined, SendTo, ids
 from peerproof.spec.wendy.ids import ID_BYTES
+
+BYTE: Final = z3.BitVecSort(8)
+
+TEXT: Final = "weather/london/today"
+TOPIC: Final = id_of_topic(TEXT)
+
+#: The node, a child, a parent, and another node.
+OWN, CHILD, PARENT, OTHER = (Node(Id(number), f"n{number}", f"n{number}", 1) for number in (1, 2, 3, 4))
+
+
+class AnyTopic:
+    """A text of any number of bytes, as of `str`."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.length = path.integer(f"bytes of {name}")
+        self._byte = z3.Function(name, z3.IntSort(), BYTE)
+
+    def encode(self) -> AnyTopic:
+        """Its bytes, which are all that is known of it."""
+        return self
+
+    def __getitem__(self, part: slice) -> list[Term]:
+        """The first so many; if there are so many, the code has seen to that."""
+        return [self.at(index) for index in range(part.stop)]
+
+    def at(self, index: int) -> Term:
+        """One of its bytes."""
+        return self._byte(index)
+
+
+class _Int:
+    """`int` of bytes on terms."""
+
+    @staticmethod
+    def from_bytes(octets: list[Term], order: str) -> Term:
+        """As of `int`."""
+        return z3.Concat(*(octets if order == "big" else octets[::-1]))
+
+
+#: What the names that topics and ids look up mean on terms.
+NAMES: Final[Mapping[str, Any]] = {"len": lambda text: text.length, "int": _Int}
+
+
+def id_on_terms(topic: Any) -> Term:
+    """The id of a topic, by the running code. Raises NotEnabled."""
+    with overriding(names_in(topics, **NAMES) | names_in(ids, **NAMES)):
+        return topics.id_of_topic(topic)
+
+
+class Children:
+    """Any number of children, one of whom may be `CHILD`, at the address at which it is known or at another."""
+
+    def __init__(self, path: Path, count: Term, is_child: Term, *, is_moved: bool = False) -> None:
+        self._path = path
+        self.count = count
+        self.is_child = is_child
+        self.is_moved = is_moved
+
+    def __len__(self) -> int:
+        """Nobody asks for more than whether there are any."""
+        return 1 if self.count > 0 else 0
+
+    def __contains__(self, child: Id) -> bool:
+        return child == CHILD.id and bool(self.is_child)
+
+    def __eq__(self, other: object) -> bool:
+        its = cast("Children", other)
+        return self.is_moved == its.is_moved and bool(z3.And(self.count == its.count, self.is_child == its.is_child))
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+    def put(self, rows: Mapping[Id, Node]) -> Children:
+        """With `CHILD`, where it was or elsewhere."""
+        assert rows.keys() == {CHILD.id}, "it is the only one that comes and goes"
+        count = self.count + z3.If(self.is_child, 0, 1)
+        return Children(self._path, count, z3.BoolVal(val=True), is_moved=bool(self._path.any_of("it has moved", z3.BoolSort())))
+
+    def without(self, children: Any) -> Children:
+        """Without `CHILD`, if it is named."""
+        if CHILD.id not in children:
+            return self
+        return Children(self._path, self.count - z3.If(self.is_child, 1, 0), z3.BoolVal(val=False))
+
+    def items(self) -> Iterator[tuple[Id, Node]]:
+        """`CHILD`, if it is one; of the others nobody is the one that is looked for."""
+        if CHILD.id in self:
+            yield CHILD.id, CHILD
+
+    def values(self) -> Iterator[Node]:
+        """The nodes of these."""
+        return (node for _, node in self.items())
+
+
+class Topics:
+    """What is kept of topics: of one, a row or nothing; of others, so many children that no more may come, or fewer."""
+
+    def __init__(self, path: Path, row: Row | None) -> None:
+        self._path = path
+        self.row = row
+
+    def __contains__(self, topic: Id) -> bool:
+        return self.row is not None
+
+    def get(self, topic: Id, default: Row) -> Row:  # noqa: ARG002  # there is one
+        """As of `Table`."""
+        return default if self.row is None else self.row
+
+    def put(self, rows: Mapping[Id, Row]) -> Topics:
+        """As of `Table`."""
+        return Topics(self._path, rows[TOPIC])
+
+    def without(self, topics: Any) -> Topics:  # noqa: ARG002  # there is one
+        """As of `Table`."""
+        return Topics(self._path, None)
+
+    def items(self) -> Iterator[tuple[Id, Row]]:
+        """As of `Table`; other topics are as good as this one."""
+        if self.row is not None:
+            yield TOPIC, self.row
+
+    def values(self) -> Iterator[Row]:
+        """What children are counted in."""
+        is_full = bool(self._path.any_of("there are too many children", z3.BoolSort()))
+        yield Row(children=cast("Any", range(MOST_CHILDREN if is_full else 0)))
+
+
+def any_node(path: Path) -> State:
+    """A node with any row of the topic, which it keeps exactly if it is interested."""
+    count, is_child = path.integer("children"), path.any_of("one of them is a certain child", z3.BoolSort())
+    path.know(z3.Implies(is_child, count > 0))
+    parent = (None, PARENT, CHILD)[choice(path, "parent", 3)]
+    row = Row(path.any_of("is subscribed", z3.BoolSort()), cast("Any", Children(path, count, is_child)), parent)
+    topics = Topics(path, row if row.is_wanted else None)
+    return State(NodeId("n1:1"), Config(OWN.id), cast("Any", topics))
+
+
+def any_event(path: Path, *, up_to: int | None = None) -> Any:
+    """Something that happens to a tree: what the application and the child want first, then who comes, then who goes."""
+    now = Instant(0)
+    about = Header(CHILD, TOPIC, hop=1)
+    events = (
+        Asked(now, Subscribe(TEXT)),
+        Asked(now, Unsubscribe(TEXT)),
+        Told(now, Delivered(Application(about, SUBSCRIBE, b""))),
+        Told(now, Delivered(Application(about, UNSUBSCRIBE, b""))),
+        Told(now, NodeJoined(OTHER)),
+        Told(now, Rerouted()),
+        Told(now, NodeExited(CHILD)),
+        Told(now, NodeExited(PARENT)),
+        Sent(now, NodeId("n2:1"), SubscribeMessage(Header(OWN, TOPIC)), None),
+    )[:up_to]
+    return events[choice(path, "what happens", len(events))]
+
+
+def any_hop(path: Path) -> Node | None:
+    """Where routing leads; nowhere at the meeting point."""
+    return (None, PARENT, OTHER)[choice(path, "next hop", 3)]
+
+
+def subscription_messages(effects: tuple[Any, ...]) -> list[tuple[Node, int]]:
+    """The SUBSCRIBEs and UNSUBSCRIBEs that are sent, and to whom."""
+    commands = [effect.command for effect in effects if isinstance(effect, Request)]
+    return [(command.node, command.purpose) for command in commands if isinstance(command, SendTo)]
+
 
 #: Functions of `tree` that are replaced, for twins.
 Instead = Mapping[str, Callable[..., Any]]
@@ -45,6 +197,10 @@ NOTHING: Final[Instead] = MappingProxyType({})
 
 #: Bytes of a topic that the document speaks of. [P-04, P-05]
 SPOKEN_OF: Final = 32
+
+TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
+
+PROOFS: Final = ProofTable()
 
 
 # -- ids of topics ----------------------------------------------------------------------------------------------------
@@ -61,6 +217,7 @@ def equal(one: AnyTopic, other: AnyTopic, start: int, end: int) -> Term:
     return z3.And(*(one.at(place) == other.at(place) for place in range(start, end)))
 
 
+@PROOFS.add("PZ-01 P-03 PA-01 PA-03", TOPICS, Twin("one byte more", {"end": ID_BYTES + 1}))
 def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> None:
     """Two topics have the same id exactly if their first 16 bytes are equal, however long they are."""
     one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
@@ -68,6 +225,7 @@ def ids_are_equal_as_far_as_topics_are(path: Path, *, end: int = ID_BYTES) -> No
     path.claim("exactly then", (any_id(path, one) == any_id(path, other)) == equal(one, other, 0, end))
 
 
+@PROOFS.add("PZ-01 PA-02", TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1}))
 def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
     """A topic has no id exactly if it has fewer than 16 bytes."""
     topic = AnyTopic(path, "topic")
@@ -79,6 +237,9 @@ def only_short_topics_are_refused(path: Path, *, least: int = ID_BYTES) -> None:
         path.claim("it is long enough", topic.length >= least)
 
 
+@PROOFS.add(
+    "PZ-02 P-04 P-05 PA-01", TOPICS, Twin("topics with the same id are equal in their first 32 bytes", {"converse": True})
+)
 def topics_that_begin_alike_are_one(path: Path, *, converse: bool = False) -> None:
     """Topics that are equal in their first 32 bytes have the same id, whatever follows."""
     one, other = AnyTopic(path, "one"), AnyTopic(path, "other")
@@ -112,6 +273,19 @@ def _count_children(children: Any) -> tuple[Term, Term]:
     return z3.IntVal(len(children)), z3.BoolVal(CHILD.id in children)
 
 
+def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
+    """The literal rule: whether there are children is all that counts (PX-01)."""
+    had, has = len(state.row(topic).children) > 0, len(row.children) > 0
+    if has and not had:
+        return tree.subscribe_to_parent(state, topic, row, seek)
+    return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
+
+
+@PROOFS.add(
+    "PZ-03 PA-04 PA-05 PA-06 PA-07 P-10 P-11 P-22 P-23",
+    "peter.tree.step",
+    Twin("children alone count (PX-01)", {"instead": {"update_row": children_alone}}),
+)
 def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = NOTHING) -> None:
     """
     For any number of children: a node sends a SUBSCRIBE exactly when it begins to be interested, and an UNSUBSCRIBE exactly
@@ -130,14 +304,17 @@ def interest_is_told_exactly_when_it_changes(path: Path, *, instead: Instead = N
     path.claim("a parent that was asked", truth(not is_now or after.row(TOPIC).parent == (parent if was else hop)))
 
 
-def children_alone(state: State, topic: Id, row: Row, seek: Any) -> Any:
-    """The literal rule: whether there are children is all that counts (PX-01)."""
-    had, has = len(state.row(topic).children) > 0, len(row.children) > 0
-    if has and not had:
-        return tree.subscribe_to_parent(state, topic, row, seek)
-    return Step(state.with_row(topic, row), tree.tree_message(row.parent, topic, UNSUBSCRIBE) if had and not has else ())
+def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
+    """Another SUBSCRIBE goes upward for each child (PD-03)."""
+    row = state.row(topic)
+    return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
 
 
+@PROOFS.add(
+    "PZ-04 PI-08",
+    "peter.tree.step",
+    Twin("another SUBSCRIBE for each child (PD-03)", {"instead": {"on_subscribe_message": asks_for_each}}),
+)
 def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     """
     What a node sends of a topic alternates between SUBSCRIBE and UNSUBSCRIBE, however many children come and go.
@@ -156,15 +333,10 @@ def what_is_said_alternates(path: Path, *, instead: Instead = NOTHING) -> None:
     path.claim("a parent while asked", truth(balance == (after.row(TOPIC).parent is not None)))
 
 
-def asks_for_each(state: State, topic: Id, child: Node, seek: Any) -> Any:
-    """Another SUBSCRIBE goes upward for each child (PD-03)."""
-    row = state.row(topic)
-    return tree.subscribe_to_parent(state, topic, row._replace(children=row.children.put({child.id: child})), seek)
-
-
 # -- parents ----------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add("PZ-05 PI-03 PA-09 WZ-24", "peter.tree.step", Twin("next hops may be as close", {"as_close": True}))
 def parents_make_no_circle(path: Path, *, as_close: bool = False) -> None:
     """
     If every next hop is closer by some measure, parents make no circle, for any number of nodes.
@@ -208,6 +380,11 @@ def the_last(one: Said, other: Said) -> Said:  # noqa: ARG001  # it is forgotten
     return other
 
 
+@PROOFS.add(
+    "PZ-06 PA-19 PX-02",
+    Stated("the wire has no place for numbers, connections keep messages in order instead [PA-19]"),
+    Twin("what arrives last counts", {"merged": the_last}),
+)
 def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Said, Said], Said] = the_latest) -> None:
     """
     If the messages of a child were numbered and only the latest counted, it would be the latest in whichever order they arrive.
@@ -221,44 +398,3 @@ def numbered_messages_may_come_in_any_order(path: Path, *, merged: Callable[[Sai
     path.claim("in any groups", same_row(merged(merged(a, b), c), merged(a, merged(b, c))))
     path.claim("more than once", same_row(merged(a, a), a))
     path.claim("none is later", z3.And(merged(a, b).number >= a.number, merged(a, b).number >= b.number))
-
-
-TOPICS: Final = Evaluated(("peter.topics.id_of_topic", "wendy.ids.id_of_bytes"), tuple(NAMES))
-STEP: Final = Evaluated(("peter.tree.step",))
-
-PROOFS: Final = (
-    Proof(
-        ("PZ-01", "P-03", "PA-01", "PA-03"),
-        ids_are_equal_as_far_as_topics_are,
-        TOPICS,
-        Twin("one byte more", {"end": ID_BYTES + 1}),
-    ),
-    Proof(("PZ-01", "PA-02"), only_short_topics_are_refused, TOPICS, Twin("15 bytes are enough", {"least": ID_BYTES - 1})),
-    Proof(
-        ("PZ-02", "P-04", "P-05", "PA-01"),
-        topics_that_begin_alike_are_one,
-        TOPICS,
-        Twin("topics with the same id are equal in their first 32 bytes", {"converse": True}),
-    ),
-    Proof(
-        ("PZ-03", "PA-04", "PA-05", "PA-06", "PA-07", "P-10", "P-11", "P-22", "P-23"),
-        interest_is_told_exactly_when_it_changes,
-        STEP,
-        Twin("children alone count (PX-01)", {"instead": {"update_row": children_alone}}),
-    ),
-    Proof(
-        ("PZ-04", "PI-08"),
-        what_is_said_alternates,
-        STEP,
-        Twin("another SUBSCRIBE for each child (PD-03)", {"instead": {"on_subscribe_message": asks_for_each}}),
-    ),
-    Proof(
-        ("PZ-05", "PI-03", "PA-09", "WZ-24"), parents_make_no_circle, STEP, Twin("next hops may be as close", {"as_close": True})
-    ),
-    Proof(
-        ("PZ-06", "PA-19", "PX-02"),
-        numbered_messages_may_come_in_any_order,
-        Stated("the wire has no place for numbers, connections keep messages in order instead [PA-19]"),
-        Twin("what arrives last counts", {"merged": the_last}),
-    ),
-)

@@ -1,38 +1,22 @@
 """
 What is proved of Scuttlebutt: merging, NoGap, packing; and through `codec` the bytes of its messages.
 
-The formulas are in `records`.
+A record has any number of keys where `Rows` stands for its table, and a few where the code looks at all of them. Of keys and
+values nothing is known but which are equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.codec_proofs import Cites, codec_proofs
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.scuttlebutt.records import (
-    PEER,
-    History,
-    Key,
-    Value,
-    all_of,
-    any_history,
-    any_pair,
-    any_record,
-    dominates,
-    in_flight,
-    is_max,
-    no_gap,
-    one_each,
-    rows,
-    some_record,
-)
-from peerproof.conformance.proofs.terms import copy_rows, same_at, same_row
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
+from peerproof.conformance.proofs.terms import Rows, any_rows, copy_rows, no_rows, same_at, same_row
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.forms.form import U64_MAX
@@ -41,8 +25,133 @@ from peerproof.spec.scuttlebutt import codec, reconcile, transitions
 from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry
 from peerproof.spec.scuttlebutt.state import MAX_DATAGRAM, Config, Peer, State, Versioned
 
+Key: Final = z3.DeclareSort("Key")
+Value: Final = z3.DeclareSort("Value")
+
+PEER: Final = NodeId("p:1")
+
 #: Merges pairs into a record: `reconcile.merge`, or a broken one.
 Merge: TypeAlias = Callable[[Any, Any], tuple[Any, Any]]
+
+
+# -- records, and the invariants between them --------------------------------------------------------------------------
+
+
+def any_record(path: Path, name: str) -> Peer:
+    """Any record, whether its version is the maximum or not."""
+    table: Any = any_rows(name, Key, Versioned, value=Value, version=z3.IntSort())
+    return Peer(table, path.integer(f"{name}.version"))
+
+
+def any_pair(path: Path, name: str, least: int = 0) -> DeltaEntry:
+    """Any pair of one peer."""
+    key, value = path.any_of(f"{name}.key", Key), path.any_of(f"{name}.value", Value)
+    return DeltaEntry(PEER, key, value, path.integer(f"{name}.version", least))
+
+
+def some_record(path: Path, name: str, values: Mapping[Any, Any]) -> Peer:
+    """A record with just these values, at any versions; its version is the maximum."""
+    table: Any = {key: Versioned(value, path.integer(f"{name}[{key}]", 1, U64_MAX)) for key, value in values.items()}
+    versions = [pair.version for pair in table.values()]
+    top = path.integer(f"{name}.version", 0, U64_MAX)
+    path.assume(
+        z3.Distinct(*versions), *(version <= top for version in versions), z3.Or(*(version == top for version in versions))
+    )
+    return Peer(table, top)
+
+
+def rows(peer: Peer) -> Rows:
+    """The table of a record on terms."""
+    table: Any = peer.pairs
+    return table if isinstance(table, Rows) else no_rows(Versioned, value=Value, version=z3.IntSort()).put(table)
+
+
+def everywhere(formula: Callable[[Term], Term]) -> Term:
+    """That something holds of every key."""
+    key = z3.Const("k", Key)
+    return z3.ForAll([key], formula(key))
+
+
+def is_max(peer: Peer) -> Term:
+    """VersionIsMax of a record: no pair is above its version, and one has it unless it is 0."""
+    table, key = rows(peer), z3.Const("top", Key)
+    return z3.And(
+        peer.version >= 0,
+        everywhere(lambda k: z3.Implies(table.has(k), table.row(k).version <= peer.version)),
+        z3.Or(peer.version == 0, z3.Exists([key], z3.And(table.has(key), table.row(key).version == peer.version))),
+    )
+
+
+def one_each(one: DeltaEntry, other: DeltaEntry) -> Term:
+    """SameVersionSameValue of two pairs of one peer."""
+    same = z3.And(one.key == other.key, one.version == other.version)
+    return z3.Implies(same, one.value == other.value)
+
+
+class History(NamedTuple):
+    """What an owner has ever written: the key and the value of each version, which it gives once."""
+
+    key: Callable[[Term], Term]
+    value: Callable[[Term], Term]
+
+    def has(self, pair: DeltaEntry) -> Term:
+        """That the owner once wrote this pair."""
+        return z3.And(self.key(pair.version) == pair.key, self.value(pair.version) == pair.value)
+
+    def and_then(self, pair: DeltaEntry) -> History:
+        """The history after one more pair."""
+        return History(
+            lambda version: z3.If(version == pair.version, pair.key, self.key(version)),
+            lambda version: z3.If(version == pair.version, pair.value, self.value(version)),
+        )
+
+
+def any_history() -> History:
+    """Any history of an owner."""
+    return History(z3.Function("key of", z3.IntSort(), Key), z3.Function("value of", z3.IntSort(), Value))
+
+
+def all_of(history: History, peer: Peer) -> Term:
+    """SameVersionSameValue: each pair of a record is one that the owner wrote; so each version is of one pair."""
+    table = rows(peer)
+    return everywhere(lambda k: z3.Implies(table.has(k), history.has(DeltaEntry(PEER, k, *table.row(k)))))
+
+
+def no_gap(owner: Peer, known: Peer) -> Term:
+    """NoGap: every current pair of the owner up to the known version is known."""
+    own, theirs = rows(owner), rows(known)
+    return everywhere(
+        lambda k: z3.Implies(
+            z3.And(own.has(k), own.row(k).version <= known.version), z3.And(theirs.has(k), same_row(own.row(k), theirs.row(k)))
+        )
+    )
+
+
+def dominates(owner: Peer, known: Peer) -> Term:
+    """OwnerDominates, of the versions of pairs."""
+    own, theirs = rows(owner), rows(known)
+    return everywhere(lambda k: z3.Implies(theirs.has(k), z3.And(own.has(k), theirs.row(k).version <= own.row(k).version)))
+
+
+def in_flight(owner: Peer, history: History, pair: DeltaEntry, since: Term) -> Term:
+    """
+    InFlight of one pair of a delta, the one before it being at version `since` (before the first, the digest's version).
+
+    The owner wrote it, and no other pair that is current is between the two.
+    """
+    own = rows(owner)
+    return z3.And(
+        history.has(pair),
+        since < pair.version,
+        pair.version <= owner.version,
+        own.has(pair.key),
+        pair.version <= own.row(pair.key).version,
+        everywhere(
+            lambda k: z3.Implies(
+                z3.And(own.has(k), since < own.row(k).version, own.row(k).version <= pair.version), k == pair.key
+            )
+        ),
+    )
 
 
 def merge(peer: Peer, *pairs: Any) -> Any:
@@ -50,6 +159,22 @@ def merge(peer: Peer, *pairs: Any) -> Any:
     with overriding(names_in(reconcile, dict=copy_rows, Table=copy_rows)):
         return reconcile.merge(peer, pairs)[0]
 
+
+_MERGED_ANY: Final = Evaluated(("scuttlebutt.reconcile.merge",), ("dict", "Table"))
+
+PROOFS: Final = ProofTable(
+    codec_proofs(
+        codec.MESSAGE.form,
+        {"digest-entry": codec.DIGEST_ENTRY, "delta-entry": codec.DELTA_ENTRY},
+        Cites(
+            string="BZ-04 B-42 BA-02 BA-04",
+            integer="BZ-05 B-43 B-45 BA-01",
+            entry="BZ-06 B-41 B-43 B-45",
+            message="BZ-06 B-40 B-41 B-43 B-44 B-45",
+            size="BZ-07 B-24 B-26 BA-05",
+        ),
+    )
+)
 
 # -- merging pairs ----------------------------------------------------------------------------------------------------
 
@@ -76,6 +201,9 @@ def three_pairs(path: Path) -> Iterator[Versioned]:
         yield Versioned(path.any_of(f"{name}.value", Value), path.integer(f"{name}.version"))
 
 
+@PROOFS.add(
+    "BZ-01 B-36 BA-17", "scuttlebutt.reconcile.merge", Twin("only the next version is taken over", {"merged": next_version_only})
+)
 def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = None) -> None:
     """Of the pairs of a key the one with the greater version wins, of equals the first, in whatever groups they come."""
     a, b, c = three_pairs(path)
@@ -87,6 +215,7 @@ def merging_is_associative_and_idempotent(path: Path, *, merged: Merge | None = 
     path.claim("(a + b) + c is a + (b + c)", same_row(left, right))
 
 
+@PROOFS.add("BZ-01 B-36", "scuttlebutt.reconcile.merge", Twin("a version may have two values", {"premise": False}))
 def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = True) -> None:
     """Merging two pairs of a key commutes exactly if they have one value where they have one version."""
     a, b, _ = three_pairs(path)
@@ -97,6 +226,7 @@ def merging_commutes_if_a_version_has_one_value(path: Path, *, premise: bool = T
     )
 
 
+@PROOFS.add("BZ-01 B-36", _MERGED_ANY, Twin("a version may have two values", {"premise": False}))
 def order_and_repetition_of_pairs_do_not_matter(path: Path, *, premise: bool = True) -> None:
     """Two pairs, of whatever keys, leave any record the same in either order, and once more changes nothing."""
     record, a, b = any_record(path, "record"), any_pair(path, "a"), any_pair(path, "b")
@@ -110,6 +240,7 @@ def order_and_repetition_of_pairs_do_not_matter(path: Path, *, premise: bool = T
     path.claim("a second time", z3.And(same_at(rows(once), rows(again), key), once.version == again.version))
 
 
+@PROOFS.add("BZ-02 B-36", _MERGED_ANY, Twin("the list is merged from its end", {"forwards": False}))
 def pairs_merge_one_by_one(path: Path, *, forwards: bool = True) -> None:
     """
     To merge a list of pairs is to merge its first, then the rest: what holds for one holds for all.
@@ -123,6 +254,7 @@ def pairs_merge_one_by_one(path: Path, *, forwards: bool = True) -> None:
     path.claim("the same version", together.version == apart.version)
 
 
+@PROOFS.add("BZ-02 BI-01 B-03 B-37 B-38", _MERGED_ANY, Twin("the version was not the maximum before", {"premise": False}))
 def version_stays_the_maximum(path: Path, *, premise: bool = True) -> None:
     """A record of any number of pairs keeps VersionIsMax under a merge."""
     record, pair = any_record(path, "record"), any_pair(path, "pair")
@@ -132,6 +264,7 @@ def version_stays_the_maximum(path: Path, *, premise: bool = True) -> None:
     path.claim("VersionIsMax", is_max(merge(record, pair)))
 
 
+@PROOFS.add("BZ-02 B-36 B-37 BA-14 BA-17", _MERGED_ANY, Twin("the version was not the maximum before", {"premise": False}))
 def merging_a_record_is_merging_its_pairs(path: Path, *, premise: bool = True) -> None:
     """
     A pair merged into a record changes its own key only, there to the greater version, and the record's version to the
@@ -169,25 +302,53 @@ def invariant(owner: Peer, known: Peer, history: History) -> dict[str, Term]:
     }
 
 
-def receiving_keeps_no_gap(path: Path, *, late: bool = False) -> None:
+def different_pairs(path: Path, count: int) -> dict[Term, Term]:
+    """So many keys, no two the same, each with any value."""
+    found = {path.any_of(f"key{at}", Key): path.any_of(f"value{at}", Value) for at in range(count)}
+    path.assume(z3.Distinct(*found))
+    return found
+
+
+@PROOFS.add(
+    "BZ-03 BI-06 BI-07 B-29 B-30",
+    Evaluated(("scuttlebutt.reconcile.newer_pairs",), ("octets",)),
+    Twin("newest pairs first (BX-05)", {"oldest_first": False}),
+)
+def answering_puts_pairs_in_flight(path: Path, *, keys: int = 3, oldest_first: bool = True) -> None:
     """
-    A delta that was made for a version not above the receiver's keeps NoGap, and all else that is assumed, pair by pair.
+    Each pair of a delta is in flight from the version before it on, the first from the digest's: InFlight, wherever it is cut.
 
-    For one pair of it, between any record and any owner: if all is known up to the version before the pair, then all is known
-    up to the record's version afterwards, which is not below the pair's. So the same can be said of the next pair.
+    For a teller that knows up to three pairs, at any versions, of an owner with any number of them; the teller may be behind
+    the owner as far as NoGap allows.
     """
-    owner, known, history = any_record(path, "owner"), any_record(path, "known"), any_history()
-    pair, since = any_pair(path, "pair", least=1), path.integer("since")
-    path.assume(*invariant(owner, known, history).values(), in_flight(owner, history, pair, since))
-    if not late:
-        path.assume(since <= known.version)
+    owner, teller, history = any_record(path, "owner"), some_record(path, "teller", different_pairs(path, keys)), any_history()
+    since = path.integer("digest", 0, U64_MAX)
+    path.assume(*invariant(owner, teller, history).values())
 
-    merged = merge(known, pair)
-    for name, holds in invariant(owner, merged, history).items():
-        path.claim(name, holds)
-    path.claim("the next pair is no later than the record", pair.version <= merged.version)
+    with overriding(names_in(reconcile, octets=lambda key: key)):
+        pairs = reconcile.newer_pairs(PEER, teller, since)
+    for pair in pairs if oldest_first else reversed(pairs):
+        path.claim("InFlight", in_flight(owner, history, pair, since))
+        since = pair.version
 
 
+def apply_update(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
+    """The owner's record after an update of any key to any value; the same record if that is refused."""
+    size = path.integer("size of the entry")
+    state = State(PEER, Config(detector=None), Table({PEER: owner}), Table())
+    try:
+        with overriding(names_in(transitions, encode_string=lambda *_: b"", delta_entry_size=lambda _: size)):
+            changed = transitions.on_update_local(state, new.key, new.value).state
+    except NotEnabled:
+        return owner
+    return changed.store[PEER]
+
+
+@PROOFS.add(
+    "BZ-03 BI-02 BI-03 BI-04 BI-06 B-07",
+    Evaluated(("scuttlebutt.transitions.on_update_local",), ("encode_string", "delta_entry_size")),
+    Twin("the owner restarted, and others know more of it than it does (BX-03)", {"restarted": True}),
+)
 def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
     """An own update keeps NoGap of every record, InFlight of every delta, and all else that is assumed."""
     owner, known, history = any_record(path, "owner"), any_record(path, "known"), any_history()
@@ -208,41 +369,28 @@ def owner_updating_keeps_no_gap(path: Path, *, restarted: bool = False) -> None:
     path.claim("the history before is still the history", z3.Implies(history.has(pair), now.has(pair)))
 
 
-def apply_update(path: Path, owner: Peer, new: DeltaEntry) -> Peer:
-    """The owner's record after an update of any key to any value; the same record if that is refused."""
-    size = path.integer("size of the entry")
-    state = State(PEER, Config(detector=None), Table({PEER: owner}), Table())
-    try:
-        with overriding(names_in(transitions, encode_string=lambda *_: b"", delta_entry_size=lambda _: size)):
-            changed = transitions.on_update_local(state, new.key, new.value).state
-    except NotEnabled:
-        return owner
-    return changed.store[PEER]
-
-
-def answering_puts_pairs_in_flight(path: Path, *, keys: int = 3, oldest_first: bool = True) -> None:
+@PROOFS.add(
+    "BZ-03 BI-01 BI-02 BI-03 BI-04 B-30 B-36",
+    _MERGED_ANY,
+    Twin("the delta was made for a version above the receiver's (BX-04)", {"late": True}),
+)
+def receiving_keeps_no_gap(path: Path, *, late: bool = False) -> None:
     """
-    Each pair of a delta is in flight from the version before it on, the first from the digest's: InFlight, wherever it is cut.
+    A delta that was made for a version not above the receiver's keeps NoGap, and all else that is assumed, pair by pair.
 
-    For a teller that knows up to three pairs, at any versions, of an owner with any number of them; the teller may be behind
-    the owner as far as NoGap allows.
+    For one pair of it, between any record and any owner: if all is known up to the version before the pair, then all is known
+    up to the record's version afterwards, which is not below the pair's. So the same can be said of the next pair.
     """
-    owner, teller, history = any_record(path, "owner"), some_record(path, "teller", different_pairs(path, keys)), any_history()
-    since = path.integer("digest", 0, U64_MAX)
-    path.assume(*invariant(owner, teller, history).values())
+    owner, known, history = any_record(path, "owner"), any_record(path, "known"), any_history()
+    pair, since = any_pair(path, "pair", least=1), path.integer("since")
+    path.assume(*invariant(owner, known, history).values(), in_flight(owner, history, pair, since))
+    if not late:
+        path.assume(since <= known.version)
 
-    with overriding(names_in(reconcile, octets=lambda key: key)):
-        pairs = reconcile.newer_pairs(PEER, teller, since)
-    for pair in pairs if oldest_first else reversed(pairs):
-        path.claim("InFlight", in_flight(owner, history, pair, since))
-        since = pair.version
-
-
-def different_pairs(path: Path, count: int) -> dict[Term, Term]:
-    """So many keys, no two the same, each with any value."""
-    found = {path.any_of(f"key{at}", Key): path.any_of(f"value{at}", Value) for at in range(count)}
-    path.assume(z3.Distinct(*found))
-    return found
+    merged = merge(known, pair)
+    for name, holds in invariant(owner, merged, history).items():
+        path.claim(name, holds)
+    path.claim("the next pair is no later than the record", pair.version <= merged.version)
 
 
 # -- packing ----------------------------------------------------------------------------------------------------------
@@ -257,6 +405,11 @@ def skipping(entries: Iterable[Any], size: Callable[[Any], Any], limit: Any) -> 
             yield entry
 
 
+@PROOFS.add(
+    "BZ-07 BI-08 B-24 B-26 BA-05",
+    Evaluated(("scuttlebutt.reconcile.fitting",), ("TYPE_SIZE",)),
+    Twin("the limit is one more than is allowed", {"above": 1}),
+)
 def packing_keeps_to_the_limit(path: Path, *, above: int = 0) -> None:
     """
     What is packed never exceeds the limit: one more entry is taken only if it keeps within it.
@@ -273,6 +426,7 @@ def packing_keeps_to_the_limit(path: Path, *, above: int = 0) -> None:
     path.claim("what fits is taken", z3.Implies(used + size <= limit, bool(taken)))
 
 
+@PROOFS.add("BZ-07 B-31 BA-06", "scuttlebutt.reconcile.fitting", Twin("what does not fit is skipped", {"fitting": skipping}))
 def packing_takes_a_prefix(path: Path, *, fitting: Callable[..., Iterator[Any]] | None = None) -> None:
     """Of entries one after the other, as many as fit are taken from the first on, and none is left out."""
     sizes = [path.integer(f"size{at}", 1) for at in range(4)]
@@ -285,6 +439,11 @@ def packing_takes_a_prefix(path: Path, *, fitting: Callable[..., Iterator[Any]] 
         path.claim("it ends only where the next would not fit", 1 + sum(sizes[: len(taken) + 1]) > limit)
 
 
+@PROOFS.add(
+    "BZ-07 BI-07 BI-08 B-26 B-27 B-28 B-31",
+    "scuttlebutt.reconcile.delta",
+    Twin("what does not fit is skipped", {"fitting": skipping}),
+)
 def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[..., Iterator[Any]] | None = None) -> None:
     """
     A whole delta is within the limit, has the peer furthest behind first, and of each the first of the pairs that are lacking.
@@ -306,86 +465,3 @@ def delta_is_bounded_and_a_prefix_of_each_peer(path: Path, *, fitting: Callable[
         path.claim("a prefix of each peer", of_peer == lacking[: len(of_peer)])
     behind = {entry.addr: records[entry.addr].version - entry.version for entry in digest}
     path.claim("furthest behind first", z3.And(*(behind[one.addr] >= behind[other.addr] for one, other in pairwise(told))))
-
-
-_MERGED: Final = Evaluated(("scuttlebutt.reconcile.merge",))
-_MERGED_ANY: Final = Evaluated(("scuttlebutt.reconcile.merge",), ("dict", "Table"))
-_FITTING: Final = Evaluated(("scuttlebutt.reconcile.fitting",))
-
-PROOFS: Final = (
-    Proof(
-        ("BZ-01", "B-36", "BA-17"),
-        merging_is_associative_and_idempotent,
-        _MERGED,
-        Twin("only the next version is taken over", {"merged": next_version_only}),
-    ),
-    Proof(
-        ("BZ-01", "B-36"),
-        merging_commutes_if_a_version_has_one_value,
-        _MERGED,
-        Twin("a version may have two values", {"premise": False}),
-    ),
-    Proof(
-        ("BZ-01", "B-36"),
-        order_and_repetition_of_pairs_do_not_matter,
-        _MERGED_ANY,
-        Twin("a version may have two values", {"premise": False}),
-    ),
-    Proof(("BZ-02", "B-36"), pairs_merge_one_by_one, _MERGED_ANY, Twin("the list is merged from its end", {"forwards": False})),
-    Proof(
-        ("BZ-02", "BI-01", "B-03", "B-37", "B-38"),
-        version_stays_the_maximum,
-        _MERGED_ANY,
-        Twin("the version was not the maximum before", {"premise": False}),
-    ),
-    Proof(
-        ("BZ-02", "B-36", "B-37", "BA-14", "BA-17"),
-        merging_a_record_is_merging_its_pairs,
-        _MERGED_ANY,
-        Twin("the version was not the maximum before", {"premise": False}),
-    ),
-    Proof(
-        ("BZ-03", "BI-06", "BI-07", "B-29", "B-30"),
-        answering_puts_pairs_in_flight,
-        Evaluated(("scuttlebutt.reconcile.newer_pairs",), ("octets",)),
-        Twin("newest pairs first (BX-05)", {"oldest_first": False}),
-    ),
-    Proof(
-        ("BZ-03", "BI-02", "BI-03", "BI-04", "BI-06", "B-07"),
-        owner_updating_keeps_no_gap,
-        Evaluated(("scuttlebutt.transitions.on_update_local",), ("encode_string", "delta_entry_size")),
-        Twin("the owner restarted, and others know more of it than it does (BX-03)", {"restarted": True}),
-    ),
-    Proof(
-        ("BZ-03", "BI-01", "BI-02", "BI-03", "BI-04", "B-30", "B-36"),
-        receiving_keeps_no_gap,
-        _MERGED_ANY,
-        Twin("the delta was made for a version above the receiver's (BX-04)", {"late": True}),
-    ),
-    *codec_proofs(
-        codec.MESSAGE.form,
-        {"digest-entry": codec.DIGEST_ENTRY, "delta-entry": codec.DELTA_ENTRY},
-        Cites(
-            string=("BZ-04", "B-42", "BA-02", "BA-04"),
-            integer=("BZ-05", "B-43", "B-45", "BA-01"),
-            entry=("BZ-06", "B-41", "B-43", "B-45"),
-            message=("BZ-06", "B-40", "B-41", "B-43", "B-44", "B-45"),
-            size=("BZ-07", "B-24", "B-26", "BA-05"),
-        ),
-    ),
-    Proof(
-        ("BZ-07", "BI-08", "B-24", "B-26", "BA-05"),
-        packing_keeps_to_the_limit,
-        Evaluated(("scuttlebutt.reconcile.fitting",), ("TYPE_SIZE",)),
-        Twin("the limit is one more than is allowed", {"above": 1}),
-    ),
-    Proof(
-        ("BZ-07", "B-31", "BA-06"), packing_takes_a_prefix, _FITTING, Twin("what does not fit is skipped", {"fitting": skipping})
-    ),
-    Proof(
-        ("BZ-07", "BI-07", "BI-08", "B-26", "B-27", "B-28", "B-31"),
-        delta_is_bounded_and_a_prefix_of_each_peer,
-        Evaluated(("scuttlebutt.reconcile.delta",)),
-        Twin("what does not fit is skipped", {"fitting": skipping}),
-    ),
-)

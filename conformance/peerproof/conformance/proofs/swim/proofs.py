@@ -1,41 +1,66 @@
 """
 What is proved of SWIM: the order of incarnations and rows, merging, payloads, refutation, rounds.
 
-The symbols are in `terms`, and how values are written is in `transit`.
+How values are written is in `transit`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.swim.terms import (
-    B,
-    Bits,
-    C,
-    D,
-    any_claim,
-    any_incarnation,
-    any_row,
-    any_status,
-    at_least,
-)
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.swim.transit import WRITING
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import Config, Dead, Incarnation, Payload, Ping, Row, State, Status, gossip, rounds, table, transitions
 from peerproof.spec.swim.messages import COUNTER_MAX, Uuid
+from peerproof.spec.swim.table import Claim
 
-A: Final = Uuid("aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa")
+A, B, C, D = (Uuid(f"{x * 8}-{x * 4}-4{x * 3}-8{x * 3}-{x * 12}") for x in "abcd")
+
+Place: Final = z3.DeclareSort("Place")
+Data: Final = z3.DeclareSort("Data")
+
 NOT_LEAVE: Final = tuple(status for status in Status if status is not Status.LEAVE)
+
+PROOFS: Final = ProofTable(WRITING)
+
+
+def any_status(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Status:
+    """Any of these statuses."""
+    return among[choice(path, f"{name} {[status.value for status in among]}", len(among))]
+
+
+def any_incarnation(path: Path, name: str) -> Incarnation:
+    """Any incarnation."""
+    return Incarnation(path.integer(f"{name}.restart", 0, COUNTER_MAX), path.integer(f"{name}.tx", 0, COUNTER_MAX))
+
+
+def any_row(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Row:
+    """What is known of a node; its payload is anything."""
+    status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
+    where = path.any_of(f"{name}.place", Place)
+    return Row(where, where, status, incarnation, payload=path.any_of(f"{name}.payload", Data))
+
+
+def any_claim(path: Path, name: str, among: Sequence[Status] = tuple(Status)) -> Claim:
+    """What is said of a node, and where it is."""
+    status, incarnation = any_status(path, f"{name}.status", among), any_incarnation(path, name)
+    where = path.any_of(f"{name}.place", Place)
+    return Claim(B, status, incarnation, (where, where))
+
+
+def at_least(one: Incarnation, other: Incarnation) -> Term:
+    """That an incarnation is not below another, by restart and then by tx."""
+    return z3.Or(one.restart > other.restart, z3.And(one.restart == other.restart, one.tx >= other.tx))
 
 
 def node(incarnation: Incarnation, **rows: Row) -> State:
@@ -57,32 +82,18 @@ def as_it_is(one: Incarnation, other: Incarnation) -> bool:
     return bool(one < other)
 
 
+@PROOFS.add(
+    "SZ-03 SA-10 SD-07",
+    "swim.messages.Incarnation",
+    Twin("part by part: [1,0] and [0,1]", {"below": part_by_part}),
+    of={"not-part-by-part": {}},
+)
+@PROOFS.add("SZ-01 SA-10 S-14", "swim.messages.Incarnation", Twin("part by part (SD-07)", {"below": part_by_part}))
 def two_incarnations_compare(path: Path, *, below: Callable[[Incarnation, Incarnation], bool] = as_it_is) -> None:
     """Of two incarnations exactly one is below the other, or they are equal."""
     a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
 
     path.claim("one of three", z3.If(same_row(a, b), 1, 0) + below(a, b) + below(b, a) == 1)
-
-
-def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
-    """Of the keys of two rows exactly one is below the other, or they are equal; then status and incarnation are, too."""
-    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
-    one, other = any_status(path, "a"), any_status(path, "b")
-
-    key = key or table.key
-    below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
-    equal = z3.And(same_row(a, b), truth(one is other))
-    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
-
-
-def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
-    """What is below what is below a third is below the third."""
-    statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
-    key = key or table.key
-    a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
-
-    if a < b < c:
-        path.claim("a is below c", truth(a < c))
 
 
 class ByAnyPart(tuple[Any, ...]):
@@ -104,6 +115,29 @@ def without_leaving(status: Status, incarnation: Incarnation) -> Any:
     return incarnation.restart, incarnation.tx, table.RANK[status]
 
 
+@PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("leaving is nothing special", {"key": without_leaving}))
+def keys_are_ordered_totally(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """Of the keys of two rows exactly one is below the other, or they are equal; then status and incarnation are, too."""
+    a, b = any_incarnation(path, "a"), any_incarnation(path, "b")
+    one, other = any_status(path, "a"), any_status(path, "b")
+
+    key = key or table.key
+    below, above = bool(key(one, a) < key(other, b)), bool(key(other, b) < key(one, a))
+    equal = z3.And(same_row(a, b), truth(one is other))
+    path.claim("one of three", z3.If(equal, 1, 0) + below + above == 1)
+
+
+@PROOFS.add("SZ-01 SA-10 SA-13", "swim.table.key", Twin("the restart counter or the tx is below", {"key": by_any_part}))
+def order_is_transitive(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
+    """What is below what is below a third is below the third."""
+    statuses = (Status.JOINING, Status.DEAD, Status.LEAVE)
+    key = key or table.key
+    a, b, c = (key(any_status(path, name, statuses), any_incarnation(path, name)) for name in "abc")
+
+    if a < b < c:
+        path.claim("a is below c", truth(a < c))
+
+
 # -- merging ----------------------------------------------------------------------------------------------------------
 
 
@@ -112,6 +146,7 @@ def row_key(row: Row) -> Any:
     return table.key(row.status, row.incarnation)
 
 
+@PROOFS.add("SZ-02 SA-11 SA-13 SI-03 SI-12", "swim.table.merge", Twin("leaving is nothing special", {"key": without_leaving}))
 def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnation], Any] | None = None) -> None:
     """
     A row after a claim has the greater of the two keys, and is the row itself if the claim's is not greater.
@@ -130,6 +165,7 @@ def merging_takes_the_greater_key(path: Path, *, key: Callable[[Status, Incarnat
         path.claim("the row itself", truth(merged is row))
 
 
+@PROOFS.add("SZ-02 SA-13 SX-07", "swim.table.merge", Twin("one key may have two places", {"premise": False}))
 def merging_commutes(path: Path, *, premise: bool = True) -> None:
     """Two claims of a node make the same of its row in either order, and once more change nothing, if one key has one place."""
     row = any_row(path, "row", (Status.NORMAL,))
@@ -148,6 +184,11 @@ def merging_commutes(path: Path, *, premise: bool = True) -> None:
 # -- payloads ---------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add(
+    "SZ-04 S-34 S-41 S-47 SA-16 SA-34 SI-08",
+    "swim.transitions.is_past swim.transitions.apply_message swim.table.merge",
+    Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
+)
 def payload_is_of_the_latest_message(path: Path, *, leaving: bool = False) -> None:
     """
     The payload of a row is never replaced by that of an earlier message of its node.
@@ -180,6 +221,11 @@ def receive_ping(state: State, message: Ping) -> State:
     return state if transitions.is_past(state, message) else transitions.apply_message(state, message)
 
 
+@PROOFS.add(
+    "SZ-05 SA-12 SI-11 SX-02 SX-07",
+    "swim.transitions.is_past swim.transitions.apply_message",
+    Twin("the death without its incarnation (SX-02)", {"literal": True}),
+)
 def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     """What B says, and what C says of B's death, make the same of B's row in either order, if C says of which incarnation."""
     row = any_row(path, "row", (Status.NORMAL, Status.SUSPICIOUS, Status.DEAD))
@@ -191,6 +237,7 @@ def death_and_a_header_commute(path: Path, *, literal: bool = False) -> None:
     path.claim("the same", z3.And(same_row(one.incarnation, other.incarnation), truth(one.status is other.status)))
 
 
+@PROOFS.add("SZ-10 S-11 S-12 SA-17", "swim.transitions.refute", Twin("the counter may be at its end", {"premise": False}))
 def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
     """Told of its death above its own incarnation, a node is above what it was told at once; and it never goes back."""
     own, said = any_incarnation(path, "own"), any_incarnation(path, "told")
@@ -207,6 +254,33 @@ def refuting_takes_one_step(path: Path, *, premise: bool = True) -> None:
 # -- rounds -----------------------------------------------------------------------------------------------------------
 
 
+class Bits:
+    """A number below 2^64 whose bits are counted, as of `int`."""
+
+    def __init__(self, path: Path, term: Term, halves: list[Term] | None = None) -> None:
+        self._path = path
+        self.term = term
+        self.halves: list[Term] = [] if halves is None else halves  #: for each n that was counted, 2 to the power of n-1
+
+    def __gt__(self, other: int) -> bool:
+        return bool(self.term > other)
+
+    def __sub__(self, other: int) -> Bits:
+        return Bits(self._path, self.term - other, self.halves)
+
+    def bit_length(self) -> Term:
+        """Of a number above 0: the n for which it is at least 2^(n-1) and below 2^n."""
+        half = z3.Int(self._path.fresh("half"))
+        self._path.know(z3.Or(*(half == 2**power for power in range(64))), self.term >= half, self.term < 2 * half)
+        self.halves.append(half)
+        return z3.Int(self._path.fresh("bits"))
+
+
+@PROOFS.add(
+    "SZ-06 S-40 SA-23",
+    Evaluated(("swim.gossip.fanout",), ("int.bit_length",)),
+    Twin("a node does not count itself (SD-01)", {"without_itself": True}),
+)
 def fanout_is_the_logarithm(path: Path, *, without_itself: bool = False) -> None:
     """Of N nodes, more than one, an event goes to f with 2^(f-1) < N and N ≤ 2^f."""
     nodes = path.integer("N", 2, 2**63)
@@ -230,6 +304,11 @@ def top_up_quantum(state: State, pick: Any) -> Any:
     return rounds.on_quantum(state, pick)
 
 
+@PROOFS.add(
+    "SZ-07 S-43 S-44 S-45 S-46 SA-26 SI-05",
+    "swim.rounds.on_quantum",
+    Twin("filled up from the next shuffle (SD-09)", {"quantum": top_up_quantum}),
+)
 def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[State, Any], Any] | None = None) -> None:
     """
     At every moment, of the nodes that have been live since the beginning each has been pinged as often as another, or once more.
@@ -251,71 +330,3 @@ def counts_of_a_round_differ_by_one_at_most(path: Path, *, quantum: Callable[[St
         of_each = [counts[uuid] for uuid in live]
         path.claim("one more at most", truth(max(of_each, default=0) - min(of_each, default=0) <= 1))
         path.claim("nobody else", truth(set(counts) <= set(live)))
-
-
-_MERGED: Final = Evaluated(("swim.table.merge",))
-PROOFS: Final = (
-    Proof(
-        ("SZ-01", "SA-10", "S-14"),
-        two_incarnations_compare,
-        Evaluated(("swim.messages.Incarnation",)),
-        Twin("part by part (SD-07)", {"below": part_by_part}),
-    ),
-    Proof(
-        ("SZ-01", "SA-10", "SA-13"),
-        keys_are_ordered_totally,
-        Evaluated(("swim.table.key",)),
-        Twin("leaving is nothing special", {"key": without_leaving}),
-    ),
-    Proof(
-        ("SZ-01", "SA-10", "SA-13"),
-        order_is_transitive,
-        Evaluated(("swim.table.key",)),
-        Twin("the restart counter or the tx is below", {"key": by_any_part}),
-    ),
-    Proof(
-        ("SZ-02", "SA-11", "SA-13", "SI-03", "SI-12"),
-        merging_takes_the_greater_key,
-        _MERGED,
-        Twin("leaving is nothing special", {"key": without_leaving}),
-    ),
-    Proof(("SZ-02", "SA-13", "SX-07"), merging_commutes, _MERGED, Twin("one key may have two places", {"premise": False})),
-    Proof(
-        ("SZ-03", "SA-10", "SD-07"),
-        two_incarnations_compare,
-        Evaluated(("swim.messages.Incarnation",)),
-        Twin("part by part: [1,0] and [0,1]", {"below": part_by_part}),
-        of="not-part-by-part",
-    ),
-    Proof(
-        ("SZ-04", "S-34", "S-41", "S-47", "SA-16", "SA-34", "SI-08"),
-        payload_is_of_the_latest_message,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message", "swim.table.merge")),
-        Twin("somebody says that the node has left, at an earlier incarnation", {"leaving": True}),
-    ),
-    Proof(
-        ("SZ-05", "SA-12", "SI-11", "SX-02", "SX-07"),
-        death_and_a_header_commute,
-        Evaluated(("swim.transitions.is_past", "swim.transitions.apply_message")),
-        Twin("the death without its incarnation (SX-02)", {"literal": True}),
-    ),
-    Proof(
-        ("SZ-06", "S-40", "SA-23"),
-        fanout_is_the_logarithm,
-        Evaluated(("swim.gossip.fanout",), ("int.bit_length",)),
-        Twin("a node does not count itself (SD-01)", {"without_itself": True}),
-    ),
-    Proof(
-        ("SZ-07", "S-43", "S-44", "S-45", "S-46", "SA-26", "SI-05"),
-        counts_of_a_round_differ_by_one_at_most,
-        Evaluated(("swim.rounds.on_quantum",)),
-        Twin("filled up from the next shuffle (SD-09)", {"quantum": top_up_quantum}),
-    ),
-    Proof(
-        ("SZ-10", "S-11", "S-12", "SA-17"),
-        refuting_takes_one_step,
-        Evaluated(("swim.transitions.refute",)),
-        Twin("the counter may be at its end", {"premise": False}),
-    ),
-    *WRITING,
-)

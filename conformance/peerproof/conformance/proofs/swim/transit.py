@@ -2,6 +2,9 @@
 What is proved of how SWIM's values are written: uuids, integers, codes of the cache, strings.
 
 Of the bytes that follow a head, `struct` is taken for granted: as many as it says, most significant first.
+
+A text of Python holds no terms. So a term that is formatted leaves a mark in the text, a character of its own that no protocol
+uses, and `Marks` says afterwards which terms the text holds, in their order.
 """
 
 from __future__ import annotations
@@ -13,15 +16,131 @@ from typing import Any, Final
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
-from peerproof.conformance.proofs.swim.terms import AnyString, Half, Index, Marks, packer
+from peerproof.conformance.proofs.paths import Path, Term
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
 from peerproof.spec.forms import messagepack
 from peerproof.spec.overrides import names_in, overriding
 from peerproof.spec.swim import transit
 
+FIRST_MARK: Final = 0xE000  #: private use
 
+#: How values are written.
+WRITING: Final = ProofTable()
+
+
+class Marks:
+    """The terms that have become part of texts."""
+
+    def __init__(self) -> None:
+        self._terms: list[Any] = []
+
+    def mark(self, term: Any) -> str:
+        """The character that stands for a term."""
+        self._terms.append(term)
+        return chr(FIRST_MARK + len(self._terms) - 1)
+
+    def pieces(self, text: str) -> list[Any]:
+        """The characters of a text and the terms in it, in their order."""
+        return [self._terms[ord(c) - FIRST_MARK] if ord(c) >= FIRST_MARK else c for c in text]
+
+
+class Index:
+    """A number above -1 that is divided with a remainder, as of `int`."""
+
+    def __init__(self, term: Term) -> None:
+        self.term = term
+
+    def __lt__(self, other: int) -> bool:
+        return bool(self.term < other)
+
+    def __radd__(self, other: int) -> Term:
+        return other + self.term
+
+    def __floordiv__(self, other: int) -> Term:
+        return self.term / other
+
+    def __mod__(self, other: int) -> Term:
+        return self.term % other
+
+
+class Half:
+    """Half a uuid, or the whole, as of `int`; written in hexadecimal it leaves a mark for each digit, `digits` of which it is."""
+
+    def __init__(self, path: Path, term: Term, marks: Marks) -> None:
+        self.term = term
+        self._path, self._marks = path, marks
+
+    def __ge__(self, other: int) -> bool:
+        return bool(self.term >= other)
+
+    def __lt__(self, other: int) -> bool:
+        return bool(self.term < other)
+
+    def __mod__(self, other: int) -> Half:
+        return self._of(self.term % other)
+
+    def __lshift__(self, bits: int) -> Half:
+        return self._of(self.term * 2**bits)
+
+    def __or__(self, other: Half) -> Half:
+        """Where no bit is in both, it is the sum."""
+        low = 2**64
+        self._path.claim("no bit is in both halves", z3.And(self.term % low == 0, other.term >= 0, other.term < low))
+        return self._of(self.term + other.term)
+
+    def __format__(self, form: str) -> str:
+        width = int(form.removeprefix("0").removesuffix("x"))
+        self._path.claim("it has so many digits", z3.And(self.term >= 0, self.term < 16**width))
+        return "".join(self._marks.mark((self.term, place)) for place in range(width))
+
+    def _of(self, term: Term) -> Half:
+        return Half(self._path, term, self._marks)
+
+
+class AnyString:
+    """A string of which the first character is known, if there is one; formatted it leaves a mark."""
+
+    def __init__(self, path: Path, name: str, marks: Marks) -> None:
+        self.filled = path.any_of(f"{name} is not empty", z3.BoolSort())
+        self.first = path.integer(f"first of {name}", 0, 0x10FFFF)
+        self.rest = path.any_of(f"rest of {name}", z3.DeclareSort("Data"))
+        self._marks = marks
+
+    def __getitem__(self, part: slice) -> Letter:
+        return Letter(self.filled, self.first)
+
+    def __bool__(self) -> bool:
+        return bool(self.filled)
+
+    def __format__(self, _: str) -> str:
+        return self._marks.mark(self)
+
+
+class Letter:
+    """The first character of a string, or nothing."""
+
+    def __init__(self, filled: Term, code: Term) -> None:
+        self._filled, self._code = filled, code
+
+    def __eq__(self, other: object) -> Any:
+        return z3.And(self._filled, self._code == ord(str(other)))
+
+    __hash__ = None  # type: ignore[assignment]  # nothing may look it up by its identity
+
+
+def packer(form: Any) -> Callable[[Term], tuple[Term, ...]]:
+    """The one function of a `struct.Struct` with one integer: its bytes as one number, and how many they are."""
+    width, is_signed = form.size, form.format[-1:].islower()
+
+    def pack(value: Term) -> tuple[Term, ...]:
+        whole = value + z3.If(value < 0, 2 ** (8 * width), 0) if is_signed else value
+        return (whole, z3.IntVal(width))
+
+    return pack
+
+
+@WRITING.add("SZ-08 SA-61 SA-63", "swim.transit.uuid_text", Twin("halves may be signed or not", {"most": 2**64 - 1}))
 def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 2**63 - 1) -> None:
     """A uuid's text has the digits of the first half, then those of the second, once each; of two signed halves there is one."""
     marks = Marks()
@@ -37,6 +156,11 @@ def uuids_are_pairs_of_halves(path: Path, *, least: int = -(2**63), most: int = 
     path.claim("different halves, different digits", z3.Implies(digits[0][0] == again[0][0], equal))
 
 
+@WRITING.add(
+    "SZ-08 SA-61",
+    Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
+    Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
+)
 def integers_are_told_apart(path: Path, *, heads: Callable[[bytes], bytes] = lambda head: head) -> None:
     """Different integers of 64 bits have different bytes, the first of which says how many there are."""
     values = [path.integer(name, -(2**63), 2**64 - 1) for name in "ab"]
@@ -77,6 +201,9 @@ def _first(head: bytes, whole: Any) -> Any:
     return z3.IntVal(head[0]) if head else whole
 
 
+@WRITING.add(
+    "SZ-08 SA-62", Evaluated(("swim.transit.cache_code",), ("chr",)), Twin("one entry more", {"most": transit.CACHE_MAX})
+)
 def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1) -> None:
     """Different places of the cache have different codes, of one or two characters after the caret, and none is a blank."""
     places = [path.integer(name, 0, most) for name in ("a", "b")]
@@ -91,6 +218,9 @@ def cache_codes_are_told_apart(path: Path, *, most: int = transit.CACHE_MAX - 1)
     path.claim("no blank, and no caret", z3.And(*letters))
 
 
+@WRITING.add(
+    "SZ-09 SA-61", Evaluated(("swim.transit.escape",), ("_SPECIAL",)), Twin("the backquote is not escaped", {"special": "~^"})
+)
 def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     """
     A string is escaped exactly if it begins like something that is none; then what follows the escape is no keyword, tag or uuid.
@@ -106,31 +236,3 @@ def escaping_is_injective(path: Path, *, special: str = "~^`") -> None:
     path.claim("the string is there", truth(written[-1] is string))
     path.claim("after an escape or nothing", truth(written[:-1] in ([], ["~"])))
     path.claim("escaped exactly if it has to be", needs == truth(len(written) > 1))
-
-
-WRITING: Final = (
-    Proof(
-        ("SZ-08", "SA-61", "SA-63"),
-        uuids_are_pairs_of_halves,
-        Evaluated(("swim.transit.uuid_text",)),
-        Twin("halves may be signed or not", {"most": 2**64 - 1}),
-    ),
-    Proof(
-        ("SZ-08", "SA-61"),
-        integers_are_told_apart,
-        Evaluated(("forms.messagepack.integer_bytes",), ("_SMALL", "_INTEGERS")),
-        Twin("signed and unsigned integers of eight bytes begin alike", {"heads": lambda head: head.replace(b"\xd3", b"\xcf")}),
-    ),
-    Proof(
-        ("SZ-08", "SA-62"),
-        cache_codes_are_told_apart,
-        Evaluated(("swim.transit.cache_code",), ("chr",)),
-        Twin("one entry more", {"most": transit.CACHE_MAX}),
-    ),
-    Proof(
-        ("SZ-09", "SA-61"),
-        escaping_is_injective,
-        Evaluated(("swim.transit.escape",), ("_SPECIAL",)),
-        Twin("the backquote is not escaped", {"special": "~^"}),
-    ),
-)

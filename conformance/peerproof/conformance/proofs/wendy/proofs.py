@@ -1,7 +1,8 @@
 """
-What is proved of Wendy; here, of its ring, by the code that runs on rings of any even size.
+What is proved of Wendy's ring, by the code that runs on rings of any even size, and of the digits and cells of its ids.
 
-What is proved of digits, tables and routing is in the modules of these names; the symbols are in `terms`.
+Where digits matter, ids are words of 128 bits; Z3 does better with their distances if it is not told that there are only WORDS.
+What is proved of tables and routing is in `tables`; the symbols are in `terms`.
 """
 
 from __future__ import annotations
@@ -12,19 +13,27 @@ from typing import Any, Final
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path
-from peerproof.conformance.proofs.proof import Proof, Twin
+from peerproof.conformance.proofs.proof import ProofTable, Twin
 from peerproof.conformance.proofs.terms import truth
-from peerproof.conformance.proofs.wendy.digits import DIGITS, RING
-from peerproof.conformance.proofs.wendy.routing import ROUTING
 from peerproof.conformance.proofs.wendy.tables import TABLES
-from peerproof.conformance.proofs.wendy.terms import any_place, any_ring, is_between
-from peerproof.spec.wendy.ids import Id, Ring
+from peerproof.conformance.proofs.wendy.terms import BITS, WORDS, any_places, any_word, either, is_between
+from peerproof.spec.wendy.ids import DIGIT_BITS, REAL, Id, Ring
+
+HALF: Final = BITS // 2
+
+#: The code that runs on ids is that of the ring.
+RING: Final = "wendy.ids.Ring"
+
+PROOFS: Final = ProofTable()
 
 #: How far two ids are from each other.
 Distance = Callable[[Ring, Id, Id], Any]
 
 #: Whether one id is closer to a key than another: ring, one, other, key.
 Closer = Callable[[Ring, Id, Id, Id], Any]
+
+#: How many leading digits two ids have in common.
+Prefix = Callable[[Id, Id], Any]
 
 
 def as_it_is(ring: Ring, one: Id, other: Id) -> Any:
@@ -35,54 +44,53 @@ def as_it_is(ring: Ring, one: Id, other: Id) -> Any:
 # -- distance ---------------------------------------------------------------------------------------------------------
 
 
+def in_steps_of_two(ring: Ring, one: Id, other: Id) -> Any:
+    """Half the distance, rounded down."""
+    return ring.distance(one, other) / 2
+
+
+@PROOFS.add("WZ-01 W-02 WA-02", RING, Twin("they may be the same", {"premise": False}))
 def both_ways_make_a_round(path: Path, *, premise: bool = True) -> None:
     """The clockwise distances from a to b and from b to a add up to the size of the ring, if a and b differ."""
-    ring = any_ring(path)
-    size: Any = ring.size
-    a, b = (any_place(path, ring, name) for name in "ab")
+    ring, a, b = any_places(path, "ab")
     if premise:
         path.assume(a != b)
 
-    path.claim("one round", ring.clockwise(a, b) + ring.clockwise(b, a) == size.term)
+    path.claim("one round", ring.clockwise(a, b) + ring.clockwise(b, a) == ring.size.term)
 
 
+@PROOFS.add("WZ-02 W-37", RING, Twin("going up only", {"distance": Ring.clockwise}))
 def distance_is_symmetric(path: Path, *, distance: Distance = as_it_is) -> None:
     """It is as far from a to b as from b to a."""
-    ring = any_ring(path)
-    a, b = (any_place(path, ring, name) for name in "ab")
+    ring, a, b = any_places(path, "ab")
 
     path.claim("as far", distance(ring, a, b) == distance(ring, b, a))
 
 
+@PROOFS.add("WZ-03 W-37", RING, Twin("steps of two", {"distance": in_steps_of_two}))
 def only_equal_ids_have_no_distance(path: Path, *, distance: Distance = as_it_is) -> None:
     """Distance is 0 for equal ids only."""
-    ring = any_ring(path)
-    a, b = (any_place(path, ring, name) for name in "ab")
+    ring, a, b = any_places(path, "ab")
 
     path.claim("0 for the same", (distance(ring, a, b) == 0) == (a == b))
 
 
+@PROOFS.add("WZ-04 W-37", RING, Twin("going up only", {"distance": Ring.clockwise}))
 def distance_is_half_the_ring_at_most(path: Path, *, distance: Distance = as_it_is) -> None:
     """Distance is at most half the ring, and never negative."""
-    ring = any_ring(path)
-    a, b = (any_place(path, ring, name) for name in "ab")
+    ring, a, b = any_places(path, "ab")
 
     found = distance(ring, a, b)
     path.claim("at most half", z3.And(found >= 0, found <= ring.size // 2))
 
 
+@PROOFS.add("WZ-05 W-37", RING, Twin("every detour is longer", {"strictly": True}))
 def no_detour_is_shorter(path: Path, *, strictly: bool = False) -> None:
     """The distance from a to c is at most that from a to b and from b to c."""
-    ring = any_ring(path)
-    a, b, c = (any_place(path, ring, name) for name in "abc")
+    ring, a, b, c = any_places(path, "abc")
 
     detour = ring.distance(a, b) + ring.distance(b, c)
     path.claim("no shorter", ring.distance(a, c) < detour if strictly else ring.distance(a, c) <= detour)
-
-
-def in_steps_of_two(ring: Ring, one: Id, other: Id) -> Any:
-    """Half the distance, rounded down."""
-    return ring.distance(one, other) / 2
 
 
 # -- who is closer ----------------------------------------------------------------------------------------------------
@@ -108,39 +116,38 @@ def whoever_is_lower(ring: Ring, one: Id, other: Id, key: Id) -> Any:  # noqa: A
     return truth(ring.is_right(one, other))
 
 
+@PROOFS.add("WZ-06 WA-09", RING, Twin("equal ids are closer, too", {"closer": or_as_far}))
 def nobody_is_closer_than_itself(path: Path, *, closer: Closer = by_rank) -> None:
     """No id is closer to a key than itself, and none closer than the key."""
-    ring = any_ring(path)
-    a, key = (any_place(path, ring, name) for name in ("a", "key"))
+    ring, a, key = any_places(path, ("a", "key"))
 
     path.claim("than itself", z3.Not(closer(ring, a, a, key)))
     path.claim("than the key", z3.Not(closer(ring, a, key, key)))
 
 
+@PROOFS.add("WZ-07 WA-09", RING, Twin("by the distance alone", {"closer": by_distance}))
 def one_of_two_is_closer(path: Path, *, closer: Closer = by_rank) -> None:
     """Of two different ids exactly one is closer to a key: the nearer one if one is nearer."""
-    ring = any_ring(path)
-    a, b, key = (any_place(path, ring, name) for name in ("a", "b", "key"))
+    ring, a, b, key = any_places(path, ("a", "b", "key"))
     path.assume(a != b)
 
     path.claim("exactly one", closer(ring, a, b, key) == z3.Not(closer(ring, b, a, key)))
     path.claim("the nearer one", z3.Implies(by_distance(ring, a, b, key), closer(ring, a, b, key)))
 
 
+@PROOFS.add("WZ-08 WA-09", RING, Twin("whoever is lower", {"closer": whoever_is_lower}))
 def closer_is_transitive(path: Path, *, closer: Closer = by_rank) -> None:
     """Who is closer than a second that is closer than a third is closer than the third."""
-    ring = any_ring(path)
-    a, b, c, key = (any_place(path, ring, name) for name in ("a", "b", "c", "key"))
+    ring, a, b, c, key = any_places(path, ("a", "b", "c", "key"))
     path.assume(closer(ring, a, b, key), closer(ring, b, c, key))
 
     path.claim("the first than the third", closer(ring, a, c, key))
 
 
+@PROOFS.add("WZ-09 WA-09", RING, Twin("not even two", {"many": 2}))
 def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
     """Of three different ids, two are not equally far from a key."""
-    ring = any_ring(path)
-    key = any_place(path, ring, "key")
-    places = [any_place(path, ring, name) for name in "abc"[:many]]
+    ring, key, *places = any_places(path, ("key", *"abc"[:many]))
     path.assume(*(one != other for at, one in enumerate(places) for other in places[:at]))
 
     first, *others = [ring.distance(place, key) for place in places]
@@ -150,14 +157,14 @@ def two_ids_are_equally_far(path: Path, *, many: int = 3) -> None:
 # -- neighbours -------------------------------------------------------------------------------------------------------
 
 
+@PROOFS.add("WZ-10 W-37 W-43 WI-10", RING, Twin("any two nodes for the neighbours", {"neighbours": False}))
 def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = True) -> None:
     """
     A node that is closer to a key than its two neighbours on the ring is the closest of all.
 
     So whoever knows its neighbours knows whether a message has arrived.
     """
-    ring = any_ring(path)
-    before, node, after, other, key = (any_place(path, ring, n) for n in ("before", "node", "after", "other", "key"))
+    ring, before, node, after, other, key = any_places(path, ("before", "node", "after", "other", "key"))
     path.assume(before != node, after != node, other != node)
     if neighbours:  # nobody is between, the one before may be the one after
         path.assume(z3.Not(is_between(ring, before, other, node)), z3.Not(is_between(ring, node, other, after)))
@@ -166,10 +173,10 @@ def closer_than_both_neighbours_is_closest(path: Path, *, neighbours: bool = Tru
     path.claim("closer than any other", by_rank(ring, node, other, key))
 
 
+@PROOFS.add("WZ-11 W-37 W-39", RING, Twin("the key may be anywhere", {"around": False}))
 def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True) -> None:
     """Of a key between two nodes that follow each other on the ring, one of the two is the closest."""
-    ring = any_ring(path)
-    low, high, other, key = (any_place(path, ring, name) for name in ("low", "high", "other", "key"))
+    ring, low, high, other, key = any_places(path, ("low", "high", "other", "key"))
     path.assume(low != high, other != low, other != high, z3.Not(is_between(ring, low, other, high)))
     if around:
         path.assume(z3.Or(key == low, is_between(ring, low, key, high)))
@@ -177,10 +184,10 @@ def one_of_the_nodes_around_a_key_is_closest(path: Path, *, around: bool = True)
     path.claim("closer than any other", z3.Or(by_rank(ring, low, other, key), by_rank(ring, high, other, key)))
 
 
+@PROOFS.add("WZ-12 W-03 W-25 WA-03 WA-04", RING, Twin("opposite ones are nothing special", {"opposite": True}))
 def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
     """Of two different ids exactly one is greater, but for opposite ones, which both are."""
-    ring = any_ring(path)
-    a, b = (any_place(path, ring, name) for name in "ab")
+    ring, a, b = any_places(path, "ab")
     path.assume(a != b)
     is_opposite = ring.clockwise(a, b) == ring.size // 2
 
@@ -190,35 +197,146 @@ def one_of_two_is_greater(path: Path, *, opposite: bool = False) -> None:
     path.claim("both, if opposite", z3.Implies(is_opposite, truth(one and other)))
 
 
-PROOFS: Final = (
-    Proof(("WZ-01", "W-02", "WA-02"), both_ways_make_a_round, RING, Twin("they may be the same", {"premise": False})),
-    Proof(("WZ-02", "W-37"), distance_is_symmetric, RING, Twin("going up only", {"distance": Ring.clockwise})),
-    Proof(("WZ-03", "W-37"), only_equal_ids_have_no_distance, RING, Twin("steps of two", {"distance": in_steps_of_two})),
-    Proof(("WZ-04", "W-37"), distance_is_half_the_ring_at_most, RING, Twin("going up only", {"distance": Ring.clockwise})),
-    Proof(("WZ-05", "W-37"), no_detour_is_shorter, RING, Twin("every detour is longer", {"strictly": True})),
-    Proof(("WZ-06", "WA-09"), nobody_is_closer_than_itself, RING, Twin("equal ids are closer, too", {"closer": or_as_far})),
-    Proof(("WZ-07", "WA-09"), one_of_two_is_closer, RING, Twin("by the distance alone", {"closer": by_distance})),
-    Proof(("WZ-08", "WA-09"), closer_is_transitive, RING, Twin("whoever is lower", {"closer": whoever_is_lower})),
-    Proof(("WZ-09", "WA-09"), two_ids_are_equally_far, RING, Twin("not even two", {"many": 2})),
-    Proof(
-        ("WZ-10", "W-37", "W-43", "WI-10"),
-        closer_than_both_neighbours_is_closest,
-        RING,
-        Twin("any two nodes for the neighbours", {"neighbours": False}),
-    ),
-    Proof(
-        ("WZ-11", "W-37", "W-39"),
-        one_of_the_nodes_around_a_key_is_closest,
-        RING,
-        Twin("the key may be anywhere", {"around": False}),
-    ),
-    Proof(
-        ("WZ-12", "W-03", "W-25", "WA-03", "WA-04"),
-        one_of_two_is_greater,
-        RING,
-        Twin("opposite ones are nothing special", {"opposite": True}),
-    ),
-    *DIGITS,
-    *TABLES,
-    *ROUTING,
+# -- digits and cells -------------------------------------------------------------------------------------------------
+
+
+def common(one: Id, other: Id) -> Any:
+    """How many leading digits two ids have in common, by the running code as it is now."""
+    return REAL.prefix(one, other)
+
+
+def distance_of_the_original(one: Any, other: Any) -> Any:
+    """A complement that forgets the carry if the low halves are equal, so that the other way round is too short. [WD-02]"""
+    up = REAL.clockwise(one, other)
+    down = 2**BITS - up
+    return up if up <= down else down - either(((one ^ other) % 2**HALF) == 0, 2**HALF, 0)
+
+
+@PROOFS.add("WZ-04 W-01 W-02 WD-02", RING, Twin("the original's distance (WD-02)", {"distance": distance_of_the_original}))
+def distance_is_the_shorter_way(path: Path, *, distance: Callable[[Id, Id], Any] | None = None) -> None:
+    """Distance is the shorter of the two ways round the ring of 2^128 ids."""
+    a, b = (any_word(path, name) for name in "ab")
+
+    found, up, down = (distance or REAL.distance)(a, b), REAL.clockwise(a, b), REAL.clockwise(b, a)
+    path.claim("one of the two ways", z3.Or(found == up, found == down))
+    path.claim("the shorter one", z3.And(found <= up, found <= down))
+
+
+@PROOFS.add("WZ-04 WD-02", RING, Twin("the lower halves may be equal", {"premise": False}))
+def original_is_right_if_the_low_halves_differ(path: Path, *, premise: bool = True) -> None:
+    """The original's distance is the same as ours if the lower halves of the ids differ, and both ways are right."""
+    a, b = (any_word(path, name) for name in "ab")
+    if premise:
+        path.assume(a % 2**HALF != b % 2**HALF)
+
+    path.claim("the same", distance_of_the_original(a, b) == REAL.distance(a, b))
+
+
+def prefix_of_the_original(one: Any, other: Any) -> Any:
+    """A difference in digit 10 of a half is taken for one in digit 11. [WD-01]"""
+    found = common(one, other)
+    return found + either(z3.Or(found == 10, found == 26), 1, 0)  # noqa: PLR2004
+
+
+@PROOFS.add("WZ-13 W-14 W-15 WD-01", RING, Twin("the original's prefix (WD-01)", {"prefix": prefix_of_the_original}), logic=WORDS)
+def digits_agree_as_far_as_the_prefix(path: Path, *, prefix: Prefix = common) -> None:
+    """Two ids have all digits of their prefix in common and not the next one; equal ids have 32."""
+    a, b, index = any_word(path, "a"), any_word(path, "b"), any_word(path, "index", 8)
+
+    shared = prefix(a, b)
+    path.claim("32 of equal ids only", z3.And(shared <= REAL.digits, (shared == REAL.digits) == (a == b)))
+    path.claim("the digits before", z3.Implies(index < shared, REAL.digit(a, index) == REAL.digit(b, index)))
+    path.claim("not the next one", z3.Implies(a != b, REAL.digit(a, shared) != REAL.digit(b, shared)))
+
+
+@PROOFS.add("WZ-13 W-40 WA-13", RING, Twin("any column", {"same_column": False}), logic=WORDS)
+def the_cell_of_a_key_lengthens_the_prefix(path: Path, *, same_column: bool = True) -> None:
+    """Whoever stands in the cell of a key shares a longer prefix with the key than the owner."""
+    own, key, node = (any_word(path, name) for name in ("own", "key", "node"))
+    path.assume(own != key, own != node)
+    (row, column), (at, there) = REAL.cell(own, key), REAL.cell(own, node)
+    path.assume(row == at)
+    if same_column:
+        path.assume(column == there)
+
+    path.claim("longer", common(node, key) > row)
+
+
+@PROOFS.add("WZ-14 W-41 W-42 WA-12", RING, Twin("rows above, too", {"later": False}), logic=WORDS)
+def later_rows_keep_the_prefix(path: Path, *, later: bool = True) -> None:
+    """Whoever stands in the row of a key's cell or below it shares with the key at least what the owner does."""
+    own, key, node = (any_word(path, name) for name in ("own", "key", "node"))
+    if later:
+        path.assume(common(own, node) >= common(own, key))
+
+    path.claim("at least as long", common(node, key) >= common(own, key))
+
+
+@PROOFS.add("WZ-15 W-13 W-16 WA-15", RING, Twin("the digit after it", {"digit": 1}), logic=WORDS)
+def the_own_column_is_empty(path: Path, *, digit: int = 0) -> None:
+    """Nobody stands in the column of the owner's own digit, and everybody in a row and a column that there is."""
+    own, node = (any_word(path, name) for name in ("own", "node"))
+    path.assume(own != node)
+
+    row, column = REAL.cell(own, node)
+    path.claim("a row and a column", z3.And(row < REAL.digits, column < REAL.base))
+    path.claim("not the own digit", column != REAL.digit(own, row + digit))
+
+
+@PROOFS.add("WZ-16 W-15", RING, Twin("the last may be anywhere", {"ordered": False}), logic=WORDS)
+def ids_between_share_the_prefix(path: Path, *, ordered: bool = True) -> None:
+    """Of three ids in ascending order the first and last share no more digits than the first and second."""
+    a, b, c = (any_word(path, name) for name in "abc")
+    path.assume(a <= b)
+    if ordered:
+        path.assume(b <= c)
+
+    path.claim("no more", common(a, c) <= common(a, b))
+
+
+@PROOFS.add("WZ-17 W-15", RING, Twin("the two longest", {"longest": True}), logic=WORDS)
+def the_two_shortest_prefixes_are_equal(path: Path, *, longest: bool = False) -> None:
+    """
+    Of the prefixes of three ids the two shortest are equally long.
+
+    That is, none is shorter than both others; which of the three it is does not matter, as they are any three.
+    """
+    a, b, c = (any_word(path, name) for name in "abc")
+
+    one, two, three = common(a, b), common(b, c), common(a, c)
+    shorter = z3.And(three > one, three > two) if longest else z3.And(three < one, three < two)
+    path.claim("not by itself", z3.Not(shorter))
+
+
+@PROOFS.add("WZ-18 W-15", RING, Twin("16 times as near", {"digits": REAL.digits - 1}))
+def ids_with_a_prefix_are_near(path: Path, *, digits: int = REAL.digits) -> None:
+    """
+    Ids with a prefix of r digits are less than 16^(32-r) apart.
+
+    Which of them is called a does not matter, neither to the distance [WZ-02] nor to the digits that they share.
+    """
+    a, b = (any_word(path, name) for name in "ab")
+    path.assume(a <= b)
+
+    path.claim("near", REAL.distance(a, b) < 1 << DIGIT_BITS * (digits - common(a, b)))
+
+
+@PROOFS.add(
+    "WZ-20 W-21 WA-27", RING, Twin("nodes of any row", {"premise": False}), of={"in-a-later-row": {"later": True}}, logic=WORDS
 )
+@PROOFS.add("WZ-19 W-19 W-20 WA-27", RING, Twin("nodes of any row", {"premise": False}), of={"in-the-row": {}}, logic=WORDS)
+def others_know_who_fits(path: Path, *, later: bool = False, premise: bool = True) -> None:
+    """Whoever a node of the same row, or of a later one, has in a cell that the owner can have fits into the owner's."""
+    own, peer, node = (any_word(path, name) for name in ("own", "peer", "node"))
+    path.assume(peer != own, node != peer)
+    row, column = REAL.cell(peer, node)
+    at = common(own, peer)
+    path.assume(column != REAL.digit(own, row))
+    if premise:
+        path.assume(at > row if later else at == row)
+
+    fits = REAL.cell(own, node)
+    path.claim("the same cell", z3.And(node != own, fits[0] == row, fits[1] == column))
+
+
+PROOFS.extend(TABLES)

@@ -1,4 +1,4 @@
-"""What is proved of Wendy's state tables and of their versions."""
+"""What is proved of Wendy's state tables, of their versions, and of routing: every hop makes progress."""
 
 from __future__ import annotations
 
@@ -6,33 +6,54 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from peerproof.conformance.proofs.paths import Path, Term
-from peerproof.conformance.proofs.proof import Evaluated, Proof, Twin
+from peerproof.conformance.proofs.proof import Evaluated, ProofTable, Twin
 from peerproof.conformance.proofs.terms import choice, same_row, truth
 from peerproof.conformance.proofs.wendy.terms import (
     ADDRESS,
+    WORDS,
+    AnyTable,
     any_leaves,
     any_node,
+    any_place,
     any_scores,
     any_versions,
+    any_word,
     node_at,
 )
 from peerproof.spec.core import Send, Table
 from peerproof.spec.overrides import names_in, overriding
-from peerproof.spec.wendy import Config, Id, Node, NodeAnnouncement, NodeRace, State, Versions, joining, tables
+from peerproof.spec.wendy import Config, Id, Node, NodeAnnouncement, NodeRace, State, Versions, joining, routing, tables
+from peerproof.spec.wendy.ids import REAL, Ring
 from peerproof.spec.wendy.messages import MOST_VERSION, Header
 from peerproof.spec.wendy.messages import Tables as Sent
+from peerproof.spec.wendy.routing import next_hop
 from peerproof.spec.wendy.tables import in_neighborhood_set, in_routing_table, insert_node, remove_node
 
 OWN: Final = Id(0)
 
+#: Which leaves are looked at for a key outside of the leaf set.
+Ends = Callable[[State], tuple[Node, ...]]
+
+TABLES: Final = ProofTable()
+
+#: Nodes on a side of the leaf set.
+_OF_TWO_OR_THREE: Final = {"of-2": {"places": 2}, "of-3": {"places": 3}}
+
+
 # -- the leaf set -----------------------------------------------------------------------------------------------------
 
 
+@TABLES.add(
+    "WZ-21 W-26 W-27 W-28 W-29 WA-05 WI-03 WI-05",
+    "wendy.tables.in_leaf_set wendy.tables.in_side",
+    Twin("who is there already is put behind itself", {"bisect": bisect_right}),
+    of=_OF_TWO_OR_THREE,
+)
 def inserting_keeps_the_nearest_leaves(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
     A side of the leaf set stays ordered and keeps the nearest, and once more changes nothing.
@@ -64,6 +85,17 @@ def away(state: State, node: Node, *, is_right: bool) -> Term:
     return ring.clockwise(state.id, node.id) if is_right else ring.clockwise(node.id, state.id)
 
 
+def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
+    """Whoever comes last is last."""
+    return len(side)
+
+
+@TABLES.add(
+    "WZ-21 W-28 W-29 WI-05",
+    "wendy.tables.in_side",
+    Twin("whoever comes last is last", {"bisect": at_the_end}),
+    of=_OF_TWO_OR_THREE,
+)
 def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bisect_left) -> None:
     """
     Two nodes make the same of a side of the leaf set in either order.
@@ -88,11 +120,6 @@ def leaves_commute(path: Path, *, places: int, bisect: Callable[..., int] = bise
     path.claim("the same", z3.And(*(mine.id == its.id for mine, its in zip(way, back, strict=True))))
 
 
-def at_the_end(side: tuple[Node, ...], _: Any, key: Any) -> int:  # noqa: ARG001  # as of `bisect_left`
-    """Whoever comes last is last."""
-    return len(side)
-
-
 # -- tables that go by scores -----------------------------------------------------------------------------------------
 
 
@@ -104,8 +131,13 @@ def overwriting(state: State, node: Node) -> tuple[Node, ...]:
     return (*members[:index], node, *members[index + 1 :])[: state.config.neighborhood_set]
 
 
+@TABLES.add(
+    "WZ-22 W-33 W-34 WA-16 WA-22 WI-06",
+    "wendy.tables.in_neighborhood_set",
+    Twin("the first that is farther is overwritten (WD-15)", {"insert": overwriting}),
+)
 def inserting_keeps_the_best_neighbours(
-    path: Path, *, places: int, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
+    path: Path, *, places: int = 3, insert: Callable[[State, Node], tuple[Node, ...]] = in_neighborhood_set
 ) -> None:
     """The neighborhood set stays sorted by scores and keeps the best; who is in it already may have got another score."""
     ids = [Id(number) for number in range(1, places + 2)]
@@ -127,6 +159,11 @@ def inserting_keeps_the_best_neighbours(
     path.claim("nobody better is left out", truth(all(full and scores[-1] <= state.score(one) for one in left_out)))
 
 
+@TABLES.add(
+    "WZ-22 W-18 WA-16 WA-17",
+    "wendy.tables.in_routing_table",
+    Twin("an unknown score is the best", {"unknown": False}),
+)
 def a_cell_keeps_the_best(path: Path, *, unknown: bool = True) -> None:
     """A cell of the routing table has the node with the better score; of equal ones, and unknown ones, the one that was there."""
     there, node = Id(0x10), Id(0x11)
@@ -151,6 +188,11 @@ def larger(one: Term, other: Term) -> Term:
     return z3.If(one >= other, one, other)
 
 
+@TABLES.add(
+    "WZ-23 W-63 WA-45",
+    Evaluated(("wendy.joining.with_versions",), ("max",)),
+    Twin("what comes last is kept", {"most": lambda _, last: last}),
+)
 def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term], Term] = larger) -> None:
     """Keeping the larger of versions is commutative, associative and idempotent, and at least each of them."""
     known, a, b = (any_versions(path, name) for name in ("known", "a", "b"))
@@ -167,6 +209,11 @@ def keeping_larger_versions_is_a_join(path: Path, *, most: Callable[[Term, Term]
     path.claim("never less", z3.And(*(mine >= its for mine, its in zip((*once, *once), (*known, *a), strict=True))))
 
 
+@TABLES.add(
+    "WZ-25 WA-39 WA-42 WI-08",
+    "wendy.tables.insert_node wendy.tables.remove_node wendy.joining.is_newer",
+    Twin("the counter may be at its end", {"most": MOST_VERSION}),
+)
 def a_change_shows_in_the_versions(path: Path, *, most: int = MOST_VERSION - 1) -> None:
     """
     Whoever comes or goes, a table's version says exactly whether its members have changed, and never decreases.
@@ -200,6 +247,11 @@ def members(state: State) -> tuple[set[Id], ...]:
     return {node.id for node in state.routing_table.values()}, leaves, {node.id for node in state.neighborhood_set}
 
 
+@TABLES.add(
+    "WZ-25 W-64 W-66 WA-41 WA-43 WI-13",
+    "wendy.joining.on_node_announcement wendy.joining.is_newer",
+    Twin("a version from the future", {"real": False}),
+)
 def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
     """
     If an announcement meets no conflict, the announcer knows the receiver's newest versions; otherwise no table changes.
@@ -221,60 +273,79 @@ def who_is_taken_in_knows_the_newest(path: Path, *, real: bool = True) -> None:
         path.claim("it knows the newest", same_row(own, said))
 
 
-_LEAVES: Final = Evaluated(("wendy.tables.in_leaf_set", "wendy.tables.in_side"))
-_NEIGHBOURS: Final = Evaluated(("wendy.tables.in_neighborhood_set",))
-TABLES: Final = (
-    *(
-        Proof(
-            ("WZ-21", "W-26", "W-27", "W-28", "W-29", "WA-05", "WI-03", "WI-05"),
-            inserting_keeps_the_nearest_leaves,
-            _LEAVES,
-            Twin("who is there already is put behind itself", {"bisect": bisect_right}),
-            {"places": places},
-            of=f"of-{places}",
-        )
-        for places in (2, 3)
-    ),
-    *(
-        Proof(
-            ("WZ-21", "W-28", "W-29", "WI-05"),
-            leaves_commute,
-            Evaluated(("wendy.tables.in_side",)),
-            Twin("whoever comes last is last", {"bisect": at_the_end}),
-            {"places": places},
-            of=f"of-{places}",
-        )
-        for places in (2, 3)
-    ),
-    Proof(
-        ("WZ-22", "W-33", "W-34", "WA-16", "WA-22", "WI-06"),
-        inserting_keeps_the_best_neighbours,
-        _NEIGHBOURS,
-        Twin("the first that is farther is overwritten (WD-15)", {"insert": overwriting}),
-        {"places": 3},
-    ),
-    Proof(
-        ("WZ-22", "W-18", "WA-16", "WA-17"),
-        a_cell_keeps_the_best,
-        Evaluated(("wendy.tables.in_routing_table",)),
-        Twin("an unknown score is the best", {"unknown": False}),
-    ),
-    Proof(
-        ("WZ-23", "W-63", "WA-45"),
-        keeping_larger_versions_is_a_join,
-        Evaluated(("wendy.joining.with_versions",), ("max",)),
-        Twin("what comes last is kept", {"most": lambda _, last: last}),
-    ),
-    Proof(
-        ("WZ-25", "WA-39", "WA-42", "WI-08"),
-        a_change_shows_in_the_versions,
-        Evaluated(("wendy.tables.insert_node", "wendy.tables.remove_node", "wendy.joining.is_newer")),
-        Twin("the counter may be at its end", {"most": MOST_VERSION}),
-    ),
-    Proof(
-        ("WZ-25", "W-64", "W-66", "WA-41", "WA-43", "WI-13"),
-        who_is_taken_in_knows_the_newest,
-        Evaluated(("wendy.joining.on_node_announcement", "wendy.joining.is_newer")),
-        Twin("a version from the future", {"real": False}),
-    ),
+# -- routing ----------------------------------------------------------------------------------------------------------
+
+
+def nearest_leaves(state: State) -> tuple[Node, ...]:
+    """The nearest of both sides."""
+    return tuple(side[0] for side in state.leaf_set if side)
+
+
+@TABLES.add(
+    "WZ-24 W-38 W-41 W-42 WA-10 WX-06",
+    "wendy.routing.next_hop",
+    Twin("also that to the cell of the key (WX-06)", {"cell_too": True}),
 )
+@TABLES.add(
+    "WZ-11 W-39 W-43 WA-06 WA-07 WA-08 WA-09",
+    "wendy.routing.next_hop wendy.routing.leaf_span wendy.routing.leaf_ends wendy.routing.closest",
+    Twin("outside of the leaf set the nearest leaves are looked at", {"ends": nearest_leaves}),
+    of={"by-leaves": {"places": 2, "table": False}},
+)
+def hops_come_closer_but_to_the_cell(
+    path: Path, *, places: int = 1, table: bool = True, cell_too: bool = False, ends: Ends | None = None
+) -> None:
+    """
+    By the leaf set a message goes to the closest leaf, and every hop but that to the cell of its key brings it closer.
+
+    For a node with any leaf set and any routing table or none, on a ring of any size. It arrives only if no leaf is closer.
+    """
+    state = any_leaves(path, places)
+    ring, own = state.config.ring, state.id
+    key = any_place(path, ring, "key")
+    vars(ring)["cell"] = lambda *_: (path.integer("row of the key"), 0)  # which cell that is does not matter here
+    cells = AnyTable(path, (path.integer("row"), 1), lambda name, _: node_at(any_place(path, ring, name)))
+    if table:
+        state = replace(state, routing_table=cast("Any", cells))
+
+    with overriding(names_in(routing, leaf_ends=ends or routing.leaf_ends)):
+        found = routing.next_hop(state, key)
+    leaves = [node for side in state.leaf_set for node in side]
+    if found is not None and (cell_too or found is not cells.asked):
+        path.claim("closer", ring.rank(found.id, key) < ring.rank(own, key))
+    if found is None or any(found is leaf for leaf in leaves):
+        at = own if found is None else found.id
+        path.claim("no leaf is closer", z3.And(*(ring.rank(at, key) <= ring.rank(leaf.id, key) for leaf in leaves)))
+
+
+@TABLES.add(
+    "WZ-24 W-40 W-41 W-42 WA-12 WA-13 WI-04",
+    "wendy.routing.next_hop",
+    Twin("nodes may stand in the cells of others", {"cells": False}),
+    logic=WORDS,
+)
+def hops_by_the_table_keep_the_prefix(path: Path, *, cells: bool = True) -> None:
+    """
+    By the routing table the prefix with the key grows, if the message goes to the cell of its key, and else gets no shorter.
+
+    For a node with any routing table whose nodes stand in their own cells.
+    """
+    own, key, row, column = any_word(path, "own"), any_word(path, "key"), any_word(path, "row", 8), any_word(path, "column", 8)
+    ring = Ring()
+    vars(ring)["rank"] = lambda *_: any_word(path, path.fresh("rank"))  # who is closer does not matter here
+
+    def found(name: str, cell: tuple[Any, Any]) -> Node:
+        place = any_word(path, name)
+        here = REAL.cell(own, place)
+        if cells:
+            path.know(place != own, here[0] == cell[0], here[1] == cell[1])
+        return node_at(place)
+
+    table = AnyTable(path, (row, column), found)
+    node = next_hop(State(ADDRESS, Config(own, ring=ring), routing_table=cast("Any", table)), key)
+    if node is None:
+        return
+    if node is table.asked:
+        path.claim("a longer prefix", REAL.prefix(node.id, key) > REAL.prefix(own, key))
+    else:
+        path.claim("no shorter prefix", REAL.prefix(node.id, key) >= REAL.prefix(own, key))

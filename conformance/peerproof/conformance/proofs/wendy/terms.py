@@ -7,6 +7,7 @@ every ring. Where digits matter ids are words, which know shifts and single bits
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -96,60 +97,46 @@ def any_place(path: Path, ring: Ring, name: str) -> Id:
     return cast("Id", Place(term))
 
 
+def any_places(path: Path, names: Iterable[str]) -> tuple[Any, ...]:
+    """A ring of any size, and any ids on it."""
+    ring = any_ring(path)
+    return ring, *(any_place(path, ring, name) for name in names)
+
+
+def _operator(combine: Callable[[Term, Term], Term]) -> Callable[[Word, Any], Word]:
+    return lambda word, other: Word(combine(word.term, bits_of(other)))
+
+
+def _reflected(combine: Callable[[Term, Term], Term]) -> Callable[[Word, Any], Word]:
+    return lambda word, other: Word(combine(bits_of(other), word.term))
+
+
+def _comparison(compare: Callable[[Term, Term], Term]) -> Callable[[Word, Any], Term]:
+    return lambda word, other: compare(word.term, bits_of(other))
+
+
 class Word:
     """A number of so many bits that nothing here overflows, as of `int`."""
 
     def __init__(self, term: Term) -> None:
         self.term = term
 
-    def __sub__(self, other: Any) -> Word:
-        return Word(self.term - bits_of(other))
-
-    def __rsub__(self, other: int) -> Word:
-        return Word(bits_of(other) - self.term)
-
-    def __add__(self, other: Any) -> Word:
-        return Word(self.term + bits_of(other))
-
-    __radd__ = __add__
-
-    def __mul__(self, other: int) -> Word:
-        return Word(self.term * bits_of(other))
-
-    __rmul__ = __mul__
+    __add__ = __radd__ = _operator(operator.add)
+    __sub__ = _operator(operator.sub)
+    __rsub__ = _reflected(operator.sub)
+    __mul__ = __rmul__ = _operator(operator.mul)
+    __xor__ = _operator(operator.xor)
+    __and__ = _operator(operator.and_)
+    __rshift__ = _operator(z3.LShR)
+    __lshift__ = _operator(operator.lshift)
+    __rlshift__ = _reflected(operator.lshift)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (z3.ULT, z3.ULE, z3.UGT, z3.UGE))
 
     def __mod__(self, size: int) -> Word:
         return self & (size - 1)  # the size of a ring is a power of two
 
     def __floordiv__(self, divisor: int) -> Word:
         return self >> divisor.bit_length() - 1  # a digit has 2, 4, 8… bits
-
-    def __xor__(self, other: Any) -> Word:
-        return Word(self.term ^ bits_of(other))
-
-    def __and__(self, other: Any) -> Word:
-        return Word(self.term & bits_of(other))
-
-    def __rshift__(self, other: Any) -> Word:
-        return Word(z3.LShR(self.term, bits_of(other)))
-
-    def __lshift__(self, other: Any) -> Word:
-        return Word(self.term << bits_of(other))
-
-    def __rlshift__(self, other: int) -> Word:
-        return Word(bits_of(other) << self.term)
-
-    def __lt__(self, other: Any) -> Term:
-        return z3.ULT(self.term, bits_of(other))
-
-    def __le__(self, other: Any) -> Term:
-        return z3.ULE(self.term, bits_of(other))
-
-    def __gt__(self, other: Any) -> Term:
-        return z3.UGT(self.term, bits_of(other))
-
-    def __ge__(self, other: Any) -> Term:
-        return z3.UGE(self.term, bits_of(other))
 
     def __eq__(self, other: object) -> Any:
         return self.term == bits_of(other)
