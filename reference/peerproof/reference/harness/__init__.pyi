@@ -1,8 +1,4 @@
-__all__ = [
-    "Harness",
-    "Server",
-    "serve_stdio",
-]
+__all__ = ["Harness", "Server", "serve_stdio"]
 
 from .harness import Harness
 from .request_channel import Server, serve_stdio

@@ -42,7 +42,6 @@ class Handler(Protocol):
 
     def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
         """The reply to a request, with its id. Raises nothing but what `choose` raises, save `Unanswered`."""
-        ...
 
 
 class Channel:

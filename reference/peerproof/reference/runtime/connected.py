@@ -21,19 +21,15 @@ class Figures(Protocol):
 
     def record_route(self) -> None:
         """Some node has been asked to send a message to a key."""
-        ...
 
     def notify(self, node: NodeId, notice: Any) -> None:
         """A node has told its application something."""
-        ...
 
     def plain(self) -> Mapping[str, Plain]:
         """The figures."""
-        ...
 
     def text(self) -> Iterable[str]:
         """Lines for people."""
-        ...
 
 
 class Connected(Protocol):
@@ -45,36 +41,27 @@ class Connected(Protocol):
 
     def timeout(self, config: Any) -> Duration:
         """How long a message may take until it has failed."""
-        ...
 
     def admits(self, state: Any, message: Any) -> bool:
         """Whether a node in this state confirms a message, and takes it in."""
-        ...
 
     def remark(self, message: Any) -> str | None:
         """What is strange about a message that a node takes in, so that somebody should look at it; None for nothing."""
-        ...
 
     def has_left(self, state: Any) -> bool:
         """Whether a node has gone of its own will, so that it cannot be reached any more."""
-        ...
 
     def joining(self, contact: NodeId) -> Any:
         """The command to join by a contact."""
-        ...
 
     def is_alone(self, notice: Any) -> bool:
         """Whether this is told when the contact could not be reached, and another may be tried."""
-        ...
 
     def render_notice(self, notice: Any) -> Mapping[str, Plain] | None:
         """What a running node prints of a notice; None for nothing."""
-        ...
 
     def parse_command(self, name: str, rest: str) -> Any:
         """One of `TYPED`, with what is typed after it. Raises MalformedMessage."""
-        ...
 
     def Figures(self, simulation: Any) -> Figures:  # noqa: N802  # a class
         """What is to be measured in a simulation."""
-        ...

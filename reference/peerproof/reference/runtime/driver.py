@@ -44,7 +44,6 @@ class Environment(Protocol):
 
     def now(self) -> Instant:
         """The time on the node's clock, which never goes back."""
-        ...
 
     def send(self, to: NodeId, message: Any) -> None:
         """
@@ -52,11 +51,9 @@ class Environment(Protocol):
 
         Where the transport can tell what has become of it, `Driver.finish_send` is told, later.
         """
-        ...
 
     def notify(self, notice: Any) -> None:
         """Tell the application."""
-        ...
 
 
 class Driver:

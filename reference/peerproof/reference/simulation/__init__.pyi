@@ -1,7 +1,4 @@
-__all__ = [
-    "Campaign",
-    "run",
-]
+__all__ = ["Campaign", "run"]
 
 from .campaign import run
 from .plan import Campaign

@@ -25,15 +25,12 @@ class Application(Protocol):
     @property
     def figures(self) -> Figures:
         """What is measured."""
-        ...
 
     def begin(self, node: NodeId) -> None:
         """A node has just started."""
-        ...
 
     def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
         """When a node that began then is asked for something; what was drawn is a moment of the first half of the run."""
-        ...
 
 
 class Overlay:

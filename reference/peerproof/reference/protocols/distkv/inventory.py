@@ -78,12 +78,7 @@ def stored_after(changes: Iterable[bytes]) -> Stored | None:
 def _pack_members(
     names: tuple[str, ...], tock: int, ticks: Mapping[NodeId, int], sets: Mapping[NodeId, Ranges], entries: Iterable[Update]
 ) -> bytes:
-    members = (
-        tock,
-        list(ticks.items()),
-        [(node, ranges.wire()) for node, ranges in sets.items()],
-        tuple(map(payload, entries)),
-    )
+    members = (tock, list(ticks.items()), [(node, ranges.wire()) for node, ranges in sets.items()], tuple(map(payload, entries)))
     return pack(list(zip(names, members, strict=True)))
 
 

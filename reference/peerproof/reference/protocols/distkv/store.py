@@ -48,14 +48,7 @@ class StoreNode(RealTimeNode):
         listener: Listener | None = None,
         failed: Callable[[str], None] = lambda _: None,
     ) -> None:
-        super().__init__(
-            distkv,
-            self_id,
-            pick,
-            recorder=recorder,
-            listener=listener,
-            keep=disk.keep if disk else None,
-        )
+        super().__init__(distkv, self_id, pick, recorder=recorder, listener=listener, keep=disk.keep if disk else None)
         self.foreign = 0  #: events of others, which are none of this protocol's
         self._bus: Final = bus
         self._root: Final = root
