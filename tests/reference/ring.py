@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, ClassVar, Self, cast
 
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.protocols.wendy.overlay import digest, is_member
+from peerproof.reference.protocols.wendy.runtime import digest, is_member
 from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener

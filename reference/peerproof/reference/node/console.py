@@ -140,7 +140,7 @@ class RunningNode:
 
     def _command(self, line: str) -> None:
         name, _, rest = line.strip().partition(" ")
-        if self._connected and name in self._connected.TYPED:
+        if self._connected and name in self._connected.typed:
             self._ask_for(partial(self._connected.parse_command, name, rest))
             return
         try:
@@ -167,7 +167,7 @@ class RunningNode:
         elif name in form.cases:
             self._ask_for(partial(typed_commands.command, form, name, arguments))
         else:
-            print(typed_commands.help_of(form, self._connected.TYPED if self._connected else {}), file=sys.stderr)
+            print(typed_commands.help_of(form, self._connected.typed if self._connected else {}), file=sys.stderr)
 
     def _ask_for(self, command: Callable[[], Any]) -> None:
         try:

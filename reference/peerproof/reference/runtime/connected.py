@@ -8,7 +8,8 @@ what arrives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from peerproof.spec.connections import Framing
@@ -32,36 +33,20 @@ class Figures(Protocol):
         """Lines for people."""
 
 
-class Connected(Protocol):
-    """A protocol over connections: `peerproof.reference.protocols.wendy.overlay` is one."""
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A protocol over connections: `peerproof.reference.protocols.wendy.runtime.CONNECTED` is one."""
 
-    FRAMING: Framing
-    TEXTS: Mapping[str, str]  #: members of the configuration that a node is given as texts, and what they are
-    TYPED: Mapping[str, str]  #: commands that are not typed member by member, and how they are
-
-    def timeout(self, config: Any) -> Duration:
-        """How long a message may take until it has failed."""
-
-    def admits(self, state: Any, message: Any) -> bool:
-        """Whether a node in this state confirms a message, and takes it in."""
-
-    def remark(self, message: Any) -> str | None:
-        """What is strange about a message that a node takes in, so that somebody should look at it; None for nothing."""
-
-    def has_left(self, state: Any) -> bool:
-        """Whether a node has gone of its own will, so that it cannot be reached any more."""
-
-    def joining(self, contact: NodeId) -> Any:
-        """The command to join by a contact."""
-
-    def is_alone(self, notice: Any) -> bool:
-        """Whether this is told when the contact could not be reached, and another may be tried."""
-
-    def render_notice(self, notice: Any) -> Mapping[str, Plain] | None:
-        """What a running node prints of a notice; None for nothing."""
-
-    def parse_command(self, name: str, rest: str) -> Any:
-        """One of `TYPED`, with what is typed after it. Raises MalformedMessage."""
-
-    def Figures(self, simulation: Any) -> Figures:  # noqa: N802  # a class
-        """What is to be measured in a simulation."""
+    framing: Framing
+    texts: Mapping[str, str]  #: members of the configuration that a node is given as texts, and what they are
+    typed: Mapping[str, str]  #: commands that are not typed member by member, and how they are
+    timeout: Callable[[Any], Duration]  #: configuration -> how long a message may take until it has failed
+    admits: Callable[[Any, Any], bool]  #: state, message -> whether the node confirms the message, and takes it in
+    has_left: Callable[[Any], bool]  #: state -> whether the node has gone of its own will, so that it cannot be reached any more
+    joining: Callable[[NodeId], Any]  #: contact -> the command to join by it
+    is_alone: Callable[[Any], bool]  #: notice -> whether the contact could not be reached, and another may be tried
+    render_notice: Callable[[Any], Mapping[str, Plain] | None]  #: notice -> what a running node prints of it; None for nothing
+    parse_command: Callable[[str, str], Any]  #: one of `typed`, what follows it -> the command. Raises MalformedMessage.
+    figures: Callable[[Any], Figures]  #: simulation -> what is to be measured in it
+    #: Message that a node takes in -> what is strange about it, so that somebody should look at it; None for nothing.
+    remark: Callable[[Any], str | None] = lambda _: None

@@ -129,7 +129,7 @@ class TcpNode(RealTimeNode):
             self._warn("refused", f"a message from {incoming.peer}: it has not the credentials that are wanted here")
             incoming.cut_off()
             return
-        incoming.confirm(self.connected.FRAMING.ACKNOWLEDGEMENT)
+        incoming.confirm(self.connected.framing.ACKNOWLEDGEMENT)
         if remark := self.connected.remark(message):
             self._warn("strange:", f"{remark}; it came from {incoming.peer}")
         try:
@@ -261,7 +261,7 @@ class TcpNode(RealTimeNode):
         reader, writer = await self._connect(to)
         try:
             writer.write(data)
-            confirmation = self.connected.FRAMING.Confirmation()
+            confirmation = self.connected.framing.Confirmation()
             while piece := await reader.read(_PIECE):
                 answer = confirmation.feed(piece)
                 if answer is not None:
@@ -292,7 +292,7 @@ class Incoming(asyncio.Protocol):
         self.size = 0  #: bytes held
         self.is_confirmed = False
         self._node: Final = node
-        self._inbound: Final = node.connected.FRAMING.Inbound()
+        self._inbound: Final = node.connected.framing.Inbound()
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 

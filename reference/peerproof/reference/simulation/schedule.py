@@ -37,7 +37,7 @@ class Overlay:
     """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
 
     def __init__(self, connected: Connected, simulation: Simulation) -> None:
-        self.figures: Final = connected.Figures(simulation)
+        self.figures: Final = connected.figures(simulation)
         self._connected: Final = connected
         self._simulation: Final = simulation
         simulation.notified = self._handle_notice
