@@ -31,11 +31,11 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from peerproof.reference.runtime.connected import Connected
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
+from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.outbox import Outbox, Parcel
-from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.runtime.udp import format_address, parse_address
-from peerproof.spec.core import Duration, NodeId, Pick, Specification
+from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.udp import UdpNode, format_address, parse_address
+from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.bounded import BoundedDict
 
@@ -67,23 +67,19 @@ _AGAIN: Final = 0.1
 _PIECE: Final = 2**10
 
 
+def make_node(parts: Parts, protocol: Runtime, config: Any, opened: socket.socket) -> UdpNode | TcpNode:
+    """A node on a bound socket of the kind that its protocol is carried by."""
+    if protocol.connected is None:
+        return UdpNode(parts, opened)
+    return TcpNode(parts, opened, protocol.connected, protocol.connected.timeout(config))
+
+
 class TcpNode(RealTimeNode):
     """A node on a bound socket."""
 
-    def __init__(
-        self,
-        specification: Specification,
-        self_id: NodeId,
-        opened: socket.socket,
-        pick: Pick,
-        *,
-        connected: Connected,
-        timeout: Duration,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-    ) -> None:
+    def __init__(self, parts: Parts, opened: socket.socket, connected: Connected, timeout: Duration) -> None:
         """`timeout`: milliseconds that a connection may take."""
-        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
+        super().__init__(parts)
         self.connected: Final = connected
         self.timeout: Final = timeout / 1000  #: seconds
         self._opened: Final = opened

@@ -8,15 +8,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
-from peerproof.reference.protocols.distkv.disk import Disk
 from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, download, is_there
 from peerproof.reference.protocols.distkv.journal import JournalError
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
-from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.udp import format_address
 from peerproof.reference.serf.bus import Bus, BusError, Parcel
-from peerproof.spec import distkv
-from peerproof.spec.core import EVERYBODY, NodeId, Pick
+from peerproof.spec.core import EVERYBODY, NodeId
 from peerproof.spec.distkv import Config, Loaded, LoadFailed, NeedsDownload, Update, download_of
 from peerproof.spec.distkv.codec import of_payload, payload
 from peerproof.spec.distkv.forms import MESSAGE_FORM
@@ -36,24 +33,13 @@ class StoreNode(RealTimeNode):
     What cannot be put onto the disk has not happened, and nothing happens any more after that: `failed` is told.
     """
 
-    def __init__(
-        self,
-        self_id: NodeId,
-        bus: Bus,
-        pick: Pick,
-        *,
-        root: str,
-        disk: Disk | None = None,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-        failed: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        super().__init__(distkv, self_id, pick, recorder=recorder, listener=listener, keep=disk.keep if disk else None)
+    def __init__(self, parts: Parts, bus: Bus, root: str, failed: Callable[[str], None]) -> None:
+        super().__init__(parts)
         self.foreign = 0  #: events of others, which are none of this protocol's
         self._bus: Final = bus
         self._root: Final = root
         self._failed: Final = failed
-        self._service: Final = Service(self_id, root, lambda: download_of(self.driver.state))
+        self._service: Final = Service(parts.self_id, root, lambda: download_of(self.driver.state))
         self._acknowledge: Acknowledge | None = None
         self._runs = False
         self._downloads: Final[set[asyncio.Task[None]]] = set()
