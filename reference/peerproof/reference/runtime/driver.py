@@ -13,22 +13,8 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    SetTimer,
-    Specification,
-    Step,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Taken
 from peerproof.spec.traces.trace import recording
@@ -58,19 +44,6 @@ class Environment(Protocol):
 
 class Driver:
     """One running node."""
-
-    __slots__ = (
-        "_environment",
-        "_keep",
-        "_observe",
-        "_order",
-        "_pick",
-        "_recorder",
-        "_specification",
-        "_timers",
-        "self_id",
-        "state",
-    )
 
     def __init__(
         self,
@@ -117,7 +90,7 @@ class Driver:
 
     def receive(self, sender: NodeId, message: Any) -> None:
         """A message came in."""
-        self._take(Received(self._environment.now(), sender, message))
+        self._take(core.Received(self._environment.now(), sender, message))
 
     def finish_send(self, to: NodeId, message: Any, took: int | None) -> None:
         """
@@ -125,11 +98,11 @@ class Driver:
 
         Over connections this is told once of every `send`, and not before `send` has returned.
         """
-        self._take(Sent(self._environment.now(), to, message, took))
+        self._take(core.Sent(self._environment.now(), to, message, took))
 
     def ask(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled if the node refuses; it then has not changed."""
-        self._take(Asked(self._environment.now(), command))
+        self._take(core.Asked(self._environment.now(), command))
 
     def next_timer(self) -> Instant | None:
         """When the next timer is due, if any is running."""
@@ -139,7 +112,7 @@ class Driver:
         """The next timer has run out; of several that are due together, the one that was set first."""
         timer = min(self._timers, key=self._timers.__getitem__)
         del self._timers[timer]
-        self._take(Expired(self._environment.now(), timer))
+        self._take(core.Expired(self._environment.now(), timer))
 
     def _take(self, event: Any) -> None:
         before = self.state
@@ -148,7 +121,7 @@ class Driver:
             step = self._specification.step(before, event, pick)
         except NotEnabled as refusal:
             if self._recorder:
-                self._recorder.record_step(self.self_id, event, answers, Step(before), refusal.reason)
+                self._recorder.record_step(self.self_id, event, answers, core.Step(before), refusal.reason)
             raise
         if self._keep:
             self._keep(step.state)
@@ -162,14 +135,14 @@ class Driver:
     def _perform(self, effects: tuple[Any, ...]) -> None:
         for effect in effects:
             match effect:
-                case Send(to, message):
+                case core.Send(to, message):
                     self._environment.send(to, message)
-                case Notify(notice):
+                case core.Notify(notice):
                     self._environment.notify(notice)
-                case SetTimer(timer, after):
+                case core.SetTimer(timer, after):
                     self._order += 1
                     self._timers[timer] = (Instant(self._environment.now() + after), self._order)
-                case CancelTimer(timer):
+                case core.CancelTimer(timer):
                     self._timers.pop(timer, None)
                 case _:
                     raise TypeError(f"{effect!r} is no effect that this driver can perform")

@@ -138,7 +138,7 @@ class TcpNode(RealTimeNode):
         """Somebody has connected."""
         self._incoming[incoming] = None
         if self._is_full:
-            incoming.pause()
+            incoming.transport.pause_reading()
         if len(self._incoming) > MOST_INCOMING:
             oldest = next(iter(self._incoming))
             self._warn("too many connections:", f"cut off that from {oldest.peer}, of {MOST_INCOMING} the oldest")
@@ -206,7 +206,7 @@ class TcpNode(RealTimeNode):
             if is_full:
                 self._warn("too much to send:", f"{len(self._waiting)} messages wait, until some are sent nothing is read")
             for incoming in self._incoming:
-                incoming.pause() if is_full else incoming.resume()
+                incoming.transport.pause_reading() if is_full else incoming.transport.resume_reading()
 
     def _finish_delivery(self, to: NodeId, task: asyncio.Task[None]) -> None:
         self._outgoing.discard(task)
@@ -281,7 +281,10 @@ class TcpNode(RealTimeNode):
 class Incoming(asyncio.Protocol):
     """A connection that somebody has made, with its one message."""
 
-    __slots__ = ("_inbound", "_node", "_timer", "_transport", "is_confirmed", "peer", "size")
+    __slots__ = ("_inbound", "_node", "_timer", "is_confirmed", "peer", "size", "transport")
+
+    transport: asyncio.Transport  #: this one and the timer are there as soon as the connection is
+    _timer: asyncio.TimerHandle
 
     def __init__(self, node: TcpNode) -> None:
         self.peer = NodeId("")
@@ -289,13 +292,11 @@ class Incoming(asyncio.Protocol):
         self.is_confirmed = False
         self._node: Final = node
         self._inbound: Final = node.connected.framing.Inbound()
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`, as for the others."""
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self.transport = transport
         self.peer = format_address(transport.get_extra_info("peername") or ("unknown", 0))
         self._timer = asyncio.get_running_loop().call_later(self._node.timeout, self._expire)
         self._node.add_connection(self)
@@ -320,34 +321,21 @@ class Incoming(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         """It is over."""
-        if self._timer:
-            self._timer.cancel()
+        self._timer.cancel()
         self._node.remove_connection(self)
 
     def confirm(self, acknowledgement: bytes) -> None:
         """Say that the message is there; then the peer is to close, or what it still sends might make it lose that."""
-        assert self._transport
         self.is_confirmed = True
-        self._transport.write(acknowledgement)
-        if not self._transport.is_closing():
+        self.transport.write(acknowledgement)
+        if not self.transport.is_closing():
             with suppress(OSError):  # the peer has closed already
-                self._transport.write_eof()
+                self.transport.write_eof()
 
     def cut_off(self) -> None:
         """End it at once."""
-        if self._transport:
-            self._transport.abort()
+        self.transport.abort()
         self._node.remove_connection(self)
-
-    def pause(self) -> None:
-        """Read nothing for a while."""
-        if self._transport:
-            self._transport.pause_reading()
-
-    def resume(self) -> None:
-        """Read on."""
-        if self._transport:
-            self._transport.resume_reading()
 
     def _expire(self) -> None:
         if self.is_confirmed:

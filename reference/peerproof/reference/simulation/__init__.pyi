@@ -1,4 +1,7 @@
-__all__ = ["Campaign", "run"]
+__all__ = [
+    "Campaign",
+    "run",
+]
 
 from .campaign import run
 from .plan import Campaign

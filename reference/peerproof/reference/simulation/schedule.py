@@ -100,7 +100,7 @@ class Schedule:
                 for node in ids[1:]:
                     happens, moment, other = random() < campaign.churn, int((number + random()) * period), random()
                     if happens:
-                        simulation.at(Instant(moment), partial(self._go, node))
+                        simulation.at(Instant(moment), partial(simulation.crash, node))
                         simulation.at(Instant(moment + AWAY * period), partial(self._come_back, node))
                     elif campaign.protocol.subscribes and other < campaign.churn:
                         simulation.at(Instant(moment), partial(self._change, node, int(random() * campaign.topics)))
@@ -125,9 +125,6 @@ class Schedule:
             self._application.begin(node)
         for topic in self._wanted.get(node, ()):
             self._ask(node, {"type": "subscribe", "topic": topic})
-
-    def _go(self, node: NodeId) -> None:
-        self._simulation.crash(node)
 
     def _come_back(self, node: NodeId) -> None:
         if not self._simulation.life(node):

@@ -285,11 +285,6 @@ class Checker:
         self._every: Final = every
         simulation.observers.append(self._observe)
 
-    def check_eventual(self) -> dict[str, bool]:
-        """The `eventually` properties, and whether they hold now."""
-        cluster = self._simulation.cluster()
-        return {p.name: p.holds(cluster) for p in self._properties if p.when == "eventually" and p.of == "cluster"}
-
     def never_seen(self) -> list[str]:
         """The `sometimes` properties that have not been seen to hold: the run says little about what they stand beside."""
         return [p.name for p in self._properties if p.when == "sometimes" and p.name not in self.seen]

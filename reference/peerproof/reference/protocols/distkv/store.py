@@ -94,7 +94,7 @@ class StoreNode(RealTimeNode):
         """To everybody, as soon as the bus can."""
         assert to == EVERYBODY, to
         acknowledge, is_update = self._acknowledge, isinstance(message, Update)
-        taken = partial(acknowledge, message) if acknowledge and is_update else _nothing
+        taken = partial(acknowledge, message) if acknowledge and is_update else lambda: None
         name = event_name(MESSAGE_FORM.names[type(message)], self._root)
         self._bus.put(Parcel(name, payload(message), is_update, taken))
 
@@ -169,7 +169,3 @@ def _service_address(host: str, port: int) -> str:
     if host in ("0.0.0.0", "::"):
         return f":{port}"
     return format_address((host, port))
-
-
-def _nothing() -> None:
-    pass
