@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self, cast
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.protocols.wendy.runtime import digest, is_member
-from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener, Parts
+from peerproof.reference.runtime.protocol import Connected
 from peerproof.reference.runtime.tcp import TcpNode
 from peerproof.reference.runtime.udp import bind_socket, format_address
 from peerproof.spec.core import Duration, NodeId

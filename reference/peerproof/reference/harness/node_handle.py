@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.driver import Driver
-from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.protocol import Connected, Runtime
 from peerproof.spec.connections import Inbound
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import MalformedMessage

@@ -93,11 +93,7 @@ class Driver:
         self._take(core.Received(self._environment.now(), sender, message))
 
     def finish_send(self, to: NodeId, message: Any, took: int | None) -> None:
-        """
-        A message was confirmed after so many microseconds, or was not.
-
-        Over connections this is told once of every `send`, and not before `send` has returned.
-        """
+        """A message was confirmed after so many microseconds, or was not: told once of each over connections, after `send`."""
         self._take(core.Sent(self._environment.now(), to, message, took))
 
     def ask(self, command: Any) -> None:
@@ -153,11 +149,7 @@ FEW: Final = 16
 
 
 def random_pick(seed: str) -> Pick:
-    """
-    A pick whose answers follow from the seed and the questions so far.
-
-    Only `Random.random` is used, the one generator whose numbers Python promises to keep from version to version.
-    """
+    """A pick whose answers follow from the seed, by `Random.random` alone: Python promises to keep its numbers."""
     random = Random(seed).random
 
     def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # the reason is for others

@@ -30,10 +30,9 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Any, Final
 
-from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.outbox import Outbox, Parcel
-from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.protocol import Connected, Runtime
 from peerproof.reference.runtime.udp import UdpNode, format_address, parse_address
 from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled

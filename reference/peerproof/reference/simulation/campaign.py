@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from peerproof.reference.runtime.connected import Figures
+from peerproof.reference.runtime.protocol import Figures
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.plan import Campaign, run_id
 from peerproof.reference.simulation.schedule import Application, Overlay, Schedule

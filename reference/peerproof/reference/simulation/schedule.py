@@ -7,8 +7,8 @@ from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
-from peerproof.reference.runtime.connected import Connected, Figures
 from peerproof.reference.runtime.driver import random_pick
+from peerproof.reference.runtime.protocol import Connected, Figures
 from peerproof.reference.simulation.plan import Campaign
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec.core import Instant, NodeId

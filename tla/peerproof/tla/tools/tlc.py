@@ -55,11 +55,7 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_line: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """
-    Runs TLC to its end; `on_line` gets what the model itself prints.
-
-    Whatever ends this function ends the Java machine first.
-    """
+    """Runs TLC to its end; `on_line` gets what the model prints. Whatever ends this function ends the Java machine first."""
 
     def tell(message: tlc_messages.Message) -> None:
         if message.code == tlc_messages.PROGRESS:
@@ -71,11 +67,7 @@ def run(
 
 
 def simulate(tools: Tools, what: Run, on_states: Callable[[int], None] = lambda _: None) -> Simulated:
-    """
-    Walks at random, for what is too large to be explored: what that finds is real, what it misses is not.
-
-    Raises `outcome.RunFailed` if it comes to no end.
-    """
+    """Walks at random: what that finds is real, what it misses is not. Raises `outcome.RunFailed` if it comes to no end."""
 
     def tell(message: tlc_messages.Message) -> None:
         if message.code == tlc_messages.SIMULATION_PROGRESS:

@@ -69,11 +69,7 @@ def check_with_tlc(
     *,
     seconds: float | None = None,
 ) -> list[Judgement]:
-    """
-    What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict.
-
-    Of a trace only the first departure counts.
-    """
+    """What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict."""
     path = module(protocol)
     if path is None:
         raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
@@ -81,6 +77,7 @@ def check_with_tlc(
 
     def hear(line: str) -> None:
         if found := _DEPARTS.fullmatch(line.strip()):
+            # of a trace only the first departure counts
             departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
 
     with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:

@@ -27,11 +27,7 @@ Acknowledge = Callable[[Update], None]
 
 
 class StoreNode(RealTimeNode):
-    """
-    A node over a bus.
-
-    What cannot be put onto the disk has not happened, and nothing happens any more after that: `failed` is told.
-    """
+    """A node over a bus. What cannot be put onto the disk has not happened: nothing happens after that, and `failed` is told."""
 
     def __init__(self, parts: Parts, bus: Bus, root: str, failed: Callable[[str], None]) -> None:
         super().__init__(parts)

@@ -82,11 +82,7 @@ class Deliveries:
         self._events[topic, value].got[node] += 1
 
     def tally(self, until: int, settled: int) -> Found:
-        """
-        Of events that were published before `until`.
-
-        A subscription is young until so many milliseconds have passed, in which the next nodes hear of it.
-        """
+        """Of events published before `until`; a subscription is young for `settled` ms, in which the next nodes hear of it."""
         due = lost = new = duplicates = 0
         for (topic, _), event in self._events.items():
             duplicates += event.got.total() - len(event.got)

@@ -111,7 +111,7 @@ class Figures(wendy.Figures):
         return state.lower
 
     def notify(self, node: NodeId, notice: Any) -> None:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         super().notify(node, notice)
         if isinstance(notice, Update):
             self.deliveries.update(node, notice.topic, notice.value)
@@ -138,7 +138,7 @@ class Figures(wendy.Figures):
             self.record_arrival(node, *event)
 
     def plain(self) -> Mapping[str, Plain]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         return {
             **super().plain(),
             "subscriptions": self.deliveries.subscriptions,
@@ -150,7 +150,7 @@ class Figures(wendy.Figures):
         }
 
     def text(self) -> Iterator[str]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         yield from super().text()
         found, shown = self._tally(), self.plain()
         young = f", {found.lost_new} of them of subscriptions younger than a network timeout" if found.lost_new else ""

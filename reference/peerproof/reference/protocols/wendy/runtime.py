@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, ClassVar, Final
 
-from peerproof.reference.runtime.connected import Connected
-from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.protocol import Connected, Runtime
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec.core import Expired, NodeId, Send
 from peerproof.spec.errors import MalformedMessage
@@ -121,11 +120,11 @@ class Figures:
         return whole
 
     def record_route(self) -> None:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         self.asked += 1
 
     def notify(self, node: NodeId, notice: Any) -> None:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         if isinstance(notice, Joined):
             self.joined += 1
         elif isinstance(notice, Delivered):
@@ -140,7 +139,7 @@ class Figures:
             self.unready += not is_member(states[node])
 
     def plain(self) -> Mapping[str, Plain]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         delivered = self.hops.total()
         joining = sum(count for name, count in self.sent.items() if name not in self.not_joining)
         ring = [state for state in map(self.of_wendy, self._simulation.states().values()) if is_member(state)]
@@ -160,7 +159,7 @@ class Figures:
         }
 
     def text(self) -> Iterator[str]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         found = self.plain()
         hops = "" if found["mean_hops"] is None else f" after {found['mean_hops']:.2f} hops in the mean"
         unready = f", {self.unready} of them at a node that had not joined" if self.unready else ""
