@@ -8,7 +8,7 @@ what lies ahead; nothing of the past, so that memory does not grow with time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -152,7 +152,8 @@ class Simulation:
 
     def cluster(self) -> Cluster:
         """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
-        return Cluster(self.states(), list(self._under_way()))
+        messages = [due.message if isinstance(due, Crossing) else due for _, _, due in self._heap]
+        return Cluster(self.states(), [message for message in messages if isinstance(message, InFlight)])
 
     def carry(self, message: InFlight) -> None:
         """Take a message from a node; the network decides when it arrives, how often, and whether."""
@@ -213,13 +214,6 @@ class Simulation:
         if self._places.get(message.sender) is origin:
             origin.driver.finish_send(message.to, message.message, took)
             self._await_timer(origin)
-
-    def _under_way(self) -> Iterator[InFlight]:
-        for _, _, due in self._heap:
-            if isinstance(due, InFlight):
-                yield due
-            elif isinstance(due, Crossing):
-                yield due.message
 
     def _wake(self, place: Place) -> None:
         """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""

@@ -40,14 +40,11 @@ class Disk:
             self._journal.append(change)
         self._kept = state
         if self._journal.size > self._next:
-            self._shrink(state)
+            whole = change_of(None, state)
+            with suppress(JournalError):  # for want of space: all is there, only longer than it must be
+                self._journal.replace([] if whole is None else [whole])
+            self._next = max(LEAST, TIMES * self._journal.size)
 
     def close(self) -> None:
         """Let others use it."""
         self._journal.close()
-
-    def _shrink(self, state: State) -> None:
-        whole = change_of(None, state)
-        with suppress(JournalError):  # for want of space: all is there, only longer than it must be
-            self._journal.replace([] if whole is None else [whole])
-        self._next = max(LEAST, TIMES * self._journal.size)

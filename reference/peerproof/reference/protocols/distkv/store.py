@@ -56,7 +56,8 @@ class StoreNode(RealTimeNode):
         except OSError as error:
             hint = "say with --download where this machine can be reached"
             raise BusError(f"cannot serve downloads at {host}, port {port}: {error.strerror}; {hint}") from None
-        await self._bus.announce(self.driver.self_id, _service_address(host, port))
+        is_wildcard = host in ("0.0.0.0", "::")  # of all addresses of a machine, that by which it is known
+        await self._bus.announce(self.driver.self_id, f":{port}" if is_wildcard else format_address((host, port)))
         self.driver.start(config)
         self._runs = True
         self._settle()
@@ -158,10 +159,3 @@ class StoreNode(RealTimeNode):
         task = self._loop.create_task(work)
         self._downloads.add(task)
         task.add_done_callback(self._downloads.discard)
-
-
-def _service_address(host: str, port: int) -> str:
-    """Where to reach a service; of all addresses of a machine, that by which it is known."""
-    if host in ("0.0.0.0", "::"):
-        return f":{port}"
-    return format_address((host, port))
