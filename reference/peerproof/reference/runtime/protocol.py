@@ -94,16 +94,10 @@ class Runtime:
     def capabilities(self) -> list[str]:
         """What a harness can do with it, in the words of the adapter protocol."""
         specification = self.specification()
-        return [
-            "codec",
-            "exchange",
-            *(f"api.{name}" for name in specification.COMMAND.cases),
-            *(f"observe.{name}" for name in specification.QUERIES),
-            "events",
-            "restart",
-            "state.load",
-            *(("sent", "stream") if self.is_connected else ()),
-        ]
+        calls = [f"api.{name}" for name in specification.COMMAND.cases]
+        queries = [f"observe.{name}" for name in specification.QUERIES]
+        outcomes = ["sent", "stream"] if self.is_connected else []
+        return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes]
 
 
 def configuration(protocol: Runtime, plain: Plain) -> Any:

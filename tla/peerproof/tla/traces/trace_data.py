@@ -91,12 +91,10 @@ class TraceData:
         head = f"node {node} seq {integer(line.seq)} kind '{line.kind if line.kind in self._kinds else 'unknown'} peer {peer}"
         try:
             args, picks, effects = self._args(line), self._picks(line), " ".join(map(self._effect, line.effects))
+            refused = "'" if line.refused is None else _word(line.refused)
         except MalformedMessage:
             return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
-        refused = line.refused or ""
-        if line.refused is not None and not _WORD.fullmatch(refused):
-            return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
-        return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused '{refused}"
+        return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused {refused}"
 
     def _args(self, line: Line) -> str:
         if line.kind not in self._kinds:

@@ -23,12 +23,8 @@ from peerproof.spec.wendy import Id, Leave, id_text
 from peerproof.spec.wendy import State as WendyState
 from peerproof.spec.wendy.transitions import is_admitted
 
-TYPED: Final[Mapping[str, str]] = {
-    **wendy.TYPED,
-    "subscribe": "subscribe TOPIC",
-    "unsubscribe": "unsubscribe TOPIC",
-    "publish": "publish TOPIC text",
-}
+_TOPICS: Final = {"subscribe": "subscribe TOPIC", "unsubscribe": "unsubscribe TOPIC", "publish": "publish TOPIC text"}
+TYPED: Final = wendy.TYPED | _TOPICS
 
 
 def assignment(_: Any, key: str, value: str) -> Plain:

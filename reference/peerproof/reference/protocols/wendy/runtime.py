@@ -13,22 +13,9 @@ from peerproof.spec.core import Expired, NodeId, Send
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain, Tagged
 from peerproof.spec.properties import Taken
-from peerproof.spec.wendy import framing
+from peerproof.spec.wendy import framing, messages
 from peerproof.spec.wendy.forms import ID, MESSAGE_FORM
 from peerproof.spec.wendy.ids import ID_BYTES, REAL, Id, id_text
-from peerproof.spec.wendy.messages import (
-    LEAST_APPLICATION,
-    Application,
-    Delivered,
-    Heartbeat,
-    HeartbeatDue,
-    Join,
-    Joined,
-    JoinFailed,
-    NodeExited,
-    NodeJoined,
-    Route,
-)
 from peerproof.spec.wendy.state import Stage, State
 from peerproof.spec.wendy.transitions import is_admitted
 
@@ -38,7 +25,7 @@ TEXTS: Final = {
     "global_ip": "where it is reached from other regions (default: the host of its address)",
     "credentials": "what every message must have, as hexadecimal digits",
 }
-TYPED: Final[Mapping[str, str]] = {"route": "route KEY payload"}
+TYPED: Final = {"route": "route KEY payload"}
 
 #: Messages that are not there for joining; repairs are, as a join leads to none.
 NOT_JOINING: Final = ("application", "heartbeat", "node_exit", "node_repair")
@@ -60,7 +47,8 @@ def assignment(_: Any, key: str, value: str) -> Plain:
         ID.value(key)
     except MalformedMessage:
         key = digest(key)
-    return {"type": "route", "key": key, "value": value.encode(errors="surrogateescape").hex(), "purpose": LEAST_APPLICATION}
+    payload = value.encode(errors="surrogateescape").hex()
+    return {"type": "route", "key": key, "value": payload, "purpose": messages.LEAST_APPLICATION}
 
 
 def has_left(state: State) -> bool:
@@ -71,25 +59,25 @@ def has_left(state: State) -> bool:
 def render_notice(notice: Any) -> Mapping[str, Plain] | None:
     """Deliveries, and who comes and goes."""
     match notice:
-        case Delivered(Application(header, purpose, value)):
+        case messages.Delivered(messages.Application(header, purpose, value)):
             text = None if value is None else value.decode(errors="replace")
             shown = {"key": id_text(header.key), "payload": text, "from": id_text(header.sender.id), "hops": header.hop}
             return {"delivered": {**shown, "purpose": purpose, "value": None if value is None else value.hex()}}
-        case Joined():
+        case messages.Joined():
             return {"joined": True}
-        case JoinFailed(contact):
+        case messages.JoinFailed(contact):
             return {"join_failed": contact}
-        case NodeJoined(node):
+        case messages.NodeJoined(node):
             return {"node_joined": id_text(node.id)}
-        case NodeExited(node):
+        case messages.NodeExited(node):
             return {"node_exited": id_text(node.id)}
     return None
 
 
-def parse_command(_: str, rest: str) -> Route:
+def parse_command(_: str, rest: str) -> messages.Route:
     """`route KEY payload`: the key is 32 hexadecimal digits, the payload the rest of the line."""
     key, _, payload = rest.partition(" ")
-    return Route(ID.value(key, "KEY"), payload.encode(errors="surrogateescape"))
+    return messages.Route(ID.value(key, "KEY"), payload.encode(errors="surrogateescape"))
 
 
 class Figures:
@@ -125,9 +113,9 @@ class Figures:
 
     def notify(self, node: NodeId, notice: Any) -> None:
         """See `protocol.Figures`."""
-        if isinstance(notice, Joined):
+        if isinstance(notice, messages.Joined):
             self.joined += 1
-        elif isinstance(notice, Delivered):
+        elif isinstance(notice, messages.Delivered):
             self.record_arrival(node, notice.message.header.key, notice.message.header.hop)
 
     def record_arrival(self, node: NodeId, key: Id, hops: int) -> None:
@@ -172,10 +160,10 @@ class Figures:
 
     def observe(self, _: NodeId, taken: Taken) -> None:
         """A node has taken a step."""
-        is_due = isinstance(taken.event, Expired) and isinstance(taken.event.timer, HeartbeatDue)
+        is_due = isinstance(taken.event, Expired) and isinstance(taken.event.timer, messages.HeartbeatDue)
         for effect in taken.effects:
             if isinstance(effect, Send):
-                is_new = isinstance(effect.message, Heartbeat) and not is_due
+                is_new = isinstance(effect.message, messages.Heartbeat) and not is_due
                 self.sent["measurement" if is_new else self._names[type(effect.message)]] += 1
 
 
@@ -201,8 +189,8 @@ CONNECTED: Final = Connected(
     timeout=lambda config: config.network_timeout,
     admits=is_admitted,
     has_left=has_left,
-    joining=Join,
-    is_alone=lambda notice: isinstance(notice, JoinFailed),
+    joining=messages.Join,
+    is_alone=lambda notice: isinstance(notice, messages.JoinFailed),
     render_notice=render_notice,
     parse_command=parse_command,
     figures=Figures,
