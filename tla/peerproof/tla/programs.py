@@ -14,7 +14,6 @@ from collections.abc import Callable
 from inspect import cleandoc
 from pathlib import Path
 from secrets import randbelow
-from types import FrameType
 from typing import Any, Final
 
 from peerproof.tla.manifest import BadManifest, Model, models, root
@@ -175,7 +174,7 @@ def main(name: str, arguments: list[str]) -> int:
     parser = ArgumentParser(prog=name, description=about, epilog=__doc__, formatter_class=RawDescriptionHelpFormatter)
     do = program(parser)
     args = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return do(args)
     except BadModule as problem:
@@ -218,28 +217,24 @@ def _what_to_run(parser: ArgumentParser) -> None:
 
 
 def _run_of(args: Namespace, **how: Any) -> Run:
-    module, configuration = _module_and_configuration(args)
-    means = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
-    return Run(module=module, configuration=configuration, **means, **how)
-
-
-def _module_and_configuration(args: Namespace) -> tuple[Path, str]:
-    """The root module and the text of its configuration, of a model or of files."""
+    """What to run, of a model or of files."""
     if args.model is not None:
         if args.config is not None:
             raise _UsageError("a model has its own configuration; --config is for the file of a module")
         model = _find_model(args.module, args.model)
-        return model.module_path, model.cfg()
-    module = Path(args.module)
-    if not module.is_file():
-        raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
-    path: Path = args.config or module.with_suffix(".cfg")
-    try:
-        return module, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise _UsageError(
-            f"the configuration {path} cannot be read ({problem}); name one with --config, or PROTOCOL and MODEL"
-        ) from problem
+        module, configuration = model.module_path, model.cfg()
+    else:
+        module = Path(args.module)
+        if not module.is_file():
+            raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
+        path: Path = args.config or module.with_suffix(".cfg")
+        try:
+            configuration = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            hint = "name one with --config, or PROTOCOL and MODEL"
+            raise _UsageError(f"the configuration {path} cannot be read ({problem}); {hint}") from problem
+    means = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
+    return Run(module=module, configuration=configuration, **means, **how)
 
 
 def _models_for_tlc(protocol: str | None) -> list[Model]:
@@ -292,10 +287,6 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError
     return number
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
