@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.protocols.peter.deliveries import Deliveries, Found
-from peerproof.reference.protocols.peter.runtime import Figures, depth_of
+from peerproof.reference.protocols.peter.runtime import Deliveries, Figures, Found, depth_of
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.protocols.wendy.runtime import digest
 from peerproof.reference.simulation.campaign import Result, run

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from peerproof.reference.node import display
 from peerproof.reference.node.terminal import Terminal
-from peerproof.reference.protocols.distkv.disk import Disk
+from peerproof.reference.protocols.distkv.inventory import Disk
 from peerproof.reference.protocols.distkv.store import StoreNode
 from peerproof.reference.runtime.driver import random_pick
 from peerproof.reference.runtime.live_node import Listener, Parts
