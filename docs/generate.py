@@ -45,17 +45,8 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "reference")
     into: Path = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
-    for name, lines in (
-        ("commands", commands()),
-        ("messages", messages()),
-        ("tables", tables()),
-        ("clauses", clauses()),
-        ("decisions", decisions()),
-        ("vectors", vectors()),
-        ("adapter", adapter()),
-        ("library", library()),
-    ):
-        (into / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for page in (commands, messages, tables, clauses, decisions, vectors, adapter, library):
+        (into / f"{page.__name__}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")
     return 0
 
 

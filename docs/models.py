@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from argparse import ArgumentParser
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,7 @@ PAGES = sorted([*(_ROOT / "docs").glob("**/*.md"), *(_ROOT / "spec").glob("*.md"
 LONG = 20
 
 _OF = re.compile(r"<!-- of (\w+)(?: without ([\w, ]+))? -->")
-_PICTURE = re.compile(r"(<!-- model ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_RUN = re.compile(r"(<!-- run ([\w-]+)([^:>]*):\s([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ENDS = {LOSE: " lost", FAIL: " fails"}
-_GRAPHS = re.compile(r"(<!-- graphs (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_HOLDING = re.compile(r"(<!-- holding (\w+) (\w+)(?: ([\w-]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
-_VECTOR = re.compile(r"(<!-- vector (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -61,20 +56,26 @@ def main() -> int:
 
 def page(text: str) -> str:
     """The page with what is made made again. Raises KeyError for a model, configuration or vector that there is not."""
-    text = _VECTOR.sub(lambda found: f"{found[1]}{vector(found[2])}\n{found[3]}", text)
-    text = _GRAPHS.sub(lambda found: f"{found[1]}{graphs(found[2])}\n{found[3]}", text)
-    text = _HOLDING.sub(lambda found: f"{found[1]}{holding(*found.group(2, 3), found[4] or '')}\n{found[5]}", text)
+    text = filled(text, r"vector (\S+)", vector)
+    text = filled(text, r"graphs (\w+)", graphs)
+    text = filled(text, r"holding (\w+) (\w+)(?: ([\w-]+))?", holding)
     if (of := _OF.search(text)) is None:
         return text
     protocol, without = of[1], re.split(r",\s*", of[2] or "")
     known, worlds = {model.name: model for model in models(protocol)}, configurations(protocol)
-    text = _PICTURE.sub(lambda found: f"{found[1]}{picture(known[found[2]], without)}\n{found[3]}", text)
+    text = filled(text, r"model ([\w-]+)", lambda name: picture(known[name], without))
 
-    def ran(found: re.Match[str]) -> str:
-        others = {name: json.loads(value) for name, value in (each.split("=") for each in found[3].split())}
-        return f"{found[1]}{run(worlds[found[2]], others, found[4].split(','), without)}\n{found[5]}"
+    def ran(configuration: str, constants: str, steps: str) -> str:
+        others = {name: json.loads(value) for name, value in (each.split("=") for each in constants.split())}
+        return run(worlds[configuration], others, steps.split(","), without)
 
-    return _RUN.sub(ran, text)
+    return filled(text, r"run ([\w-]+)([^:>]*):\s([^>]*)", ran)
+
+
+def filled(text: str, mark: str, make: Callable[..., str]) -> str:
+    """The text with what is made of each mark's groups between the mark and its end."""
+    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end -->)", re.DOTALL)
+    return pattern.sub(lambda found: f"{found[1]}{make(*found.groups()[1:-1])}\n{found.groups()[-1]}", text)
 
 
 def graphs(protocol: str) -> str:
@@ -97,12 +98,11 @@ def graphs(protocol: str) -> str:
     return "\n".join(lines)
 
 
-def holding(protocol: str, module: str, beginning: str) -> str:
+def holding(protocol: str, module: str, beginning: str | None) -> str:
     """What is asked of a module by models called so, and holds, with the states in which TLC has looked."""
     asked = [model for model in models(protocol) if model.module == module and model.verdict == "success"]
-    asked = [
-        model for model in asked if model.name.startswith(beginning) and "-mended" not in model.name
-    ]  # those are with what they mend
+    asked = [model for model in asked if model.name.startswith(beginning or "")]
+    asked = [model for model in asked if "-mended" not in model.name]  # those are with what they mend
     rows = (f"| `{model.name}` | {model.question} | {model.counts['distinct']:,} |" for model in asked)
     return "\n".join(["| model | | states |", "| --- | --- | --- |", *rows])
 
@@ -143,11 +143,7 @@ def run(configuration: Configuration, others: Mapping[str, Any], steps: Iterable
 
 
 def walked(system: System, steps: Iterable[str]) -> Iterator[Edge]:
-    """
-    The way through the graph that these steps take, each called as by `called`; where there is a choice, the first.
-
-    Raises ValueError for a step that is none there.
-    """
+    """The way that these steps take, each called as by `called`; of several, the first. Raises ValueError for no such step."""
     world = system.initial()
     sent = list(world[len(system.places) + 1 :])  # in this order
     for step in steps:

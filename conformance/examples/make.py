@@ -44,18 +44,12 @@ class Named(Recorder):
 _SCUTTLEBUTT: Final = RUNTIMES["scuttlebutt"]
 _WRONG: Final = NewestFirst(**{name: getattr(_SCUTTLEBUTT, name) for name in _SCUTTLEBUTT.__slots__})
 
+_CRASHES: Final = {"cluster_events": ["suspicious", "dead"]}
+
 #: File -> the campaign that it is the trace of.
 CAMPAIGNS: Final = {
     "scuttlebutt.jsonl": Campaign(_SCUTTLEBUTT, {}, nodes=3, rounds=12, seed="scuttlebutt", updates=3),
-    "swim-crash.jsonl": Campaign(
-        RUNTIMES["swim"],
-        {"cluster_events": ["suspicious", "dead"]},
-        nodes=3,
-        rounds=14,
-        seed="swim",
-        updates=1,
-        crashes=((2, 6),),
-    ),
+    "swim-crash.jsonl": Campaign(RUNTIMES["swim"], _CRASHES, nodes=3, rounds=14, seed="swim", updates=1, crashes=((2, 6),)),
     "wendy-crash.jsonl": Campaign(
         RUNTIMES["wendy"], {"heartbeat": 30_000}, nodes=4, rounds=18, seed="wendy", updates=4, apart=2, crashes=((2, 12),)
     ),

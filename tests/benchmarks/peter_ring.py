@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 from wendy_ring import NEVER, TIMEOUT, Ring, megabytes
 
-from peerproof.reference.protocols.peter.overlay import Figures
+from peerproof.reference.protocols.peter.runtime import Figures
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.core import Duration, Instant, NodeId
 from peerproof.spec.peter import Publish, Subscribe

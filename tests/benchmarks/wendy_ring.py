@@ -36,8 +36,8 @@ from time import process_time
 from typing import Any, ClassVar, NamedTuple, cast
 
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.protocols.wendy.overlay import digest, is_member
-from peerproof.reference.runtime.connected import Connected
+from peerproof.reference.protocols.wendy.runtime import digest, is_member
+from peerproof.reference.runtime.protocol import Connected
 from peerproof.reference.simulation.faulty_network import Faults, Network
 from peerproof.reference.simulation.simulator import Connections, Simulation
 from peerproof.spec.core import Duration, Instant, NodeId, Table

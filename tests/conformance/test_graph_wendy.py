@@ -98,9 +98,8 @@ def of_variables(variables: object) -> Walk:
 @pytest.mark.parametrize("name", ["routing", "routing-skewed"])
 def test_graph_of_walks_is_that_of_tlc(name: str, tmp_path: Path) -> None:
     constants = configurations("wendy")[name].constants
-    model = Model(
-        name, "wendy", "", "small", "Routing", Configuration("wendy", name, "", constants, {}), (), "Anywhere", "Hop", (), ()
-    )
+    configuration = Configuration("wendy", name, "", constants, {})
+    model = Model(name, "wendy", "", "small", configuration, (), (), (), "Routing", "Anywhere", "Hop")
     dump = tmp_path / "walks.dot"
     run(find(), Run(module=model.module_path, configuration=model.cfg(), library=(root(),), dump=dump, brief=True))
 

@@ -9,10 +9,10 @@ from random import Random
 from typing import Any, ClassVar, Self, cast
 
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.protocols.wendy.overlay import digest, is_member
-from peerproof.reference.runtime.connected import Connected
+from peerproof.reference.protocols.wendy.runtime import digest, is_member
 from peerproof.reference.runtime.driver import random_pick
-from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.live_node import Listener, Parts
+from peerproof.reference.runtime.protocol import Connected
 from peerproof.reference.runtime.tcp import TcpNode
 from peerproof.reference.runtime.udp import bind_socket, format_address
 from peerproof.spec.core import Duration, NodeId
@@ -41,15 +41,8 @@ class Member:
         self.delivered: list[Any] = []
         self.updates: list[bytes] = []  #: of Peter
         self._ring = ring
-        self.node = TcpNode(
-            self.protocol.specification(),
-            self.addr,
-            opened,
-            random_pick(str(number)),
-            connected=cast("Connected", self.protocol.connected),
-            timeout=PATIENT,
-            listener=Listener(told=self._told),
-        )
+        parts = Parts(self.protocol.specification(), self.addr, random_pick(str(number)), listener=Listener(told=self._told))
+        self.node = TcpNode(parts, opened, cast("Connected", self.protocol.connected), PATIENT)
         self.node.driver.start(Config(self.id, network_timeout=WAIT, **config))
 
     @property

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from peerproof.reference.protocols.distkv import downloads
-from peerproof.reference.protocols.distkv.disk import Disk
 from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, download, is_there
-from peerproof.reference.protocols.distkv.inventory import bytes_of, change_of, loaded_of, stored_after
+from peerproof.reference.protocols.distkv.inventory import Disk, bytes_of, change_of, loaded_of, stored_after
 from peerproof.reference.protocols.distkv.journal import Journal, JournalError
 from peerproof.spec.core import Asked, Expired, Instant, NodeId
 from peerproof.spec.distkv import Config, FoundingDue, Loaded, SetValue, State, download_of, initial, step, stored_of
@@ -119,7 +118,7 @@ def test_changes_one_after_the_other_are_what_is_stored_in_the_end_and_after_eac
 def test_a_disk_has_after_each_step_what_the_node_has_also_when_it_is_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("peerproof.reference.protocols.distkv.disk.LEAST", 10_000)
+    monkeypatch.setattr("peerproof.reference.protocols.distkv.inventory.LEAST", 10_000)
     path = tmp_path / "state"
     disk = Disk(path, N1)
     sizes = []

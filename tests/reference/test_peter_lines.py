@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from peerproof.reference.node import typed_commands
-from peerproof.reference.protocols.peter.overlay import TYPED, assignment, remark, render_notice, topic_text
-from peerproof.reference.protocols.peter.overlay import parse_command as typed_at_peter
-from peerproof.reference.protocols.wendy import overlay as wendy
+from peerproof.reference.protocols.peter.runtime import TYPED, assignment, remark, render_notice, topic_text
+from peerproof.reference.protocols.peter.runtime import parse_command as typed_at_peter
+from peerproof.reference.protocols.wendy import runtime as wendy
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.peter import COMMAND, NotifyMessage, Publish, PublishMessage, Subscribe, Unsubscribe, Update, id_of_topic
 from peerproof.spec.wendy import Header, Id, Joined, Node, Route, id_text

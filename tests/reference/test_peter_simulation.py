@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from peerproof.reference.protocols.peter.deliveries import Deliveries, Found
-from peerproof.reference.protocols.peter.overlay import Figures, depth_of
+from peerproof.reference.protocols.peter.runtime import Deliveries, Figures, Found, depth_of
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.protocols.wendy.overlay import digest
+from peerproof.reference.protocols.wendy.runtime import digest
 from peerproof.reference.simulation.campaign import Result, run
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.plan import Campaign

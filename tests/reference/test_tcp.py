@@ -228,7 +228,7 @@ def test_a_fault_of_the_program_is_logged_and_survived(monkeypatch: pytest.Monke
             raise ZeroDivisionError
 
         with monkeypatch.context() as patch:
-            patch.setattr(type(member.node.driver), "received", fail)
+            patch.setattr(type(member.node.driver), "receive", fail)
             assert await answered(member, HEARTBEAT) == ACKNOWLEDGEMENT
         assert "a fault of this program" in caplog.text
         member.node.ask(Route(member.id, b"still there"))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from peerproof.reference.protocols.wendy.overlay import digest
+from peerproof.reference.protocols.wendy.runtime import digest
 from peerproof.spec import wendy
 from peerproof.spec.traces.replay import replay
 from peerproof.spec.wendy import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from peerproof.reference.protocols.registry import RUNTIMES
-from peerproof.reference.protocols.wendy.overlay import digest, has_left
+from peerproof.reference.protocols.wendy.runtime import digest, has_left
 from peerproof.reference.simulation.campaign import Result, run
 from peerproof.reference.simulation.faulty_network import Faults
 from peerproof.reference.simulation.plan import Campaign

@@ -14,9 +14,8 @@ from peerproof.tla.output.counterexample import Counterexample, TraceState, from
 from peerproof.tla.output.dot import summary
 from peerproof.tla.output.outcome import ActionCount, Result, Verdict
 from peerproof.tla.tools.installation import Tools
-from peerproof.tla.tools.random_walks import simulate
 from peerproof.tla.tools.sany import parse
-from peerproof.tla.tools.tlc import Run, Walks, run
+from peerproof.tla.tools.tlc import Run, Walks, run, simulate
 
 pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
@@ -63,7 +62,8 @@ def test_configurations_of_a_module_name_what_it_defines(tools: Tools, module: P
 def test_tlc_reads_a_configuration_of_each_module(tools: Tools, module: Path) -> None:
     model = next(model for model in BY_TLC if model.module_path == module and model.verdict == "success")
 
-    assert simulate(tools, module, model.cfg(), Walks(1, 2, seed=0), library=(root(),)).verdict is Verdict.SUCCESS
+    what = Run(module=module, configuration=model.cfg(), library=(root(),), walks=Walks(1, 2, seed=0))
+    assert simulate(tools, what).verdict is Verdict.SUCCESS
 
 
 def test_every_counterexample_belongs_to_a_model() -> None:

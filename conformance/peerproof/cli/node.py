@@ -80,7 +80,7 @@ def _add_options(command: ArgumentParser, protocol: Runtime) -> None:
     add("--advertise", metavar="HOST:PORT", help="the address that peers know, if it is not that of --bind")
     if connected := protocol.connected:
         add("--join", metavar="HOST:PORT", action="append", default=[], dest="seed", help="by whom to join; may be repeated")
-        add_texts(command, connected.TEXTS)
+        add_texts(command, connected.texts)
         command.set_defaults(assignments=[])
     else:
         add("--seed", metavar="HOST:PORT", action="append", default=[], help="whom to ask first; may be repeated")
@@ -183,7 +183,7 @@ def _setup(args: Namespace) -> Setup:
     plain, seeds = plain_of(args, protocol), [_reachable(resolve_address(seed)) for seed in args.seed]
     connected = protocol.connected
     if connected:
-        plain |= texts_of(args, connected.TEXTS)
+        plain |= texts_of(args, connected.texts)
     bind, advertise = resolve_address(args.bind), _reachable(resolve_address(args.advertise)) if args.advertise else None
     protocol.build_config(plain, advertise or bind, seeds)  # so that what is wrong with it is said before a socket is opened
     return Setup(

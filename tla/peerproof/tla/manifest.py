@@ -55,13 +55,13 @@ class Model:
     protocol: str
     question: str
     size: str  #: one of `SIZES`: about how long it takes
-    module: str
     configuration: Configuration
     clauses: tuple[str, ...]
-    init: str
-    next: str
     invariants: tuple[str, ...]
     properties: tuple[str, ...]
+    module: str = ""  #: nothing if it is by the explorer
+    init: str = "Init"
+    next: str = "Next"
     replace: Mapping[str, str] = field(default_factory=dict)  #: definitions of the protocol -> what stands for them here
     verdict: str = "success"
     violated: str | None = None
@@ -223,27 +223,12 @@ def _models(path: Path, entries: list[dict[str, Any]]) -> Iterator[Model]:
 
 def _model(entry: Mapping[str, Any], configuration: Configuration) -> Model:
     expected = entry["expected"]
-    return Model(
-        entry["name"],
-        entry["protocol"],
-        entry["question"],
-        entry["size"],
-        entry.get("module", ""),
-        configuration,
-        tuple(entry.get("clauses", ())),
-        entry.get("init", "Init"),
-        entry.get("next", "Next"),
-        tuple(entry.get("invariants", ())),
-        tuple(entry.get("properties", ())),
-        entry.get("replace", {}),
-        expected["verdict"],
-        expected.get("violated"),
-        expected.get("steps"),
-        {count: expected[count] for count in COUNTS if count in expected},
-        entry.get("specification"),
-        entry.get("by", "tlc"),
-        expected.get("trap"),
-    )
+    given: dict[str, Any] = {name: entry[name] for name in ("name", "protocol", "question", "size")}
+    given |= {name: entry[name] for name in ("module", "init", "next", "replace", "specification", "by") if name in entry}
+    given |= {name: tuple(entry.get(name, ())) for name in ("clauses", "invariants", "properties")}
+    given |= {name: expected.get(name) for name in ("violated", "steps", "trap")}
+    counts = {count: expected[count] for count in COUNTS if count in expected}
+    return Model(configuration=configuration, verdict=expected["verdict"], counts=counts, **given)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -11,19 +11,19 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
-from types import FrameType
-from typing import Final
+from secrets import randbelow
+from typing import Any, Final
 
 from peerproof.tla.manifest import BadManifest, Model, models, root
-from peerproof.tla.output.counterexample import Counterexample, dumps, to_itf
+from peerproof.tla.output.counterexample import dumps, to_itf
 from peerproof.tla.output.dot import BadDump, summary
-from peerproof.tla.output.outcome import BadModule, Progress, RunFailed
+from peerproof.tla.output.outcome import BadModule, Progress, Result, RunFailed, Simulated
 from peerproof.tla.output.values import text
 from peerproof.tla.tools.installation import ToolsUnusable, find
-from peerproof.tla.tools.random_walks import any_seed, simulate
 from peerproof.tla.tools.sany import parse
-from peerproof.tla.tools.tlc import Run, Walks, run
+from peerproof.tla.tools.tlc import Run, Walks, run, simulate
 
 WELL, WRONG, USAGE, UNUSABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -49,7 +49,7 @@ def tlc(parser: ArgumentParser) -> Callable[[Namespace], int]:
         if result.violated is None and result.verdict.value == "success":
             print(f"holds: {result.distinct:,} states, {result.edges:,} steps, depth {result.depth}")
             return WELL
-        return _print_violation(args, result.verdict.value, result.violated, result.counterexample)
+        return _print_violation(args, result)
 
     return do
 
@@ -89,7 +89,7 @@ def graph(parser: ArgumentParser) -> Callable[[Namespace], int]:
         result = run(find(), _run_of(args, dump=args.output), _show)
         _clear()
         if result.verdict.value != "success":
-            return _print_violation(args, result.verdict.value, result.violated, result.counterexample)
+            return _print_violation(args, result)
         counted = summary(args.output)
         if (counted.states, counted.edges) != (result.distinct, result.edges):
             raise RunFailed(
@@ -118,23 +118,14 @@ def simulation(parser: ArgumentParser) -> Callable[[Namespace], int]:
     parser.add_argument("--seed", type=int, metavar="N", help="make these walks (default: any, and say which)")
 
     def do(args: Namespace) -> int:
-        walks = Walks(args.walks, args.length, any_seed() if args.seed is None else args.seed)
+        walks = Walks(args.walks, args.length, randbelow(2**31) if args.seed is None else args.seed)
         print(f"seed {walks.seed}", flush=True)
-        module, configuration = _module_and_configuration(args)
-        done = simulate(
-            find(),
-            module,
-            configuration,
-            walks,
-            library=_library(args),
-            seconds=args.seconds,
-            on_states=lambda states: _write(f"{states:,} states on walks so far"),
-        )
+        done = simulate(find(), _run_of(args, walks=walks), lambda states: _write(f"{states:,} states on walks so far"))
         _clear()
         if done.verdict.value == "success":
             print(f"nothing broken on {walks.number:,} walks: {done.states:,} states, seed {walks.seed}")
             return WELL
-        return _print_violation(args, done.verdict.value, done.violated, done.counterexample)
+        return _print_violation(args, done)
 
     return do
 
@@ -179,12 +170,11 @@ PROGRAMS: Final = {"tlc": tlc, "sany": sany, "graph": graph, "simulate": simulat
 def main(name: str, arguments: list[str]) -> int:
     """Runs one of the programs."""
     program = PROGRAMS[name]
-    parser = ArgumentParser(
-        prog=name, description=_dedent(program.__doc__ or ""), epilog=__doc__, formatter_class=RawDescriptionHelpFormatter
-    )
+    about = cleandoc(program.__doc__ or "")
+    parser = ArgumentParser(prog=name, description=about, epilog=__doc__, formatter_class=RawDescriptionHelpFormatter)
     do = program(parser)
     args = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return do(args)
     except BadModule as problem:
@@ -226,37 +216,25 @@ def _what_to_run(parser: ArgumentParser) -> None:
     parser.add_argument("--itf", type=Path, metavar="FILE", help="write a counterexample there, as ITF JSON")
 
 
-def _run_of(args: Namespace, *, dump: Path | None = None, coverage: bool = False, workers: int = 1) -> Run:
-    module, configuration = _module_and_configuration(args)
-    return Run(
-        module=module,
-        configuration=configuration,
-        library=_library(args),
-        workers=workers,
-        heap_megabytes=args.heap,
-        coverage=coverage,
-        dump=dump,
-        seconds=args.seconds,
-    )
-
-
-def _module_and_configuration(args: Namespace) -> tuple[Path, str]:
-    """The root module and the text of its configuration, of a model or of files."""
+def _run_of(args: Namespace, **how: Any) -> Run:
+    """What to run, of a model or of files."""
     if args.model is not None:
         if args.config is not None:
             raise _UsageError("a model has its own configuration; --config is for the file of a module")
         model = _find_model(args.module, args.model)
-        return model.module_path, model.cfg()
-    module = Path(args.module)
-    if not module.is_file():
-        raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
-    path: Path = args.config or module.with_suffix(".cfg")
-    try:
-        return module, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise _UsageError(
-            f"the configuration {path} cannot be read ({problem}); name one with --config, or PROTOCOL and MODEL"
-        ) from problem
+        module, configuration = model.module_path, model.cfg()
+    else:
+        module = Path(args.module)
+        if not module.is_file():
+            raise _UsageError(f"there is no file {module}; of a protocol, name a model too: tla/bin/cfg lists them")
+        path: Path = args.config or module.with_suffix(".cfg")
+        try:
+            configuration = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            hint = "name one with --config, or PROTOCOL and MODEL"
+            raise _UsageError(f"the configuration {path} cannot be read ({problem}); {hint}") from problem
+    means = {"library": _library(args), "heap_megabytes": args.heap, "seconds": args.seconds}
+    return Run(module=module, configuration=configuration, **means, **how)
 
 
 def _models_for_tlc(protocol: str | None) -> list[Model]:
@@ -277,14 +255,14 @@ def _library(args: Namespace) -> tuple[Path, ...]:
     return (*args.library, root())
 
 
-def _print_violation(args: Namespace, verdict: str, violated: str | None, counterexample: Counterexample | None) -> int:
-    print(f"does not hold: {verdict} {violated or ''}".rstrip())
-    if counterexample is not None:
+def _print_violation(args: Namespace, result: Result | Simulated) -> int:
+    print(f"does not hold: {result.verdict.value} {result.violated or ''}".rstrip())
+    if (counterexample := result.counterexample) is not None:
         for number, state in enumerate(counterexample.states, 1):
             print(f"{number:3}. {state.action or 'Init'}")
             print("\n".join(f"       {name} = {text(value)}" for name, value in state.variables.items()))
         if args.itf:
-            args.itf.write_text(dumps(to_itf(counterexample, {"violated": violated})), encoding="utf-8")
+            args.itf.write_text(dumps(to_itf(counterexample, {"violated": result.violated})), encoding="utf-8")
     return WRONG
 
 
@@ -309,16 +287,6 @@ def _positive(text: str) -> int:
     if number < 1:
         raise ValueError
     return number
-
-
-def _dedent(text: str) -> str:
-    from inspect import cleandoc
-
-    return cleandoc(text)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -16,20 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
+from peerproof.reference.harness import requests
 from peerproof.reference.harness.node_handle import ADDRESS, Handle
 from peerproof.reference.harness.request_channel import Choose, Unanswered, serve_stdio
-from peerproof.reference.harness.requests import (
-    INSTANT,
-    RequestError,
-    answer,
-    command,
-    connection,
-    member,
-    now,
-    octets,
-    render_value,
-    timers,
-)
+from peerproof.reference.harness.requests import RequestError, member, octets, render_value
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.driver import Driver, random_pick
 from peerproof.reference.runtime.protocol import Runtime, configuration
@@ -136,9 +126,8 @@ class Harness:
                 if not lowest <= PROTOCOL_VERSION <= highest:
                     raise RequestError("version", f"this is version {PROTOCOL_VERSION}, not {lowest} to {highest}")
             case other:
-                raise RequestError(
-                    "bad_request", f"protocol: expected the lowest and highest version, found {render_value(other)}"
-                )
+                found = render_value(other)
+                raise RequestError("bad_request", f"protocol: expected the lowest and highest version, found {found}")
         offered = request.get("choices", ["oracle"])
         self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
         return {
@@ -174,7 +163,7 @@ class Harness:
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._make_handle(request)
-        node.load(member(request, "state", dict), list(timers(request, node)))
+        node.load(member(request, "state", dict), list(requests.timers(request, node)))
         return {"handle": self._add_handle(node), **_effects(node)}
 
     def _make_handle(self, request: dict[str, Any]) -> Handle:
@@ -183,7 +172,7 @@ class Harness:
         config = _configuration(protocol, request.get("config", {}))
         pick = self._ask if self._oracle else random_pick(f"{render_value(request.get('seed', ''))}/{self_id!a}")
         node = Handle(protocol, self_id, config, pick)
-        node.clock = now(request, node)
+        node.clock = requests.now(request, node)
         return node
 
     def _add_handle(self, node: Handle) -> int:
@@ -196,7 +185,7 @@ class Harness:
         if request.get("via") != node.protocol.transport:
             raise RequestError("unsupported", f"via: {node.protocol.name} comes over {node.protocol.transport}")
         sender, data = NodeId(ADDRESS.value(request.get("from"), "from")), octets(request)
-        node.clock = now(request, node)
+        node.clock = requests.now(request, node)
         try:
             message = node.specification.MESSAGE.decode(data)
         except MalformedMessage as error:
@@ -209,16 +198,16 @@ class Harness:
         node, driver = self._running(request)
         self._require_connected(node)
         to, message = NodeId(ADDRESS.value(request.get("to"), "to")), node.specification.MESSAGE.decode(octets(request))
-        took = None if request.get("took_us") is None else INSTANT.value(request["took_us"], "took_us")
-        node.clock = now(request, node)
+        took = None if request.get("took_us") is None else requests.INSTANT.value(request["took_us"], "took_us")
+        node.clock = requests.now(request, node)
         driver.finish_send(to, message, took)
         return _effects(node)
 
     def _stream(self, request: dict[str, Any]) -> dict[str, Any]:
         node, _ = self._running(request)
         self._require_connected(node)
-        conn, event, data = connection(request, node)
-        node.clock = now(request, node)
+        conn, event, data = requests.connection(request, node)
+        node.clock = requests.now(request, node)
         node.on_connection(conn, event, data)
         return _effects(node)
 
@@ -228,7 +217,7 @@ class Harness:
 
     def _advance(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        until = now(request, node)
+        until = requests.now(request, node)
         while (due := driver.next_timer()) is not None and due <= until:
             node.clock = max(node.clock, due)
             driver.expire_next()
@@ -237,8 +226,8 @@ class Harness:
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        wanted = command(request, node.protocol)
-        node.clock = now(request, node)
+        wanted = requests.command(request, node.protocol)
+        node.clock = requests.now(request, node)
         try:
             driver.ask(wanted)
         except NotEnabled as refusal:
@@ -247,7 +236,7 @@ class Harness:
 
     def _query(self, request: dict[str, Any]) -> dict[str, Any]:
         node, driver = self._running(request)
-        return {"value": answer(request, node.protocol, driver.state)}
+        return {"value": requests.answer(request, node.protocol, driver.state)}
 
     def _crash(self, request: dict[str, Any]) -> dict[str, Any]:
         node, _ = self._running(request)
@@ -258,7 +247,7 @@ class Harness:
         node = self._find_handle(request)
         changes = member(request, "config", dict) if "config" in request else {}
         config = _configuration(node.protocol, {**node.specification.CONFIG.plain(node.config), **changes})
-        node.clock = now(request, node)
+        node.clock = requests.now(request, node)
         node.start(config)
         return _effects(node)
 
@@ -305,14 +294,14 @@ class Harness:
     def _call_served(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._served[request["handle"]]
         try:
-            node.ask(command(request, node.protocol))
+            node.ask(requests.command(request, node.protocol))
         except NotEnabled as refusal:
             return {**node.effects(), "refused": {"class": refusal.reason, "message": str(refusal)}}
         return node.effects()
 
     def _query_served(self, request: dict[str, Any]) -> dict[str, Any]:
         node = self._served[request["handle"]]
-        return {"value": answer(request, node.protocol, node.state())}
+        return {"value": requests.answer(request, node.protocol, node.state())}
 
     def _close_served(self, request: dict[str, Any]) -> dict[str, Any]:
         self._served.pop(request["handle"]).close()

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from peerproof.reference.runtime.connected import Connected
 from peerproof.reference.runtime.driver import Driver
-from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.protocol import Connected, Runtime
 from peerproof.spec.connections import Inbound
 from peerproof.spec.core import Instant, NodeId
 from peerproof.spec.errors import MalformedMessage
@@ -48,7 +47,7 @@ class Handle:
         assert connected is not None, "a connection belongs to a protocol over connections"
         assert driver is not None, "a connection belongs to a node that runs"
         if event == "open":
-            self.connections[conn] = connected.FRAMING.Inbound()
+            self.connections[conn] = connected.framing.Inbound()
             if connected.has_left(driver.state):
                 self._close(conn)
             return
@@ -70,7 +69,7 @@ class Handle:
             self.report_malformed(error)
         else:
             if connected.admits(driver.state, message):
-                shown = {"conn": conn, "event": "data", "bytes": connected.FRAMING.ACKNOWLEDGEMENT.hex()}
+                shown = {"conn": conn, "event": "data", "bytes": connected.framing.ACKNOWLEDGEMENT.hex()}
                 self.effects.append({"stream": shown})
                 driver.receive(NodeId(conn), message)
         self._close(conn)

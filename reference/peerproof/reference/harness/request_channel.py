@@ -42,7 +42,6 @@ class Handler(Protocol):
 
     def handle(self, request: dict[str, Any], choose: Choose) -> dict[str, Any]:
         """The reply to a request, with its id. Raises nothing but what `choose` raises, save `Unanswered`."""
-        ...
 
 
 class Channel:
@@ -60,7 +59,7 @@ class Channel:
             if request is None:
                 return
             if isinstance(request, Unreadable):
-                self._write(_refusal(None, str(request)))
+                self._write({"id": None, "error": {"code": "bad_request", "message": str(request)}})
                 continue
             try:
                 self._write(handler.handle(request, self._choose), request.get("id"))
@@ -100,10 +99,6 @@ class Channel:
             line = json.dumps({"id": request_id, "error": error}).encode()
         self._outgoing.write(line + b"\n")
         self._outgoing.flush()
-
-
-def _refusal(request_id: Plain, message: str) -> dict[str, Any]:
-    return {"id": request_id, "error": {"code": "bad_request", "message": message}}
 
 
 def _parse_answer(question: dict[str, Any], answer: Plain) -> list[int]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
+from peerproof.reference.runtime.live_node import Listener, Parts, RealTimeNode
 from peerproof.reference.runtime.protocol import Runtime
-from peerproof.reference.runtime.tcp import TcpNode
-from peerproof.reference.runtime.udp import UdpNode, bind_socket, format_address
+from peerproof.reference.runtime.tcp import make_node
+from peerproof.reference.runtime.udp import bind_socket, format_address
 from peerproof.spec.core import NodeId, Pick
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -38,13 +38,20 @@ class Sockets:
         """A fresh node at this address, where port 0 is any that is free. Raises AddressError, NotEnabled."""
         opened = bind_socket(NodeId(bind), KINDS[protocol.transport])
         try:
-            return self.do(_start_node(self, protocol, format_address(opened.getsockname()), config, opened, pick))
+            return self._wait(_start_node(self, protocol, format_address(opened.getsockname()), config, opened, pick))
         except Exception:
             opened.close()
             raise
 
-    def do(self, what: Coroutine[Any, Any, Given]) -> Given:
+    def do(self, what: Callable[[], Given]) -> Given:
         """What this gives in the thread of the nodes. Raises what it raises."""
+
+        async def done() -> Given:
+            return what()
+
+        return self._wait(done())
+
+    def _wait(self, what: Coroutine[Any, Any, Given]) -> Given:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     def end(self) -> None:
@@ -63,14 +70,8 @@ async def _start_node(sockets: Sockets, protocol: Runtime, self_id: NodeId, conf
     def malformed(error: MalformedMessage) -> None:
         events.append({"event": {"name": "malformed", "class": error.reason, "offset": error.offset}})
 
-    listener, connected = Listener(told=told, malformed=malformed), protocol.connected
-    node: RealTimeNode
-    if connected is None:
-        node = UdpNode(specification, self_id, opened, pick, listener=listener)
-    else:
-        node = TcpNode(
-            specification, self_id, opened, pick, listener=listener, connected=connected, timeout=connected.timeout(config)
-        )
+    parts = Parts(specification, self_id, pick, listener=Listener(told=told, malformed=malformed))
+    node = make_node(parts, protocol, config, opened)
     node.driver.start(config)
     await node.listen()
     return ServedNode(sockets, protocol, self_id, node, events)
@@ -88,34 +89,22 @@ class ServedNode:
 
     def ask(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled."""
-
-        async def asked() -> None:
-            self._node.ask(command)
-
-        self._sockets.do(asked())
+        self._sockets.do(lambda: self._node.ask(command))
 
     def state(self) -> Any:
         """What it knows now."""
-
-        async def read() -> Any:
-            return self._node.driver.state
-
-        return self._sockets.do(read())
+        return self._sockets.do(lambda: self._node.driver.state)
 
     def effects(self) -> dict[str, Any]:
         """What its application was told since the last time; what it has sent is on the network, and its timers are its own."""
 
-        async def taken() -> list[Plain]:
+        def taken() -> list[Plain]:
             events = list(self._events)
             self._events.clear()
             return events
 
-        return {"effects": self._sockets.do(taken()), "next_timer_ms": None}
+        return {"effects": self._sockets.do(taken), "next_timer_ms": None}
 
     def close(self) -> None:
         """Its address is free."""
-
-        async def closed() -> None:
-            self._node.close()
-
-        self._sockets.do(closed())
+        self._sockets.do(self._node.close)

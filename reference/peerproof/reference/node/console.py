@@ -8,7 +8,6 @@ node goes on until it is interrupted, told to quit, or nobody reads what it prin
 from __future__ import annotations
 
 import asyncio
-import logging
 import shlex
 import socket
 import sys
@@ -20,15 +19,13 @@ from typing import Any, Final
 from peerproof.reference.node import display, typed_commands
 from peerproof.reference.node.terminal import Terminal
 from peerproof.reference.runtime.driver import random_pick
-from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.live_node import Listener, Parts, logger
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.runtime.tcp import TcpNode
-from peerproof.reference.runtime.udp import UdpNode, bind_socket, format_address
-from peerproof.spec.core import NodeId, Pick
+from peerproof.reference.runtime.tcp import make_node
+from peerproof.reference.runtime.udp import bind_socket, format_address
+from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
-
-logger: Final = logging.getLogger("peerproof.node")
 
 #: Seconds for changes to gather before they are printed.
 GATHER: Final = 0.05
@@ -72,21 +69,15 @@ class RunningNode:
         self._tries = 0
         try:
             config = setup.config(self.self_id)
-            self._node: Final = self._make_node(opened, config, random_pick(setup.random_seed), recorder)
+            listener = Listener(self._handle_notice, self._schedule_show, left=partial(self._terminal.stop, "left"))
+            parts = Parts(self._specification, self.self_id, random_pick(setup.random_seed), recorder, listener)
+            self._node: Final = make_node(parts, setup.protocol, config, opened)
             self._node.driver.start(config)
             for key, value in setup.assignments:
                 self._node.driver.ask(setup.protocol.assign(self._node.driver.state, key, value))
         except ValueError:
             opened.close()
             raise
-
-    def _make_node(self, opened: socket.socket, config: Any, pick: Pick, recorder: Recorder | None) -> UdpNode | TcpNode:
-        listener = Listener(self._handle_notice, self._schedule_show, left=partial(self._terminal.stop, "left"))
-        what = self._specification, self.self_id, opened, pick
-        if self._connected is None:
-            return UdpNode(*what, recorder=recorder, listener=listener)
-        timeout = self._connected.timeout(config)
-        return TcpNode(*what, connected=self._connected, timeout=timeout, recorder=recorder, listener=listener)
 
     async def run(self) -> None:
         """Until it is over."""
@@ -140,7 +131,7 @@ class RunningNode:
 
     def _command(self, line: str) -> None:
         name, _, rest = line.strip().partition(" ")
-        if self._connected and name in self._connected.TYPED:
+        if self._connected and name in self._connected.typed:
             self._ask_for(partial(self._connected.parse_command, name, rest))
             return
         try:
@@ -167,7 +158,7 @@ class RunningNode:
         elif name in form.cases:
             self._ask_for(partial(typed_commands.command, form, name, arguments))
         else:
-            print(typed_commands.help_of(form, self._connected.TYPED if self._connected else {}), file=sys.stderr)
+            print(typed_commands.help_of(form, self._connected.typed if self._connected else {}), file=sys.stderr)
 
     def _ask_for(self, command: Callable[[], Any]) -> None:
         try:

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from peerproof.reference.node import display
 from peerproof.reference.node.terminal import Terminal
-from peerproof.reference.protocols.distkv.disk import Disk
+from peerproof.reference.protocols.distkv.inventory import Disk
 from peerproof.reference.protocols.distkv.store import StoreNode
 from peerproof.reference.runtime.driver import random_pick
-from peerproof.reference.runtime.live_node import Listener
+from peerproof.reference.runtime.live_node import Listener, Parts
 from peerproof.reference.runtime.protocol import Runtime
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.serf.agent_bus import SerfBus
@@ -67,16 +67,10 @@ class RunningStore:
         self._disk: Final = Disk(setup.state, setup.name) if setup.state else None
         self._terminal: Final = Terminal(self._command)
         run = setup.run or f"{setup.name}/{setup.random_seed}"
-        self._node: Final = StoreNode(
-            setup.name,
-            self._bus(),
-            random_pick(setup.random_seed),
-            root=setup.root,
-            disk=self._disk,
-            recorder=Recorder(distkv, run, record) if record else None,
-            listener=Listener(told=self._handle_notice),
-            failed=self._fail,
-        )
+        pick, recorder = random_pick(setup.random_seed), Recorder(distkv, run, record) if record else None
+        keep = self._disk.keep if self._disk else None
+        parts = Parts(distkv, setup.name, pick, recorder, Listener(told=self._handle_notice), keep)
+        self._node: Final = StoreNode(parts, self._bus(), setup.root, self._fail)
 
     def _bus(self) -> Bus:
         setup, purpose = self._setup, f"{PURPOSE}:{self._setup.root}"

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, TextIO
+from typing import Final
 
 logger: Final = logging.getLogger("peerproof.node")
 
@@ -31,7 +31,9 @@ class Terminal:
         """From now on lines and signals are noticed."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self._loop.add_signal_handler(number, self.stop, number.name)
-        self._listen_to(sys.stdin)
+        if sys.stdin is not None:
+            with suppress(OSError, ValueError):  # a file, or /dev/null: nobody types there
+                self._loop.add_reader(sys.stdin.fileno(), self._type, sys.stdin.fileno())
 
     def stop(self, why: str) -> None:
         """It is over."""
@@ -49,12 +51,6 @@ class Terminal:
         except OSError as error:  # nobody reads any more, or the disk is full
             self.stop(f"standard output: {error.strerror}")
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would flush the broken one once more
-
-    def _listen_to(self, stdin: TextIO | None) -> None:
-        if stdin is None:
-            return
-        with suppress(OSError, ValueError):  # a file, or /dev/null: nobody types there
-            self._loop.add_reader(stdin.fileno(), self._type, stdin.fileno())
 
     def _type(self, descriptor: int) -> None:
         if os.isatty(descriptor) and os.tcgetpgrp(descriptor) != os.getpgrp():

@@ -13,22 +13,8 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from peerproof.reference.runtime.recorder import Recorder
-from peerproof.spec.core import (
-    Asked,
-    CancelTimer,
-    Expired,
-    Instant,
-    NodeId,
-    Notify,
-    Option,
-    Pick,
-    Received,
-    Send,
-    Sent,
-    SetTimer,
-    Specification,
-    Step,
-)
+from peerproof.spec import core
+from peerproof.spec.core import Instant, NodeId, Option, Pick, Specification
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.properties import Taken
 from peerproof.spec.traces.trace import recording
@@ -44,7 +30,6 @@ class Environment(Protocol):
 
     def now(self) -> Instant:
         """The time on the node's clock, which never goes back."""
-        ...
 
     def send(self, to: NodeId, message: Any) -> None:
         """
@@ -52,28 +37,13 @@ class Environment(Protocol):
 
         Where the transport can tell what has become of it, `Driver.finish_send` is told, later.
         """
-        ...
 
     def notify(self, notice: Any) -> None:
         """Tell the application."""
-        ...
 
 
 class Driver:
     """One running node."""
-
-    __slots__ = (
-        "_environment",
-        "_keep",
-        "_observe",
-        "_order",
-        "_pick",
-        "_recorder",
-        "_specification",
-        "_timers",
-        "self_id",
-        "state",
-    )
 
     def __init__(
         self,
@@ -120,19 +90,15 @@ class Driver:
 
     def receive(self, sender: NodeId, message: Any) -> None:
         """A message came in."""
-        self._take(Received(self._environment.now(), sender, message))
+        self._take(core.Received(self._environment.now(), sender, message))
 
     def finish_send(self, to: NodeId, message: Any, took: int | None) -> None:
-        """
-        A message was confirmed after so many microseconds, or was not.
-
-        Over connections this is told once of every `send`, and not before `send` has returned.
-        """
-        self._take(Sent(self._environment.now(), to, message, took))
+        """A message was confirmed after so many microseconds, or was not: told once of each over connections, after `send`."""
+        self._take(core.Sent(self._environment.now(), to, message, took))
 
     def ask(self, command: Any) -> None:
         """The application wants something. Raises NotEnabled if the node refuses; it then has not changed."""
-        self._take(Asked(self._environment.now(), command))
+        self._take(core.Asked(self._environment.now(), command))
 
     def next_timer(self) -> Instant | None:
         """When the next timer is due, if any is running."""
@@ -142,7 +108,7 @@ class Driver:
         """The next timer has run out; of several that are due together, the one that was set first."""
         timer = min(self._timers, key=self._timers.__getitem__)
         del self._timers[timer]
-        self._take(Expired(self._environment.now(), timer))
+        self._take(core.Expired(self._environment.now(), timer))
 
     def _take(self, event: Any) -> None:
         before = self.state
@@ -151,7 +117,7 @@ class Driver:
             step = self._specification.step(before, event, pick)
         except NotEnabled as refusal:
             if self._recorder:
-                self._recorder.record_step(self.self_id, event, answers, Step(before), refusal.reason)
+                self._recorder.record_step(self.self_id, event, answers, core.Step(before), refusal.reason)
             raise
         if self._keep:
             self._keep(step.state)
@@ -165,14 +131,14 @@ class Driver:
     def _perform(self, effects: tuple[Any, ...]) -> None:
         for effect in effects:
             match effect:
-                case Send(to, message):
+                case core.Send(to, message):
                     self._environment.send(to, message)
-                case Notify(notice):
+                case core.Notify(notice):
                     self._environment.notify(notice)
-                case SetTimer(timer, after):
+                case core.SetTimer(timer, after):
                     self._order += 1
                     self._timers[timer] = (Instant(self._environment.now() + after), self._order)
-                case CancelTimer(timer):
+                case core.CancelTimer(timer):
                     self._timers.pop(timer, None)
                 case _:
                     raise TypeError(f"{effect!r} is no effect that this driver can perform")
@@ -183,11 +149,7 @@ FEW: Final = 16
 
 
 def random_pick(seed: str) -> Pick:
-    """
-    A pick whose answers follow from the seed and the questions so far.
-
-    Only `Random.random` is used, the one generator whose numbers Python promises to keep from version to version.
-    """
+    """A pick whose answers follow from the seed, by `Random.random` alone: Python promises to keep its numbers."""
     random = Random(seed).random
 
     def pick(why: str, among: Collection[Option], some: int = 1) -> tuple[Option, ...]:  # noqa: ARG001  # the reason is for others

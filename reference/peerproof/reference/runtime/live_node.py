@@ -27,23 +27,26 @@ class Listener(NamedTuple):
     left: Callable[[], None] = lambda: None  #: the node has left of its own will, and nothing is to be sent any more
 
 
+class Parts(NamedTuple):
+    """What every node in an event loop is made of."""
+
+    specification: Specification
+    self_id: NodeId
+    pick: Pick
+    recorder: Recorder | None = None
+    listener: Listener = Listener()
+    keep: Keep | None = None
+
+
 class RealTimeNode:
     """A node in an event loop; with `send`, which a transport adds, what `Driver` calls its environment."""
 
-    def __init__(
-        self,
-        specification: Specification,
-        self_id: NodeId,
-        pick: Pick,
-        *,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-        keep: Keep | None = None,
-    ) -> None:
+    def __init__(self, parts: Parts) -> None:
+        specification, self_id, pick, recorder, listener, keep = parts
         self.driver: Final = Driver(specification, self_id, self, pick, recorder=recorder, keep=keep)
         self.malformed = 0  #: inputs that were no message
         self._specification: Final = specification
-        self._listener: Final = listener or Listener()
+        self._listener: Final = listener
         self._loop: Final = asyncio.get_running_loop()
         self._epoch: Final = self._loop.time()
         self._wake: asyncio.TimerHandle | None = None

@@ -1,16 +1,57 @@
-"""What a node, a simulation or a harness must know of a protocol besides its specification."""
+"""
+What a node, a simulation or a harness must know of a protocol besides its specification.
+
+Over a connection each message is confirmed, or fails; so whoever runs a node must know how long to wait, whom to answer, and when
+the node has gone of its own will. A protocol of this kind is an overlay: its nodes join it, and an application on top is told
+what arrives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from peerproof.reference.runtime.connected import Connected
-from peerproof.spec.core import NodeId, Pick, Specification
+from peerproof.spec.connections import Framing
+from peerproof.spec.core import Duration, NodeId, Pick, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
+
+
+class Figures(Protocol):
+    """What is measured in a simulation besides the protocol's properties."""
+
+    def record_route(self) -> None:
+        """Some node has been asked to send a message to a key."""
+
+    def notify(self, node: NodeId, notice: Any) -> None:
+        """A node has told its application something."""
+
+    def plain(self) -> Mapping[str, Plain]:
+        """The figures."""
+
+    def text(self) -> Iterable[str]:
+        """Lines for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A protocol over connections: `peerproof.reference.protocols.wendy.runtime.CONNECTED` is one."""
+
+    framing: Framing
+    texts: Mapping[str, str]  #: members of the configuration that a node is given as texts, and what they are
+    typed: Mapping[str, str]  #: commands that are not typed member by member, and how they are
+    timeout: Callable[[Any], Duration]  #: configuration -> how long a message may take until it has failed
+    admits: Callable[[Any, Any], bool]  #: state, message -> whether the node confirms the message, and takes it in
+    has_left: Callable[[Any], bool]  #: state -> whether the node has gone of its own will, so that it cannot be reached any more
+    joining: Callable[[NodeId], Any]  #: contact -> the command to join by it
+    is_alone: Callable[[Any], bool]  #: notice -> whether the contact could not be reached, and another may be tried
+    render_notice: Callable[[Any], Mapping[str, Plain] | None]  #: notice -> what a running node prints of it; None for nothing
+    parse_command: Callable[[str, str], Any]  #: one of `typed`, what follows it -> the command. Raises MalformedMessage.
+    figures: Callable[[Any], Figures]  #: simulation -> what is to be measured in it
+    #: Message that a node takes in -> what is strange about it, so that somebody should look at it; None for nothing.
+    remark: Callable[[Any], str | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +94,10 @@ class Runtime:
     def capabilities(self) -> list[str]:
         """What a harness can do with it, in the words of the adapter protocol."""
         specification = self.specification()
-        return [
-            "codec",
-            "exchange",
-            *(f"api.{name}" for name in specification.COMMAND.cases),
-            *(f"observe.{name}" for name in specification.QUERIES),
-            "events",
-            "restart",
-            "state.load",
-            *(("sent", "stream") if self.is_connected else ()),
-        ]
+        calls = [f"api.{name}" for name in specification.COMMAND.cases]
+        queries = [f"observe.{name}" for name in specification.QUERIES]
+        outcomes = ["sent", "stream"] if self.is_connected else []
+        return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes]
 
 
 def configuration(protocol: Runtime, plain: Plain) -> Any:

@@ -30,12 +30,11 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Any, Final
 
-from peerproof.reference.runtime.connected import Connected
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
+from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.outbox import Outbox, Parcel
-from peerproof.reference.runtime.recorder import Recorder
-from peerproof.reference.runtime.udp import format_address, parse_address
-from peerproof.spec.core import Duration, NodeId, Pick, Specification
+from peerproof.reference.runtime.protocol import Connected, Runtime
+from peerproof.reference.runtime.udp import UdpNode, format_address, parse_address
+from peerproof.spec.core import Duration, NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.bounded import BoundedDict
 
@@ -67,23 +66,19 @@ _AGAIN: Final = 0.1
 _PIECE: Final = 2**10
 
 
+def make_node(parts: Parts, protocol: Runtime, config: Any, opened: socket.socket) -> UdpNode | TcpNode:
+    """A node on a bound socket of the kind that its protocol is carried by."""
+    if protocol.connected is None:
+        return UdpNode(parts, opened)
+    return TcpNode(parts, opened, protocol.connected, protocol.connected.timeout(config))
+
+
 class TcpNode(RealTimeNode):
     """A node on a bound socket."""
 
-    def __init__(
-        self,
-        specification: Specification,
-        self_id: NodeId,
-        opened: socket.socket,
-        pick: Pick,
-        *,
-        connected: Connected,
-        timeout: Duration,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-    ) -> None:
+    def __init__(self, parts: Parts, opened: socket.socket, connected: Connected, timeout: Duration) -> None:
         """`timeout`: milliseconds that a connection may take."""
-        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
+        super().__init__(parts)
         self.connected: Final = connected
         self.timeout: Final = timeout / 1000  #: seconds
         self._opened: Final = opened
@@ -129,7 +124,7 @@ class TcpNode(RealTimeNode):
             self._warn("refused", f"a message from {incoming.peer}: it has not the credentials that are wanted here")
             incoming.cut_off()
             return
-        incoming.confirm(self.connected.FRAMING.ACKNOWLEDGEMENT)
+        incoming.confirm(self.connected.framing.ACKNOWLEDGEMENT)
         if remark := self.connected.remark(message):
             self._warn("strange:", f"{remark}; it came from {incoming.peer}")
         try:
@@ -142,7 +137,7 @@ class TcpNode(RealTimeNode):
         """Somebody has connected."""
         self._incoming[incoming] = None
         if self._is_full:
-            incoming.pause()
+            incoming.transport.pause_reading()
         if len(self._incoming) > MOST_INCOMING:
             oldest = next(iter(self._incoming))
             self._warn("too many connections:", f"cut off that from {oldest.peer}, of {MOST_INCOMING} the oldest")
@@ -210,7 +205,7 @@ class TcpNode(RealTimeNode):
             if is_full:
                 self._warn("too much to send:", f"{len(self._waiting)} messages wait, until some are sent nothing is read")
             for incoming in self._incoming:
-                incoming.pause() if is_full else incoming.resume()
+                incoming.transport.pause_reading() if is_full else incoming.transport.resume_reading()
 
     def _finish_delivery(self, to: NodeId, task: asyncio.Task[None]) -> None:
         self._outgoing.discard(task)
@@ -261,7 +256,7 @@ class TcpNode(RealTimeNode):
         reader, writer = await self._connect(to)
         try:
             writer.write(data)
-            confirmation = self.connected.FRAMING.Confirmation()
+            confirmation = self.connected.framing.Confirmation()
             while piece := await reader.read(_PIECE):
                 answer = confirmation.feed(piece)
                 if answer is not None:
@@ -285,21 +280,22 @@ class TcpNode(RealTimeNode):
 class Incoming(asyncio.Protocol):
     """A connection that somebody has made, with its one message."""
 
-    __slots__ = ("_inbound", "_node", "_timer", "_transport", "is_confirmed", "peer", "size")
+    __slots__ = ("_inbound", "_node", "_timer", "is_confirmed", "peer", "size", "transport")
+
+    transport: asyncio.Transport  #: this one and the timer are there as soon as the connection is
+    _timer: asyncio.TimerHandle
 
     def __init__(self, node: TcpNode) -> None:
         self.peer = NodeId("")
         self.size = 0  #: bytes held
         self.is_confirmed = False
         self._node: Final = node
-        self._inbound: Final = node.connected.FRAMING.Inbound()
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._inbound: Final = node.connected.framing.Inbound()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`, as for the others."""
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self.transport = transport
         self.peer = format_address(transport.get_extra_info("peername") or ("unknown", 0))
         self._timer = asyncio.get_running_loop().call_later(self._node.timeout, self._expire)
         self._node.add_connection(self)
@@ -324,34 +320,21 @@ class Incoming(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         """It is over."""
-        if self._timer:
-            self._timer.cancel()
+        self._timer.cancel()
         self._node.remove_connection(self)
 
     def confirm(self, acknowledgement: bytes) -> None:
         """Say that the message is there; then the peer is to close, or what it still sends might make it lose that."""
-        assert self._transport
         self.is_confirmed = True
-        self._transport.write(acknowledgement)
-        if not self._transport.is_closing():
+        self.transport.write(acknowledgement)
+        if not self.transport.is_closing():
             with suppress(OSError):  # the peer has closed already
-                self._transport.write_eof()
+                self.transport.write_eof()
 
     def cut_off(self) -> None:
         """End it at once."""
-        if self._transport:
-            self._transport.abort()
+        self.transport.abort()
         self._node.remove_connection(self)
-
-    def pause(self) -> None:
-        """Read nothing for a while."""
-        if self._transport:
-            self._transport.pause_reading()
-
-    def resume(self) -> None:
-        """Read on."""
-        if self._transport:
-            self._transport.resume_reading()
 
     def _expire(self) -> None:
         if self.is_confirmed:

@@ -13,9 +13,8 @@ import socket
 from ipaddress import ip_address
 from typing import Any, Final
 
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
-from peerproof.reference.runtime.recorder import Recorder
-from peerproof.spec.core import NodeId, Pick, Specification
+from peerproof.reference.runtime.live_node import Parts, RealTimeNode
+from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 
 logger: Final = logging.getLogger("peerproof.node")
@@ -80,17 +79,8 @@ def is_wildcard(address: NodeId) -> bool:
 class UdpNode(RealTimeNode):
     """A node on a bound socket."""
 
-    def __init__(
-        self,
-        specification: Specification,
-        self_id: NodeId,
-        opened: socket.socket,
-        pick: Pick,
-        *,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-    ) -> None:
-        super().__init__(specification, self_id, pick, recorder=recorder, listener=listener)
+    def __init__(self, parts: Parts, opened: socket.socket) -> None:
+        super().__init__(parts)
         self._socket: Final = opened
 
     async def listen(self) -> None:

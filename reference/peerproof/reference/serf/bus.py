@@ -36,27 +36,21 @@ class Bus(Protocol):
 
     async def open(self, heard: Heard) -> None:
         """From now on `heard` is told of events, the own ones too. Raises BusError."""
-        ...
 
     def put(self, parcel: Parcel) -> None:
         """An event for everybody, as soon as it may go. Events go in the order in which they were put."""
-        ...
 
     async def host(self) -> str:
         """Where others reach this machine. Raises BusError."""
-        ...
 
     async def announce(self, node: NodeId, address: str) -> None:
         """Whoever asks where a node is reached shall find this, until it is taken back. Raises BusError."""
-        ...
 
     async def locate(self, node: NodeId) -> list[NodeId]:
         """Where a node may be reached, the likeliest first; nowhere if the bus does not know. Raises BusError."""
-        ...
 
     async def close(self) -> None:
         """Hear nothing any more; what was announced is taken back."""
-        ...
 
 
 class Waiting(deque[Parcel]):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 
-from peerproof.reference.runtime.connected import Figures
-from peerproof.reference.runtime.protocol import Runtime
+from peerproof.reference.runtime.protocol import Figures
 from peerproof.reference.runtime.recorder import Recorder
 from peerproof.reference.simulation.plan import Campaign, run_id
 from peerproof.reference.simulation.schedule import Application, Overlay, Schedule
@@ -66,7 +65,9 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
     connected = campaign.protocol.connected
     connections = Connections(connected.timeout(campaign.node_config(0)), connected.has_left) if connected else None
     simulation = Simulation(specification, campaign.seed, campaign.faults, recorder=recorder, connections=connections)
-    application = _application(campaign.protocol, simulation)
+    application: Application | None = Overlay(connected, simulation) if connected else None
+    if store := campaign.protocol.store:
+        application = store.Store(simulation)
     checker = Checker(simulation, campaign.check_every) if campaign.check_every else None
     Schedule(campaign, simulation, application)
     goals = [p for p in specification.PROPERTIES if p.when == "eventually" and p.of == "cluster"]
@@ -88,14 +89,6 @@ def run(campaign: Campaign, record: Callable[[str], None] | None = None, recorde
         reached=since if checker else {},
         figures=application.figures if application else None,
     )
-
-
-def _application(protocol: Runtime, simulation: Simulation) -> Application | None:
-    if connected := protocol.connected:
-        return Overlay(connected, simulation)
-    store = protocol.store
-    application: Application | None = store.Store(simulation) if store else None
-    return application
 
 
 def _note(goals: list[Property], simulation: Simulation, number: int, since: dict[str, int | None]) -> None:

@@ -7,8 +7,8 @@ from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
-from peerproof.reference.runtime.connected import Connected, Figures
 from peerproof.reference.runtime.driver import random_pick
+from peerproof.reference.runtime.protocol import Connected, Figures
 from peerproof.reference.simulation.plan import Campaign
 from peerproof.reference.simulation.simulator import Simulation
 from peerproof.spec.core import Instant, NodeId
@@ -25,22 +25,19 @@ class Application(Protocol):
     @property
     def figures(self) -> Figures:
         """What is measured."""
-        ...
 
     def begin(self, node: NodeId) -> None:
         """A node has just started."""
-        ...
 
     def moment(self, drawn: int, begin: int, period: int, half: int) -> int:
         """When a node that began then is asked for something; what was drawn is a moment of the first half of the run."""
-        ...
 
 
 class Overlay:
     """The applications on top of the nodes of an overlay: they join, and try again if their contact cannot be reached."""
 
     def __init__(self, connected: Connected, simulation: Simulation) -> None:
-        self.figures: Final = connected.Figures(simulation)
+        self.figures: Final = connected.figures(simulation)
         self._connected: Final = connected
         self._simulation: Final = simulation
         simulation.notified = self._handle_notice
@@ -103,7 +100,7 @@ class Schedule:
                 for node in ids[1:]:
                     happens, moment, other = random() < campaign.churn, int((number + random()) * period), random()
                     if happens:
-                        simulation.at(Instant(moment), partial(self._go, node))
+                        simulation.at(Instant(moment), partial(simulation.crash, node))
                         simulation.at(Instant(moment + AWAY * period), partial(self._come_back, node))
                     elif campaign.protocol.subscribes and other < campaign.churn:
                         simulation.at(Instant(moment), partial(self._change, node, int(random() * campaign.topics)))
@@ -128,9 +125,6 @@ class Schedule:
             self._application.begin(node)
         for topic in self._wanted.get(node, ()):
             self._ask(node, {"type": "subscribe", "topic": topic})
-
-    def _go(self, node: NodeId) -> None:
-        self._simulation.crash(node)
 
     def _come_back(self, node: NodeId) -> None:
         if not self._simulation.life(node):

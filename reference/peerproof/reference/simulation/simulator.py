@@ -8,7 +8,8 @@ what lies ahead; nothing of the past, so that memory does not grow with time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -65,21 +66,7 @@ class Crossing(NamedTuple):
     micros: int  #: one way
 
 
-class Outcome(NamedTuple):
-    """What has become of a message; not if its sender has crashed since."""
-
-    origin: Place
-    message: InFlight
-    took: int | None
-
-
-class Wake(NamedTuple):
-    """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""
-
-    place: Place
-
-
-Due: TypeAlias = Wake | InFlight | Crossing | Outcome | Action
+Due: TypeAlias = InFlight | Crossing | Action
 
 
 class Simulation:
@@ -136,9 +123,10 @@ class Simulation:
             place.driver.ask(command)
             self._await_timer(place)
 
-    def at(self, instant: Instant, action: Action) -> None:
+    def at(self, instant: Instant, due: Due) -> None:
         """Something is to happen at an instant: `simulation.at(Instant(5000), lambda: simulation.crash(node))`."""
-        self._push(instant, action)
+        self._order += 1
+        heappush(self._heap, (instant, self._order, due))
 
     def run(self, until: Instant) -> None:
         """Let everything happen up to and including an instant."""
@@ -148,12 +136,8 @@ class Simulation:
                 if place := self._places.get(due.to):
                     place.driver.receive(due.sender, due.message)
                     self._await_timer(place)
-            elif isinstance(due, Wake):
-                self._wake(due.place)
             elif isinstance(due, Crossing):
                 self._deliver(due)
-            elif isinstance(due, Outcome):
-                self._finish_send(due)
             else:
                 due()
         self.now = max(self.now, until)
@@ -168,7 +152,8 @@ class Simulation:
 
     def cluster(self) -> Cluster:
         """Everything at this instant, as properties see it; what is under way is in no order that means anything."""
-        return Cluster(self.states(), list(self._under_way()))
+        messages = [due.message if isinstance(due, Crossing) else due for _, _, due in self._heap]
+        return Cluster(self.states(), [message for message in messages if isinstance(message, InFlight)])
 
     def carry(self, message: InFlight) -> None:
         """Take a message from a node; the network decides when it arrives, how often, and whether."""
@@ -179,19 +164,19 @@ class Simulation:
         if self._connections:
             origin, micros = self._places[message.sender], self.network.trip(message.sender, message.to)
             if micros is None:
-                self._push(Instant(self.now + self._connections.timeout), Outcome(origin, message, None))
+                self.at(Instant(self.now + self._connections.timeout), partial(self._finish_send, origin, message, None))
                 return
             if self.network.reorders:
                 micros = self._not_before(message, micros)
-            self._push(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
+            self.at(Instant(self.now + millis(micros)), Crossing(origin, message, self.now, micros))
             return
         for delay in self.network.fate(message.sender, message.to):
-            self._push(Instant(self.now + delay), message)
+            self.at(Instant(self.now + delay), message)
 
     def _broadcast(self, message: InFlight) -> None:
         delays = self.network.fate(message.sender, message.to)
         for delay in delays:
-            self._push(Instant(self.now + delay), message)
+            self.at(Instant(self.now + delay), message)
         if not delays and self.missed:
             self.missed(message)
 
@@ -217,27 +202,21 @@ class Simulation:
         place = self._places.get(message.to)
         is_there = place is not None and not self._connections.has_left(place.driver.state)
         if is_there and confirmed <= expires:
-            self._push(confirmed, Outcome(origin, message, took))
+            self.at(confirmed, partial(self._finish_send, origin, message, took))
         else:
-            self._push(max(expires, self.now), Outcome(origin, message, None))
+            self.at(max(expires, self.now), partial(self._finish_send, origin, message, None))
         if place and is_there:
             place.driver.receive(message.sender, message.message)
             self._await_timer(place)
 
-    def _finish_send(self, outcome: Outcome) -> None:
-        origin, message, took = outcome
+    def _finish_send(self, origin: Place, message: InFlight, took: int | None) -> None:
+        """What has become of a message; not if its sender has crashed since."""
         if self._places.get(message.sender) is origin:
             origin.driver.finish_send(message.to, message.message, took)
             self._await_timer(origin)
 
-    def _under_way(self) -> Iterator[InFlight]:
-        for _, _, due in self._heap:
-            if isinstance(due, InFlight):
-                yield due
-            elif isinstance(due, Crossing):
-                yield due.message
-
     def _wake(self, place: Place) -> None:
+        """A timer of a node may be due; not if it has been set again, or the node has crashed, since."""
         if self._places.get(place.driver.self_id) is not place:
             return
         if place.awaited == self.now:
@@ -250,11 +229,7 @@ class Simulation:
         due = place.driver.next_timer()
         if due is not None and due != place.awaited:
             place.awaited = due
-            self._push(due, Wake(place))
-
-    def _push(self, instant: Instant, due: Due) -> None:
-        self._order += 1
-        heappush(self._heap, (instant, self._order, due))
+            self.at(due, partial(self._wake, place))
 
 
 def millis(micros: int) -> int:
@@ -284,11 +259,6 @@ class Checker:
         self._properties: Final = simulation.specification.PROPERTIES
         self._every: Final = every
         simulation.observers.append(self._observe)
-
-    def check_eventual(self) -> dict[str, bool]:
-        """The `eventually` properties, and whether they hold now."""
-        cluster = self._simulation.cluster()
-        return {p.name: p.holds(cluster) for p in self._properties if p.when == "eventually" and p.of == "cluster"}
 
     def never_seen(self) -> list[str]:
         """The `sometimes` properties that have not been seen to hold: the run says little about what they stand beside."""

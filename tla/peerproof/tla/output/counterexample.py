@@ -73,11 +73,7 @@ def read_initial_state(text: str) -> TraceState | None:
 def to_itf(example: Counterexample, about: Mapping[str, Any]) -> dict[str, Any]:
     """The counterexample as ITF; `about` is added to what the file says of itself."""
     trace: dict[str, Any] = {
-        "#meta": {
-            "format": "ITF",
-            "format-description": "https://apalache.informal.systems/docs/adr/015adr-trace.html",
-            **about,
-        },
+        "#meta": {"format": "ITF", "format-description": "https://apalache.informal.systems/docs/adr/015adr-trace.html", **about},
         "vars": sorted(example.states[0].variables) if example.states else [],
         "states": [
             {"#meta": {"index": index, "action": state.action}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -65,6 +65,16 @@ class Result:
         return self.generated - self.initial
 
 
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What random walks have come to. The same seed makes the same walks, with the same TLC."""
+
+    verdict: Verdict
+    violated: str | None
+    counterexample: Counterexample | None
+    states: int  #: generated, on all walks together
+
+
 class RunFailed(Exception):
     """TLC has no verdict; the message says why, and what to do."""
 
@@ -119,6 +129,8 @@ _VIOLATIONS: Final = {
 _INITIAL_VIOLATIONS: Final = frozenset({2107, 2108})
 _CONFIGURATION_CODES: Final = frozenset({2222, 2223, 2224, 2225, 2226, 2227, 2228, 2229, 2230, 2231, *range(5001, 5010)})
 _SIGNALS_SEEN_BY_SHELLS: Final = 128
+#: Exit codes above 128 that stand for these signals are none of TLC's own.
+_KILLING: Final = (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 _NAMED: Final = re.compile(r"(?:Invariant|Action property|Property|Temporal property) (\w+) is (?:violated|false)")
 _ASSUMED: Final = re.compile(r"Assumption (line \d+, col \d+ to line \d+, col \d+ of module \w+) is false")
 _PROGRESS: Final = re.compile(
@@ -191,24 +203,23 @@ class Report:
             self.exit_code,
         )
 
-    def simulation_result(self) -> tuple[Verdict, str | None, Counterexample | None, int]:
+    def simulation_result(self) -> Simulated:
         """The same of random walks, which have no counts but of the states generated."""
         self._fail_without_verdict()
         verdict, violated = self._verdict()
         told = self._text(tlc_messages.SIMULATION_PROGRESS)
-        if verdict is Verdict.SUCCESS and (
-            not (told and self._text(tlc_messages.FINISHED))
-            or any(message.severity == tlc_messages.ERROR for message in self.said)
-        ):
+        is_finished = told and self._text(tlc_messages.FINISHED)
+        has_error = any(message.severity == tlc_messages.ERROR for message in self.said)
+        if verdict is Verdict.SUCCESS and (not is_finished or has_error):
             raise RunFailed("TLC exited with 0, but did not say that the walks are at an end")
-        return verdict, violated, self._counterexample(), states_generated(told) if told else 0
+        return Simulated(verdict, violated, self._counterexample(), states_generated(told) if told else 0)
 
     def _fail_without_verdict(self) -> None:
         everything = "\n".join(message.text for message in self.said)
         if any(message.code == tlc_messages.OUT_OF_MEMORY for message in self.said) or "java.lang.OutOfMemoryError" in everything:
             raise OutOfMemory("the Java machine ran out of memory; give it more heap, or take a smaller model")
-        if self.exit_code < 0 or (self.exit_code > _SIGNALS_SEEN_BY_SHELLS and self._by_signal()):
-            number = -self.exit_code if self.exit_code < 0 else self.exit_code - _SIGNALS_SEEN_BY_SHELLS
+        number = -self.exit_code if self.exit_code < 0 else self.exit_code - _SIGNALS_SEEN_BY_SHELLS
+        if self.exit_code < 0 or number in _KILLING:
             raise Killed(f"the Java machine was killed by {signal.Signals(number).name}; nothing is known of the model")
         if self.exit_code in _EXIT_CODES:
             return
@@ -226,11 +237,6 @@ class Report:
         places = _POSITION.findall(why)
         place = f"{places[-1][2]}.tla:{places[-1][0]}:{places[-1][1]}: " if places else ""  # the innermost expression
         raise EvaluationFailed(f"{place}TLC gave up with exit code {self.exit_code}: {why}")
-
-    def _by_signal(self) -> bool:
-        """Whether an exit code above 128 is one that a killed process has, and none of TLC's own."""
-        killed = {_SIGNALS_SEEN_BY_SHELLS + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM)}
-        return self.exit_code in killed
 
     def _verdict(self) -> tuple[Verdict, str | None]:
         found = [(message, _VIOLATIONS[message.code]) for message in self.said if message.code in _VIOLATIONS]
@@ -258,7 +264,11 @@ class Report:
     def _actions(self) -> dict[str, ActionCount]:
         generated: Counter[str] = Counter()
         distinct: Counter[str] = Counter()
-        for message in _last_coverage(self.said):
+        codes = [message.code for message in self.said]
+        last = max((at for at, code in enumerate(codes) if code == tlc_messages.COVERAGE_BEGINS), default=len(codes))
+        for message in self.said[last:]:  # with long runs there is a table of counts each minute
+            if message.code != tlc_messages.ACTION_COVERAGE:
+                continue
             found = _ACTION.search(message.text)
             if found is None:
                 raise RunFailed(f"TLC reports coverage in words that are not understood: {message.text!r}")
@@ -269,12 +279,6 @@ class Report:
     def _text(self, code: int) -> str:
         """The last message of this code, as counts grow."""
         return next((message.text for message in reversed(self.said) if message.code == code), "")
-
-
-def _last_coverage(said: tuple[tlc_messages.Message, ...]) -> Iterator[tlc_messages.Message]:
-    """The counts of actions in the last table: with long runs there is one a minute."""
-    begins = max((at for at, message in enumerate(said) if message.code == tlc_messages.COVERAGE_BEGINS), default=len(said))
-    return (message for message in said[begins:] if message.code == tlc_messages.ACTION_COVERAGE)
 
 
 def bad_module(said: str) -> BadModule:

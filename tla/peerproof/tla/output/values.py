@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -215,9 +215,9 @@ def _value(tokens: _Tokens) -> Value:
         case "{":
             return frozenset(_until(tokens, "}"))
         case "[":
-            return _record(tokens)
+            return _rows(tokens, tokens.name, "|->", ",", "]")
         case "(":
-            return _function(tokens)
+            return _rows(tokens, lambda: _value(tokens), ":>", "@@", ")")
     if kind.lstrip("-").isdigit():
         return frozenset(range(int(kind), _upper(tokens) + 1)) if tokens.take("..") else int(kind)
     return {"TRUE": True, "FALSE": False}.get(kind, ModelValue(kind))
@@ -240,25 +240,13 @@ def _upper(tokens: _Tokens) -> int:
     return int(upper)
 
 
-def _record(tokens: _Tokens) -> Value:
+def _rows(tokens: _Tokens, argument: Callable[[], Value], arrow: str, between: str, closing: str) -> Value:
     rows: dict[Value, Value] = {}
     while True:
-        field = tokens.name()
-        tokens.expect("|->")
-        rows[field] = _value(tokens)
-        if not tokens.take(","):
+        known = argument()
+        tokens.expect(arrow)
+        rows.setdefault(known, _value(tokens))  # of `f @@ g`, f decides
+        if not tokens.take(between):
             break
-    tokens.expect("]")
-    return function(rows)
-
-
-def _function(tokens: _Tokens) -> Value:
-    rows: dict[Value, Value] = {}
-    while True:
-        argument = _value(tokens)
-        tokens.expect(":>")
-        rows.setdefault(argument, _value(tokens))  # of `f @@ g`, f decides
-        if not tokens.take("@@"):
-            break
-    tokens.expect(")")
+    tokens.expect(closing)
     return function(rows)

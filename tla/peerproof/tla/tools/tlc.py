@@ -11,14 +11,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 from threading import Timer
 
 from peerproof.tla.output import tlc_messages
-from peerproof.tla.output.outcome import Progress, Report, Result, RunFailed, TimedOut, progress
+from peerproof.tla.output.outcome import Progress, Report, Result, RunFailed, Simulated, TimedOut, progress, states_generated
 from peerproof.tla.tools.installation import Tools
 
 
@@ -55,11 +55,7 @@ def run(
     on_progress: Callable[[Progress], None] = lambda _: None,
     on_line: Callable[[str], None] = lambda _: None,
 ) -> Result:
-    """
-    Runs TLC to its end; `on_line` gets what the model itself prints.
-
-    Whatever ends this function ends the Java machine first.
-    """
+    """Runs TLC to its end; `on_line` gets what the model prints. Whatever ends this function ends the Java machine first."""
 
     def tell(message: tlc_messages.Message) -> None:
         if message.code == tlc_messages.PROGRESS:
@@ -68,6 +64,16 @@ def run(
             on_line(message.text)
 
     return execute(tools, what, tell).result()
+
+
+def simulate(tools: Tools, what: Run, on_states: Callable[[int], None] = lambda _: None) -> Simulated:
+    """Walks at random: what that finds is real, what it misses is not. Raises `outcome.RunFailed` if it comes to no end."""
+
+    def tell(message: tlc_messages.Message) -> None:
+        if message.code == tlc_messages.SIMULATION_PROGRESS:
+            on_states(states_generated(message.text))
+
+    return execute(tools, what, tell).simulation_result()
 
 
 def execute(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message], None]) -> Report:
@@ -84,17 +90,13 @@ def execute(tools: Tools, what: Run, on_message: Callable[[tlc_messages.Message]
         report = _watch(command(tools, what, folder), folder, what.seconds, on_message)
         if what.dump is not None:
             report.result()
-            _move_dump(folder / "graph.dot", what.dump)
+            try:
+                shutil.move(folder / "graph.dot", what.dump)
+            except OSError as problem:
+                raise RunFailed(f"the state graph cannot be kept at {what.dump}: {problem.strerror or problem}") from problem
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return report
-
-
-def _move_dump(written: Path, dump: Path) -> None:
-    try:
-        shutil.move(written, dump)
-    except OSError as problem:
-        raise RunFailed(f"the state graph cannot be kept at {dump}: {problem.strerror or problem}") from problem
 
 
 def command(tools: Tools, what: Run, folder: Path) -> list[str]:
@@ -121,45 +123,10 @@ def command(tools: Tools, what: Run, folder: Path) -> list[str]:
 
 
 def _watch(line: list[str], folder: Path, seconds: float | None, on_message: Callable[[tlc_messages.Message], None]) -> Report:
-    said: list[tlc_messages.Message] = []
-    with _start_process(line, folder) as process, _deadline(process, seconds) as expired:
-        assert process.stdout is not None
-        for message in tlc_messages.read(process.stdout):
-            said.append(message)
-            on_message(message)
-        exit_code = process.wait()
-    if expired():
-        raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")
-    return Report(tuple(said), exit_code)
-
-
-@contextmanager
-def _start_process(line: list[str], folder: Path) -> Iterator[subprocess.Popen[str]]:
     try:
-        process = subprocess.Popen(
-            line,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        process = subprocess.Popen(line, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True, errors="replace")
     except OSError as problem:
         raise RunFailed(f"{line[0]} cannot be started: {problem}") from problem
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()  # it has nothing to lose: its files go away with its folder
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-@contextmanager
-def _deadline(process: subprocess.Popen[str], seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Kills the process when its time is over; what it gives tells whether that has happened."""
     has_expired = False
 
     def expire() -> None:
@@ -167,13 +134,22 @@ def _deadline(process: subprocess.Popen[str], seconds: float | None) -> Iterator
         has_expired = True
         process.kill()
 
-    if seconds is None:
-        yield lambda: False
-        return
-    timer = Timer(seconds, expire)
+    timer = Timer(seconds or 0, expire)
     timer.daemon = True
-    timer.start()
-    try:
-        yield lambda: has_expired
-    finally:
-        timer.cancel()
+    said: list[tlc_messages.Message] = []
+    with process:
+        assert process.stdout is not None
+        if seconds is not None:
+            timer.start()
+        try:
+            for message in tlc_messages.read(process.stdout):
+                said.append(message)
+                on_message(message)
+            exit_code = process.wait()
+        finally:
+            timer.cancel()
+            process.kill()  # if it still runs; it has nothing to lose: its files go away with its folder
+            process.wait()
+    if has_expired:
+        raise TimedOut(f"TLC had no verdict after {seconds:g} s; give it more time, or a smaller model")
+    return Report(tuple(said), exit_code)

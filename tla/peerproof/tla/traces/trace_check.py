@@ -69,11 +69,7 @@ def check_with_tlc(
     *,
     seconds: float | None = None,
 ) -> list[Judgement]:
-    """
-    What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict.
-
-    Of a trace only the first departure counts.
-    """
+    """What TLC says of each trace, in the order of their first lines. Raises `RunFailed` if it has no verdict."""
     path = module(protocol)
     if path is None:
         raise RunFailed(f"there is no TLA+ module for traces of {protocol}: {protocol}/{protocol.capitalize()}Trace.tla")
@@ -81,6 +77,7 @@ def check_with_tlc(
 
     def hear(line: str) -> None:
         if found := _DEPARTS.fullmatch(line.strip()):
+            # of a trace only the first departure counts
             departures.setdefault(int(found[2]), (int(found[1]), int(found[3]), found[4]))
 
     with tempfile.TemporaryDirectory(prefix="peerproof-traces-") as folder:
@@ -125,9 +122,7 @@ class View:
     """What the module of a protocol does not compare: `tla/PROTOCOL/PROTOCOLTrace.json`."""
 
     about: str  #: for people
-    open_kinds: frozenset[
-        str
-    ]  #: kinds of events that it leaves partly open: what it accepts of them, it may accept otherwise, too
+    open_kinds: frozenset[str]  #: events that it leaves partly open: what it accepts of them, it may accept otherwise, too
     unseen_members: Mapping[str, frozenset[str]]  #: notice -> members that it passes over
 
     def sees(self, divergence: Divergence) -> bool:
@@ -135,13 +130,10 @@ class View:
         if divergence.what == "state" or divergence.line.kind in self.open_kinds:
             return divergence.what not in ("state", "picks", "effects")
         if divergence.what == "effects":
-            return self._project(divergence.expected) != self._project(divergence.actual)
+            return list(map(self._project, divergence.expected)) != list(map(self._project, divergence.actual))
         return True
 
-    def _project(self, effects: list[Plain]) -> list[Plain]:
-        return [self._project_effect(effect) for effect in effects]
-
-    def _project_effect(self, effect: Plain) -> Plain:
+    def _project(self, effect: Plain) -> Plain:
         match effect:
             case {"notify": {"type": str(name), **members}}:
                 unseen = self.unseen_members.get(name, frozenset())

@@ -22,7 +22,6 @@ from peerproof.spec.traces.trace import TEXT, Line
 TLC_INTEGER_MAX: Final = 2**31 - 1
 
 _WORD: Final = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
-_KINDS: Final = ("start", "recv", "timer", "api")
 
 Tokens: TypeAlias = Callable[[Any], str]
 
@@ -51,9 +50,13 @@ class TraceData:
         self._spec = spec
         self._strings: dict[str, int] = {}
         text = self._text
-        self._message, self._timer, self._command, self._notice, self._config = (
-            tokens(form, text) for form in (spec.MESSAGE.form, spec.TIMER, spec.COMMAND, spec.NOTICE, spec.CONFIG)
-        )
+        self._message, self._timer, self._notice = (tokens(form, text) for form in (spec.MESSAGE.form, spec.TIMER, spec.NOTICE))
+        self._kinds: dict[str, tuple[Any, Tokens]] = {  # what `args` of a kind of line are, and what writes them
+            "start": (spec.CONFIG, tokens(spec.CONFIG, text)),
+            "recv": (spec.MESSAGE, self._message),
+            "timer": (spec.TIMER, self._timer),
+            "api": (spec.COMMAND, tokens(spec.COMMAND, text)),
+        }
 
     def add(self, line: Line) -> None:
         """The next line of its node."""
@@ -85,26 +88,19 @@ class TraceData:
 
     def _event(self, line: Line) -> str:
         node, peer = self._text(line.node), self._text(line.peer or "")
-        head = f"node {node} seq {integer(line.seq)} kind '{line.kind if line.kind in _KINDS else 'unknown'} peer {peer}"
+        head = f"node {node} seq {integer(line.seq)} kind '{line.kind if line.kind in self._kinds else 'unknown'} peer {peer}"
         try:
             args, picks, effects = self._args(line), self._picks(line), " ".join(map(self._effect, line.effects))
+            refused = "'" if line.refused is None else _word(line.refused)
         except MalformedMessage:
             return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
-        refused = line.refused or ""
-        if line.refused is not None and not _WORD.fullmatch(refused):
-            return f"{head} readable 'no args ( ) picks ( ) effects ( ) refused '"
-        return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused '{refused}"
+        return f"{head} readable 'yes args {args} picks ( {picks} ) effects ( {effects} ) refused {refused}"
 
     def _args(self, line: Line) -> str:
-        if line.kind == "start":
-            return self._config(self._spec.CONFIG.value(line.args))
-        if line.kind == "recv":
-            return self._message(self._spec.MESSAGE.value(line.args))
-        if line.kind == "timer":
-            return self._timer(self._spec.TIMER.value(line.args))
-        if line.kind == "api":
-            return self._command(self._spec.COMMAND.value(line.args))
-        raise MalformedMessage("bad_value", 0, f"kind: {line.kind!r}")
+        if line.kind not in self._kinds:
+            raise MalformedMessage("bad_value", 0, f"kind: {line.kind!r}")
+        form, tokens_of = self._kinds[line.kind]
+        return tokens_of(form.value(line.args))
 
     def _picks(self, line: Line) -> str:
         return " ".join(f"( {_word(place)} ( {' '.join(map(self._option, options))} ) )" for place, options in line.picks)

@@ -9,8 +9,11 @@ disk there is, one after the other, what has changed since, and `known` takes th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
+from peerproof.reference.protocols.distkv.journal import Journal, JournalError
 from peerproof.spec.core import NodeId, Table
 from peerproof.spec.distkv import Loaded, State, Stored, Update
 from peerproof.spec.distkv.chains import is_name
@@ -78,12 +81,7 @@ def stored_after(changes: Iterable[bytes]) -> Stored | None:
 def _pack_members(
     names: tuple[str, ...], tock: int, ticks: Mapping[NodeId, int], sets: Mapping[NodeId, Ranges], entries: Iterable[Update]
 ) -> bytes:
-    members = (
-        tock,
-        list(ticks.items()),
-        [(node, ranges.wire()) for node, ranges in sets.items()],
-        tuple(map(payload, entries)),
-    )
+    members = (tock, list(ticks.items()), [(node, ranges.wire()) for node, ranges in sets.items()], tuple(map(payload, entries)))
     return pack(list(zip(names, members, strict=True)))
 
 
@@ -119,3 +117,41 @@ def _node(name: str) -> NodeId:
     if not is_name(name):
         raise MalformedMessage("bad_value", 0, f"no name of a node: {name!r:.80}")
     return NodeId(name)
+
+
+#: A journal is written anew when it has so many bytes, and so many times as many as when this process did that last.
+LEAST: Final = 2**18
+TIMES: Final = 4
+
+
+class Disk:
+    """A node's journal. Use `stored` once, then `keep` after each step."""
+
+    def __init__(self, path: Path, node: NodeId) -> None:
+        """Opens it. Raises JournalError."""
+        self._journal: Final = Journal(path, f"the DistKV node {node}")
+        try:
+            self.stored: Stored | None = stored_after(self._journal.records)
+        except MalformedMessage as error:
+            self._journal.close()
+            raise JournalError(f"{path} holds what no node keeps: {error.detail}; it is of another version") from None
+        self._journal.records.clear()
+        self._kept: State | None = None
+        self._next = LEAST
+
+    def keep(self, state: State) -> None:
+        """Put onto the disk what has changed. Raises JournalError; then the disk has what it had before."""
+        is_new = self._kept is not None or self.stored is None  #: or it is what was found
+        change = change_of(self._kept, state) if is_new else None
+        if change is not None:
+            self._journal.append(change)
+        self._kept = state
+        if self._journal.size > self._next:
+            whole = change_of(None, state)
+            with suppress(JournalError):  # for want of space: all is there, only longer than it must be
+                self._journal.replace([] if whole is None else [whole])
+            self._next = max(LEAST, TIMES * self._journal.size)
+
+    def close(self) -> None:
+        """Let others use it."""
+        self._journal.close()

@@ -18,10 +18,6 @@ def _start_distkv(config: Any, pick: Pick) -> Any:
     return replace(config, start=start)
 
 
-def _restart_distkv(config: Any, state: Any) -> Any:
-    return replace(config, stored=stored_of(state))
-
-
 RUNTIME: Final = Runtime(
     "distkv",
     transport="serf",
@@ -30,6 +26,6 @@ RUNTIME: Final = Runtime(
     placed=lambda _, seeds: {} if list(seeds) else {"root": "root"},
     assigned=lambda _, key, value: {"type": "set_value", "path": [key], "value": value},
     begun=_start_distkv,
-    restarted=_restart_distkv,
+    restarted=lambda config, state: replace(config, stored=stored_of(state)),
     store=simulation,
 )

@@ -95,10 +95,10 @@ class Figures:
         simulation.missed = self._miss
 
     def record_route(self) -> None:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
 
     def plain(self) -> Mapping[str, Plain]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         states: list[State] = list(self._simulation.states().values())
         ready = [state for state in states if state.phase is Phase.READY]
         again = list(self._missed.values())
@@ -116,7 +116,7 @@ class Figures:
         }
 
     def text(self) -> Iterator[str]:
-        """See `connected.Figures`."""
+        """See `protocol.Figures`."""
         found = self.plain()
         yield (
             f"{found['changes']} changes of {found['entries']} entries; {found['ready']} nodes are ready, with {found['stores']}"

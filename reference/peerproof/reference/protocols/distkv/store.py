@@ -8,15 +8,12 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
-from peerproof.reference.protocols.distkv.disk import Disk
 from peerproof.reference.protocols.distkv.downloads import DownloadError, Service, download, is_there
 from peerproof.reference.protocols.distkv.journal import JournalError
-from peerproof.reference.runtime.live_node import Listener, RealTimeNode
-from peerproof.reference.runtime.recorder import Recorder
+from peerproof.reference.runtime.live_node import Parts, RealTimeNode
 from peerproof.reference.runtime.udp import format_address
 from peerproof.reference.serf.bus import Bus, BusError, Parcel
-from peerproof.spec import distkv
-from peerproof.spec.core import EVERYBODY, NodeId, Pick
+from peerproof.spec.core import EVERYBODY, NodeId
 from peerproof.spec.distkv import Config, Loaded, LoadFailed, NeedsDownload, Update, download_of
 from peerproof.spec.distkv.codec import of_payload, payload
 from peerproof.spec.distkv.forms import MESSAGE_FORM
@@ -30,37 +27,15 @@ Acknowledge = Callable[[Update], None]
 
 
 class StoreNode(RealTimeNode):
-    """
-    A node over a bus.
+    """A node over a bus. What cannot be put onto the disk has not happened: nothing happens after that, and `failed` is told."""
 
-    What cannot be put onto the disk has not happened, and nothing happens any more after that: `failed` is told.
-    """
-
-    def __init__(
-        self,
-        self_id: NodeId,
-        bus: Bus,
-        pick: Pick,
-        *,
-        root: str,
-        disk: Disk | None = None,
-        recorder: Recorder | None = None,
-        listener: Listener | None = None,
-        failed: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        super().__init__(
-            distkv,
-            self_id,
-            pick,
-            recorder=recorder,
-            listener=listener,
-            keep=disk.keep if disk else None,
-        )
+    def __init__(self, parts: Parts, bus: Bus, root: str, failed: Callable[[str], None]) -> None:
+        super().__init__(parts)
         self.foreign = 0  #: events of others, which are none of this protocol's
         self._bus: Final = bus
         self._root: Final = root
         self._failed: Final = failed
-        self._service: Final = Service(self_id, root, lambda: download_of(self.driver.state))
+        self._service: Final = Service(parts.self_id, root, lambda: download_of(self.driver.state))
         self._acknowledge: Acknowledge | None = None
         self._runs = False
         self._downloads: Final[set[asyncio.Task[None]]] = set()
@@ -81,7 +56,8 @@ class StoreNode(RealTimeNode):
         except OSError as error:
             hint = "say with --download where this machine can be reached"
             raise BusError(f"cannot serve downloads at {host}, port {port}: {error.strerror}; {hint}") from None
-        await self._bus.announce(self.driver.self_id, _service_address(host, port))
+        is_wildcard = host in ("0.0.0.0", "::")  # of all addresses of a machine, that by which it is known
+        await self._bus.announce(self.driver.self_id, f":{port}" if is_wildcard else format_address((host, port)))
         self.driver.start(config)
         self._runs = True
         self._settle()
@@ -115,7 +91,7 @@ class StoreNode(RealTimeNode):
         """To everybody, as soon as the bus can."""
         assert to == EVERYBODY, to
         acknowledge, is_update = self._acknowledge, isinstance(message, Update)
-        taken = partial(acknowledge, message) if acknowledge and is_update else _nothing
+        taken = partial(acknowledge, message) if acknowledge and is_update else lambda: None
         name = event_name(MESSAGE_FORM.names[type(message)], self._root)
         self._bus.put(Parcel(name, payload(message), is_update, taken))
 
@@ -183,14 +159,3 @@ class StoreNode(RealTimeNode):
         task = self._loop.create_task(work)
         self._downloads.add(task)
         task.add_done_callback(self._downloads.discard)
-
-
-def _service_address(host: str, port: int) -> str:
-    """Where to reach a service; of all addresses of a machine, that by which it is known."""
-    if host in ("0.0.0.0", "::"):
-        return f":{port}"
-    return format_address((host, port))
-
-
-def _nothing() -> None:
-    pass
