@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
     from importlib.util import find_spec
 
     from peerproof.pipeline.report.report_data import NothingToReport
-    from peerproof.pipeline.stages.report import write
+    from peerproof.pipeline.report.report_page import write
 
     if find_spec("matplotlib") is None:
         raise Refusal("peerproof pipeline report: matplotlib is not installed: pip install 'peerproof[pipeline]'", UNUSABLE)
