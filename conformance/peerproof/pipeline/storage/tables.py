@@ -129,10 +129,7 @@ _MAYBE_TEXT_LINE: Final[Mapping[str, Any]] = {"oneOf": [{"type": "null"}, *_TEXT
 _WHOLE_LINE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _PICK_LINE: Final[Mapping[str, Any]] = {
     "type": "array",
-    "prefixItems": [
-        {"type": "string"},
-        {"type": "array", "items": {"oneOf": [{"type": "integer"}, *_TEXT_LINE["oneOf"]]}},
-    ],
+    "prefixItems": [{"type": "string"}, {"type": "array", "items": {"oneOf": [{"type": "integer"}, *_TEXT_LINE["oneOf"]]}}],
     "minItems": 2,
     "maxItems": 2,
 }
