@@ -105,7 +105,9 @@ def _validation(args: Namespace) -> Validation:
 
 def _print_findings(args: Namespace) -> int:
     from peerproof.pipeline.judging.again import findings
+    from peerproof.pipeline.storage.tables import VIOLATIONS
 
+    names = VIOLATIONS.schema.names
     found = list(findings(_validation(args), args.run, args.node))
     if not found:
         chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
@@ -113,25 +115,18 @@ def _print_findings(args: Namespace) -> int:
     wrong = False
     for verdict, rows in found:
         wrong = wrong or bool(rows)
+        violations = [dict(zip(names, row, strict=True)) for row in rows]
         if args.format == "json":
-            print(
-                json.dumps({"verdict": verdict._asdict(), "violations": [dict(zip(_names(), row, strict=True)) for row in rows]})
-            )
+            print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
             continue
         who = f"node {verdict.node}" if verdict.node else "the cluster"
         judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
         print(f"{who} in run {verdict.run_id}: {verdict.verdict}, by {verdict.way}: {judged}")
         if verdict.remark:
             print(f"  {verdict.remark}")
-        for row in rows:
-            print(_violation(dict(zip(_names(), row, strict=True)), whole=True))
+        for violation in violations:
+            print(_violation(violation, whole=True))
     return FAILED if wrong else OK
-
-
-def _names() -> list[str]:
-    from peerproof.pipeline.storage.tables import VIOLATIONS
-
-    return [column.name for column in VIOLATIONS.columns]
 
 
 def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
