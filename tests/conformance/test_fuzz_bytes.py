@@ -35,10 +35,7 @@ ROOT = Path(__file__).parents[2]
 
 def ended(*arguments: str) -> int:
     """The exit code of a command, also where it ends by itself."""
-    try:
-        return main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
+    return main(list(arguments))
 
 
 def implementation(variant: type) -> str:

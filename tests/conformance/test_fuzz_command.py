@@ -24,10 +24,7 @@ MISBEHAVING = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).wi
 
 def ended(*arguments: str) -> int:
     """The exit code of a command, also where it ends by itself."""
-    try:
-        return main(list(arguments))
-    except SystemExit as end:
-        return int(end.code or 0)
+    return main(list(arguments))
 
 
 def implementation(variant: type) -> str:

@@ -36,10 +36,7 @@ ENVIRONMENT = {
 
 def ended(*arguments: str) -> int:
     """The exit code of a command, however it ends."""
-    try:
-        return main([*arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
+    return main([*arguments])
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:

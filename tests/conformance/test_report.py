@@ -358,10 +358,7 @@ def test_where_no_file_can_be_is_said_before_anything_is_judged(tmp_path: Path) 
     ],
 )
 def test_the_exit_code_says_what_kind_of_outcome_it_is(numbered: Path, arguments: list[str], code: int) -> None:
-    try:
-        found = main(["run", "--vectors", str(numbered), *arguments])
-    except SystemExit as ended:
-        found = int(ended.code or 0)
+    found = main(["run", "--vectors", str(numbered), *arguments])
 
     assert found == code
 

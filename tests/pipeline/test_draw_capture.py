@@ -32,10 +32,7 @@ def capture(tmp_path: Path) -> Path:
 
 
 def draw(*arguments: str | Path) -> int:
-    try:
-        return main(["draw", *map(str, arguments)])
-    except SystemExit as end:
-        return int(end.code or 0)
+    return main(["draw", *map(str, arguments)])
 
 
 def test_each_message_is_an_arrow_when_it_was_captured(capture: Path, capsys: Capture) -> None:

@@ -19,9 +19,8 @@ from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.traces.events import canonical_json
 from peerproof.pipeline.report.divergence_diagram import around
 from peerproof.pipeline.report.report_data import configuration_names, gather
-from peerproof.pipeline.report.report_page import page
+from peerproof.pipeline.report.report_page import page, write
 from peerproof.pipeline.spark.work import work
-from peerproof.pipeline.stages.report import write
 from peerproof.pipeline.storage.batches import Batch, Plan, Unit
 from peerproof.pipeline.storage.tables import METRICS, QUARANTINE, RUNS, SUMMARIES, TRACES, VERDICTS, VIOLATIONS, Table
 

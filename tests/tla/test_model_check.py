@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from peerproof.cli import model_check
+from peerproof.cli.main import main
 from peerproof.conformance.models import counterexamples
 from peerproof.tla import checking, manifest
 from peerproof.tla.output.outcome import Result, TimedOut, Verdict
@@ -21,14 +20,7 @@ pytestmark = pytest.mark.slow  # runs TLC, and so needs Java
 
 def command(*arguments: str) -> int:
     """Runs the command with these arguments."""
-    parser = ArgumentParser()
-    model_check.configure(parser)
-    return model_check.run(parser.parse_args(arguments))
-
-
-@pytest.fixture(autouse=True)
-def _signals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("signal.signal", lambda *_: None)
+    return main(["model-check", *arguments])
 
 
 def test_a_line_for_each_model_and_one_for_all(tools: Tools, capsys: pytest.CaptureFixture[str]) -> None:

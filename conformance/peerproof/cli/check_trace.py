@@ -21,23 +21,23 @@ not known; 3 TLC was asked, and has no verdict on some node; 4 no line at all; 5
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from peerproof.cli.command import Refusal, count, interruptible
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
 
     from peerproof.conformance.traces.files import Found, NodeReport, Report
     from peerproof.spec.forms.form import Plain
     from peerproof.tla.output.outcome import Progress
     from peerproof.tla.tools.installation import Tools
 
-USAGE = 2
 EXIT_CODES: Final = {"ACCEPTED": 0, "REJECTED": 1, "UNDETERMINED": 3, "EMPTY": 4, "DISAGREED": 5}
 
 #: Accepted nodes are listed one by one as long as there are no more.
@@ -52,7 +52,8 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", help="a trace, a JSON line for each step; - for stdin")
     add("--tlc", action="store_true", help="ask TLC as well (needs Java and the extra tla)")
-    add("--tlc-events", metavar="N", type=_count, default=1_000_000, help="tell TLC of so many a file (default 1000000)")
+    many = partial(count, digits=12)
+    add("--tlc-events", metavar="N", type=many, default=1_000_000, help="tell TLC of so many a file (default 1000000)")
     add("--format", choices=("text", "json"), default="text", help="for people, or one JSON object")
 
 
@@ -67,8 +68,7 @@ def run(args: Namespace) -> int:
         try:
             report = _check(name, tools, args.tlc_events)
         except (OSError, files.NoTrace) as problem:
-            print(f"peerproof: {name}: {getattr(problem, 'strerror', None) or problem}", file=sys.stderr)
-            return USAGE
+            raise Refusal(f"peerproof: {name}: {getattr(problem, 'strerror', None) or problem}") from None
         if args.tlc and tools is None:
             report.tlc_problem = "not run"
         reports.append(report)
@@ -97,37 +97,16 @@ def _check(name: str, tools: Tools | None, tlc_events: int) -> Report:
 
     from peerproof.conformance.traces.file_check import check_trace
 
-    show = _Progress(name)
-    former = signal.getsignal(signal.SIGTERM)
-    if tools:
-        signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
-    try:
+    with interruptible() if tools else nullcontext(), Ticker() as ticker:
+
+        def show_read(lines: int, size: int) -> None:
+            ticker(f"{name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
+
+        def show_tlc(progress: Progress) -> None:
+            ticker(f"{name}: TLC, {progress.distinct:,} events")
+
         source = sys.stdin.buffer if name == "-" else Path(name)
-        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show.read, on_tlc=show.show_tlc)
-    finally:
-        signal.signal(signal.SIGTERM, former)
-        show.clear()
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-class _Progress:
-    """How far the work is."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._line = Ticker()
-
-    def read(self, lines: int, size: int) -> None:
-        self._line(f"{self._name}: {lines:,} lines, {size / 2**20:,.0f} MiB")
-
-    def show_tlc(self, progress: Progress) -> None:
-        self._line(f"{self._name}: TLC, {progress.distinct:,} events")
-
-    def clear(self) -> None:
-        self._line.clear()
+        return check_trace(source, name=name, tools=tools, tlc_events=tlc_events, on_read=show_read, on_tlc=show_tlc)
 
 
 def _rows(report: Report) -> Iterator[str]:
@@ -206,9 +185,3 @@ def _safe_text(text: str, most: int = _LONGEST_SHOWN) -> str:
     """A text from a stranger: what a terminal would obey is an escape."""
     cut = text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
     return cut if cut.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 12 or int(text) < 1:  # noqa: PLR2004  # nobody waits for more
-        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
-    return int(text)

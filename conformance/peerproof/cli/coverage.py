@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from peerproof.cli import options
+from peerproof.cli.command import refuse
 from peerproof.conformance.authoring import coverage
 from peerproof.conformance.authoring.clause_report import cover_clauses
 from peerproof.conformance.clauses import catalogue as prose
@@ -43,10 +44,8 @@ def run(args: Namespace) -> int:
         if (root := locations.vectors_root(protocol)) not in read:
             read[root] = options.suite(args, protocol)
     suites = {protocol: read[locations.vectors_root(protocol)] for protocol in chosen}
-    try:
+    with refuse(VectorError, prefix=""):
         found = [cover_clauses(protocol, suite) for protocol, suite in suites.items()]
-    except VectorError as error:
-        raise options.refusal(str(error)) from None
     matrices = {each.protocol: each.rows for each in found}
     if args.format == "json":
         print(coverage.as_json(matrices))

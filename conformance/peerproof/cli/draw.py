@@ -23,24 +23,20 @@ nothing of this time and these nodes.
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli import options
+from peerproof.cli.command import NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
 from peerproof.conformance.diagrams.svg import render_svg
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from peerproof.conformance.authoring.drawing import Drawing, Subject
     from peerproof.conformance.diagrams.excerpt import Excerpt
     from peerproof.tla.manifest import Model
     from peerproof.tla.output.counterexample import Counterexample
-
-OK, USAGE, UNUSABLE, NOTHING = 0, 2, 3, 4
 
 FORMATS: Final = ("text", "mermaid", "svg")
 
@@ -76,27 +72,27 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.authoring.diagram_sources import CannotDraw
 
     try:
-        drawing = _draw(args)
-    except CannotDraw as problem:
-        return _print_message(str(problem), USAGE)
+        with refuse(CannotDraw, prefix="peerproof draw: "):
+            drawing = _draw(args)
     except OSError as problem:
-        return _print_message(f"{problem.filename or args.sources[0]}: {problem.strerror or problem}", USAGE)
+        raise Refusal(f"peerproof draw: {problem.filename or args.sources[0]}: {problem.strerror or problem}") from None
     for remark in drawing.remarks:
-        _print_message(remark, OK)
+        print(f"peerproof draw: {remark}", file=sys.stderr)
     if not drawing.graph.happenings:
-        return _print_message("nothing is left to draw: of this time and these nodes there is nothing", NOTHING)
+        raise Refusal("peerproof draw: nothing is left to draw: of this time and these nodes there is nothing", NOTHING)
     form = args.format or _BY_NAME.get(args.output.suffix if args.output else "", "text")
     graph, title = drawing.graph, drawing.title
     drawn = render_svg(graph, title) if form == "svg" else graph.mermaid() if form == "mermaid" else graph.text()
     if form == "mermaid" and len(drawn) > _MOST_MERMAID:
-        _print_message(f"Mermaid draws {_MOST_MERMAID:,} characters, and these are {len(drawn):,}: ask for less, or for svg", OK)
+        size = f"{_MOST_MERMAID:,} characters, and these are {len(drawn):,}"
+        print(f"peerproof draw: Mermaid draws {size}: ask for less, or for svg", file=sys.stderr)
     if args.output is None:
         print(drawn)
         return OK
     try:
         args.output.write_text(drawn + "\n", encoding="utf-8")
     except OSError as problem:
-        return _print_message(f"cannot write {args.output}: {problem.strerror}", USAGE)
+        raise Refusal(f"peerproof draw: cannot write {args.output}: {problem.strerror}") from None
     return OK
 
 
@@ -121,12 +117,11 @@ def _draw(args: Namespace) -> Drawing:
                 return drawing.draw_counterexample(path, _without(args))
         if subject.model is not None:
             return drawing.draw_model(subject.model, _without(args), _find_counterexample(subject.model) if args.tlc else None)
-        return drawing.draw_vector(options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0]))
-    except VectorNotFound as error:
-        raise options.refusal(f"peerproof: {error}") from None
+        with refuse(VectorNotFound):
+            return drawing.draw_vector(options.vector(options.suite(args, args.sources[0].partition("/")[0]), args.sources[0]))
     except ImportError as error:
         message = f"peerproof draw: a capture needs the package {error.name}: pip install 'peerproof[pipeline]'"
-        raise options.refusal(message, UNUSABLE) from None
+        raise Refusal(message, UNUSABLE) from None
 
 
 #: Kind of a source -> the options that it knows.
@@ -162,20 +157,10 @@ def _find_counterexample(model: Model) -> Counterexample:
     from peerproof.tla.tools.installation import ToolsUnusable, find
 
     if model.by != "tlc":
-        raise options.refusal(f"peerproof draw: {model.name} is a question to the explorer, not to TLC: draw it without --tlc")
-    show = ModelTicker(model.name, len(model.name))
-    former = signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
-    try:
-        return find_counterexample(model, find(), show)
-    except (ToolsUnusable, RunFailed, NoCounterexample) as problem:
-        raise options.refusal(f"peerproof draw: {problem}", UNUSABLE) from None
-    finally:
-        signal.signal(signal.SIGTERM, former)
-        show.clear()
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+        raise Refusal(f"peerproof draw: {model.name} is a question to the explorer, not to TLC: draw it without --tlc")
+    unusable = refuse(ToolsUnusable, RunFailed, NoCounterexample, prefix="peerproof draw: ", code=UNUSABLE)
+    with unusable, interruptible(), ModelTicker(model.name, len(model.name)) as ticker:
+        return find_counterexample(model, find(), ticker.show_tlc)
 
 
 def _excerpt(args: Namespace) -> Excerpt:
@@ -189,8 +174,3 @@ def _count(text: str) -> int:
     if number < 0:
         raise ArgumentTypeError(f"{text} is below 0")
     return number
-
-
-def _print_message(message: str, code: int) -> int:
-    print(f"peerproof draw: {message}", file=sys.stderr)
-    return code

@@ -11,6 +11,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
+from peerproof.cli.command import OK, refuse
 from peerproof.conformance.authoring.clause_report import ClauseNotFound, explain_clause
 from peerproof.conformance.vectors.suite import VectorError
 
@@ -24,10 +25,6 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints a clause with everything that cites it."""
     suite = options.suite(args) if args.vectors else None
-    try:
+    with refuse(VectorError, prefix=""), refuse(ClauseNotFound):
         print(explain_clause(args.clause, suite))
-    except VectorError as error:
-        raise options.refusal(str(error)) from None
-    except ClauseNotFound as error:
-        raise options.refusal(f"peerproof: {error}") from None
-    return 0
+    return OK

@@ -38,7 +38,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from peerproof.cli import options
+from peerproof.cli.command import Refusal
 from peerproof.cli.implementation import add_implementation, positive
 from peerproof.conformance.fuzz.search_settings import PROFILES
 
@@ -48,20 +48,21 @@ MOST_SEED = 2**63
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", metavar="PROTOCOL", help="such as scuttlebutt")
+    add = parser.add_argument
+    add("protocol", metavar="PROTOCOL", help="such as scuttlebutt")
     add_implementation(parser, "the specification itself")
     profiles = ", ".join(f"{name}: {profile.runs:,} runs of {profile.steps} steps" for name, profile in PROFILES.items())
-    parser.add_argument("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
-    parser.add_argument("--nodes", metavar="N", type=_nodes, help=f"at most (default: {MOST_NODES})")
-    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="of everything that is drawn by lot (default: 0)")
+    add("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
+    add("--nodes", metavar="N", type=_nodes, help=f"at most (default: {MOST_NODES})")
+    add("--seed", metavar="N", type=_seed, default=0, help="of everything that is drawn by lot (default: 0)")
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
         "--seconds", metavar="N", type=positive, help="go on with the next seed, and the next, until the time is over"
     )
     limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
-    parser.add_argument("--corpus", metavar="DIR", type=Path, help="keep what is found and what is new; go on where it ended")
-    parser.add_argument("--bytes", action="store_true", help="only the decoder, with bytes that are nearly messages")
-    parser.add_argument("--promote", metavar="FILE", type=Path, help="write what is found as a vector; needs --impl, or --bytes")
+    add("--corpus", metavar="DIR", type=Path, help="keep what is found and what is new; go on where it ended")
+    add("--bytes", action="store_true", help="only the decoder, with bytes that are nearly messages")
+    add("--promote", metavar="FILE", type=Path, help="write what is found as a vector; needs --impl, or --bytes")
 
 
 def run(args: Namespace) -> int:
@@ -69,12 +70,12 @@ def run(args: Namespace) -> int:
     args.seconds = args.seconds or (args.minutes and 60 * args.minutes)
     if args.bytes:
         if args.nodes is not None:
-            raise options.refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")
+            raise Refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")
         from peerproof.cli.fuzz_bytes import run as search
 
         return search(args)
     if find_spec("hypothesis") is None:
-        raise options.refusal("peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'")
+        raise Refusal("peerproof: fuzz needs Hypothesis: pip install 'peerproof[fuzz]'")
     args.nodes = args.nodes or MOST_NODES
     _keep_out_of_the_way()
     from peerproof.cli.fuzz_nodes import run as search

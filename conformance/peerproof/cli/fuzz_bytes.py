@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -12,24 +11,21 @@ from importlib.util import find_spec
 from textwrap import shorten
 from typing import Any, Final
 
-from peerproof.cli import fuzz_promotion, options
-from peerproof.cli.implementation import patience, report_unavailable
+from peerproof.cli import fuzz_search
+from peerproof.cli.command import Refusal
+from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
+from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker
-from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import load as clauses_of
 from peerproof.conformance.clauses.catalogue import protocols
 from peerproof.conformance.diagrams.labels import message_text
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_search import ByteSearch
-from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError, Status
+from peerproof.conformance.fuzz.bytes.coverage_guided import Status
 from peerproof.conformance.fuzz.bytes.flaws import KINDS, Flaw
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
-from peerproof.conformance.fuzz.corpus import CorpusError
-from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzSettings, FuzzVerdict
-
-UNUSABLE = 3
-EXIT_CODES = {FuzzVerdict.NOTHING_FOUND: 0, FuzzVerdict.FOUND: 1, FuzzVerdict.UNUSABLE: UNUSABLE}
+from peerproof.conformance.fuzz.search_settings import FuzzSettings, FuzzVerdict
 
 WIDTH: Final = 120
 MOST_SHOWN: Final = 400  #: characters of a value
@@ -39,11 +35,11 @@ MOST_ERRORS: Final = 20  #: lines
 def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
     if args.protocol not in protocols():
-        raise options.refusal(f"peerproof: no protocol {args.protocol!r} can be fuzzed; there are {', '.join(protocols())}")
+        raise Refusal(f"peerproof: no protocol {args.protocol!r} can be fuzzed; there are {', '.join(protocols())}")
     if args.impl is None and find_spec("atheris") is None:
-        raise options.refusal("peerproof: fuzz --bytes without --impl needs atheris: pip install 'peerproof[fuzz-bytes]'")
+        raise Refusal("peerproof: fuzz --bytes without --impl needs atheris: pip install 'peerproof[fuzz-bytes]'")
     if args.promote:
-        fuzz_promotion.check_place(args, "codec")
+        fuzz_search.check_place(args, "codec")
     ticker = Ticker()
     search = ByteSearch(
         args.protocol,
@@ -55,25 +51,16 @@ def run(args: Namespace) -> int:
         lambda status: ticker(_progress(status, guided=args.impl is None)),
     )
     try:
-        verdict = search.run()
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
-    except (CannotFuzz, FuzzerError) as error:
-        print(f"peerproof: {error}", file=sys.stderr)
-        return UNUSABLE
-    except CorpusError as error:
-        raise options.refusal(f"peerproof: {error}") from None
+        with searching(ticker):
+            verdict = search.run()
     except KeyboardInterrupt:
         if search.flaw:
             _report(args, search.seeds, search.flaw, search)
         raise
-    finally:
-        ticker.clear()
     if search.because:
         print(f"peerproof: {search.because}", file=sys.stderr)
     if verdict is not FuzzVerdict.UNUSABLE and search.replayed:
-        gone = f"; findings that did not show again: {search.gone:,}" if search.gone else ""
-        print(f"peerproof: inputs replayed from {args.corpus}: {search.replayed:,}{gone}", file=sys.stderr)
+        print_replayed(args, "inputs", search.replayed, search.gone)
     if search.flaw:
         _report(args, search.seeds, search.flaw, search)
     elif verdict is FuzzVerdict.NOTHING_FOUND:
@@ -97,13 +84,9 @@ def _progress(status: Status, *, guided: bool) -> str:
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:
     """All that helps to see what is wrong, and what to paste."""
     print("\n".join(_render_flaw(seeds, flaw)))
-    if search.kept and args.corpus:
-        print(f"  kept:  {search.kept}, which is replayed first from now on")
-    chosen = {"impl": args.impl, "profile": args.profile, "seed": args.seed, "corpus": args.corpus}
-    shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
-    print(f"  again: peerproof fuzz {args.protocol} --bytes {shown}", flush=True)
+    print_again(args, search.kept if args.corpus else None)
     if args.promote:
-        fuzz_promotion.promote(args, partial(vector_of, seeds, flaw))
+        fuzz_search.promote(args, partial(vector_of, seeds, flaw))
 
 
 def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:

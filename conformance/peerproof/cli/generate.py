@@ -16,26 +16,26 @@ of "every step" each step of a node. Tables are the same whoever makes them; cha
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from peerproof.cli.command import FAILED, OK, Refusal, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from peerproof.tla.manifest import Configuration
 
-AS_EXPECTED, WRONG, USAGE = 0, 1, 2
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", metavar="PROTOCOL", nargs="?", help="only this protocol")
-    parser.add_argument("--vectors", metavar="DIR", type=Path, help="the root of the vectors, if it is not the suite's own")
-    parser.add_argument("--only", metavar="NAME", action="append", help="only this configuration; may be given again")
-    parser.add_argument("--check", action="store_true", help="only say what would become different")
-    parser.add_argument("--every-edge", metavar="DIR", type=Path, help="write tables whose paths take every edge to this folder")
+    add = parser.add_argument
+    add("protocol", metavar="PROTOCOL", nargs="?", help="only this protocol")
+    add("--vectors", metavar="DIR", type=Path, help="the root of the vectors, if it is not the suite's own")
+    add("--only", metavar="NAME", action="append", help="only this configuration; may be given again")
+    add("--check", action="store_true", help="only say what would become different")
+    add("--every-edge", metavar="DIR", type=Path, help="write tables whose paths take every edge to this folder")
 
 
 def run(args: Namespace) -> int:
@@ -44,33 +44,27 @@ def run(args: Namespace) -> int:
     from peerproof.conformance.models.local_steps import CutShort
     from peerproof.conformance.models.table_files import table_names, table_protocols
     from peerproof.conformance.suite.locations import vectors_root
+    from peerproof.conformance.suite.output import CannotWrite
     from peerproof.tla.manifest import BadManifest
 
     if args.check and args.every_edge:
-        print("peerproof: --check compares what is kept; what --every-edge writes is not", file=sys.stderr)
-        return USAGE
+        raise Refusal("peerproof: --check compares what is kept; what --every-edge writes is not")
     known = table_protocols()
     if args.protocol and args.protocol not in known:
-        print(f"peerproof: {args.protocol!r} has no model; there are {', '.join(known)}", file=sys.stderr)
-        return USAGE
+        raise Refusal(f"peerproof: {args.protocol!r} has no model; there are {', '.join(known)}")
     asked_for = [protocol for protocol in known if args.protocol in (None, protocol)]
-    try:
+    with refuse(BadManifest, TooManySteps, CutShort, CannotWrite):
         names = sorted({name for protocol in asked_for for name in table_names(protocol)})
         if unknown := [name for name in args.only or () if name not in names]:
-            print(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}", file=sys.stderr)
-            return USAGE
+            raise Refusal(f"peerproof: no tables are made of {', '.join(unknown)}, but of {', '.join(names)}")
         vectors = {protocol: args.every_edge or args.vectors or vectors_root(protocol) for protocol in asked_for}
         return max([_protocol(args, protocol, vectors[protocol]) for protocol in asked_for])
-    except (BadManifest, TooManySteps, CutShort) as problem:
-        print(f"peerproof: {problem}", file=sys.stderr)
-        return USAGE
 
 
 def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
     from peerproof.cli.ticker import ModelTicker
     from peerproof.conformance.models.table_files import generate_tables
     from peerproof.conformance.suite.locations import path_text
-    from peerproof.conformance.suite.output import CannotWrite
 
     tickers: list[ModelTicker] = []
 
@@ -78,16 +72,10 @@ def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
         tickers.append(ModelTicker(configuration.name, 0))
         return tickers[-1].show_exploration
 
-    code = AS_EXPECTED
-    try:
-        for found in generate_tables(
-            protocol, vectors, args.only or (), check=args.check, every_edge=args.every_edge is not None, on_begin=begin
-        ):
-            if tickers:
-                tickers[-1].clear()
-            print(f"{path_text(found.path)}  {found.text}" if found.path else found.text, flush=True)
-            code = max(code, WRONG if found.is_stale else AS_EXPECTED)
-    except CannotWrite as error:
-        print(f"peerproof: {error}", file=sys.stderr)
-        return USAGE
+    code, every_edge = OK, args.every_edge is not None
+    for found in generate_tables(protocol, vectors, args.only or (), check=args.check, every_edge=every_edge, on_begin=begin):
+        if tickers:
+            tickers[-1].clear()
+        print(f"{path_text(found.path)}  {found.text}" if found.path else found.text, flush=True)
+        code = FAILED if found.is_stale else code
     return code

@@ -18,33 +18,30 @@ Exit codes of this command: 0 all equal; 1 a difference, or counts other than th
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
+
+from peerproof.cli.command import Refusal, interruptible, refuse
 
 if TYPE_CHECKING:
     from peerproof.tla.manifest import Model
     from peerproof.tla.tools.installation import Tools
 
 EXIT_CODES = {"EQUAL": 0, "NOT_COMPARED": 0, "UNEXPECTED": 1, "UNEQUAL": 1, "UNDETERMINED": 3}
-USAGE, UNUSABLE = 2, 3
-SIZES = ("small", "medium")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", metavar="PROTOCOL", help="whose graphs")
-    parser.add_argument("--size", choices=SIZES, default="small", help="configurations up to this size (default: small)")
-    parser.add_argument(
-        "--model", action="append", metavar="NAME", help="this configuration, of whatever size; may be given again"
-    )
-    parser.add_argument("--seconds", type=float, metavar="N", help="give up on TLC after so long")
-    parser.add_argument("--processes", type=_processes, default=1, metavar="N", help="explore with so many (default: 1)")
-    parser.add_argument("--resume", type=Path, metavar="DIR", help="keep what is explored there, and go on with what is there")
-    parser.add_argument("--rewrite", action="store_true", help="write down the digests of graphs that TLC has as well")
+    add = parser.add_argument
+    add("protocol", metavar="PROTOCOL", help="whose graphs")
+    add("--size", choices=("small", "medium"), default="small", help="configurations up to this size (default: small)")
+    add("--model", action="append", metavar="NAME", help="this configuration, of whatever size; may be given again")
+    add("--seconds", type=float, metavar="N", help="give up on TLC after so long")
+    add("--processes", type=_processes, default=1, metavar="N", help="explore with so many (default: 1)")
+    add("--resume", type=Path, metavar="DIR", help="keep what is explored there, and go on with what is there")
+    add("--rewrite", action="store_true", help="write down the digests of graphs that TLC has as well")
 
 
 def run(args: Namespace) -> int:
@@ -53,23 +50,21 @@ def run(args: Namespace) -> int:
     from peerproof.tla.manifest import BadManifest
     from peerproof.tla.tools.installation import ToolsUnusable, find
 
-    try:
+    with refuse(BadManifest):
         chosen = select_graphs(args.protocol, args.size, args.model or ())
-    except BadManifest as problem:
-        return _complain(str(problem), USAGE)
     unknown = set(args.model or ()) - {model.name for model in chosen}
     if unknown or not chosen:
-        return _complain(
-            f"no graph of {args.protocol} {' '.join(sorted(unknown))}; see peerproof model-check --list --size medium", USAGE
-        )
+        names = " ".join(sorted(unknown))
+        raise Refusal(f"peerproof: no graph of {args.protocol} {names}; see peerproof model-check --list --size medium")
     try:
         tools = find()
     except ToolsUnusable as problem:
-        _complain(f"{problem}\nthe TLC half is NOT RUN; the Python half is compared with what is written down", UNUSABLE)
+        print(f"peerproof: {problem}", file=sys.stderr)
+        print("the TLC half is NOT RUN; the Python half is compared with what is written down", file=sys.stderr)
         tools = None
-    signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
     try:
-        return max([_one(args, tools, model) for model in chosen])
+        with interruptible():
+            return max([_one(args, tools, model) for model in chosen])
     except KeyboardInterrupt:
         if args.resume:
             print(f"\npeerproof: interrupted; the same command goes on with what is in {args.resume}", file=sys.stderr)
@@ -81,8 +76,7 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
     from peerproof.conformance.models.graph_check import compare_graphs, record_digest
     from peerproof.spec.model.checkpoint import BadCheckpoint
 
-    ticker = ModelTicker(model.name, 0)
-    try:
+    with ModelTicker(model.name, 0) as ticker, refuse(BadCheckpoint):
         found = compare_graphs(
             model,
             tools,
@@ -91,12 +85,8 @@ def _one(args: Namespace, tools: Tools | None, model: Model) -> int:
             seconds=args.seconds,
             check_digest=not args.rewrite,
             on_explored=ticker.show_exploration,
-            on_tlc=ticker,
+            on_tlc=ticker.show_tlc,
         )
-    except BadCheckpoint as problem:
-        return _complain(str(problem), USAGE)
-    finally:
-        ticker.clear()
     print("\n".join([f"{model.name}  {found.text}", *found.difference]), flush=True)
     if args.rewrite:
         record_digest(found)
@@ -108,12 +98,3 @@ def _processes(text: str) -> int:
     if number < 1:
         raise ValueError
     return number
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _complain(problem: str, code: int) -> int:
-    print(f"peerproof: {problem}", file=sys.stderr)
-    return code

@@ -11,25 +11,24 @@ Try it by hand:
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from peerproof.cli.command import OK, Refusal, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from peerproof.reference.harness.harness import Harness
 
-OK, USAGE = 0, 2
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocols", metavar="PROTOCOL", nargs="*", help="offer only these (default: all there are)")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="serve every runner that connects, until Ctrl-C; port 0 for any")
-    parser.add_argument(
-        "--own-dice", action="store_true", help="draw from the seed of `open`, and do not ask the runner to choose"
-    )
+    add = parser.add_argument
+    add("protocols", metavar="PROTOCOL", nargs="*", help="offer only these (default: all there are)")
+    add("--listen", metavar="HOST:PORT", help="serve every runner that connects, until Ctrl-C; port 0 for any")
+    add("--own-dice", action="store_true", help="draw from the seed of `open`, and do not ask the runner to choose")
 
 
 def run(args: Namespace) -> int:
@@ -39,7 +38,7 @@ def run(args: Namespace) -> int:
     from peerproof.reference.protocols.registry import RUNTIMES
 
     if unknown := sorted(set(args.protocols) - set(RUNTIMES)):
-        return _unusable(f"no protocol {', '.join(unknown)}; there are {', '.join(RUNTIMES)}")
+        raise Refusal(f"peerproof harness: no protocol {', '.join(unknown)}; there are {', '.join(RUNTIMES)}")
 
     def make() -> Harness:
         return Harness(args.protocols, oracle=not args.own_dice)
@@ -55,20 +54,12 @@ def _listen(address: str, make: Callable[[], Harness]) -> int:
     from peerproof.reference.runtime.udp import AddressError, format_address, parse_address
 
     try:
-        server = Server(parse_address(address), make)
-    except AddressError as error:
-        return _unusable(str(error))
+        with refuse(AddressError, prefix="peerproof harness: "):
+            server = Server(parse_address(address), make)
     except OSError as error:
-        return _unusable(f"cannot listen at {address}: {error.strerror}")
+        raise Refusal(f"peerproof harness: cannot listen at {address}: {error.strerror}") from None
     with server:
         print(f"listening at {format_address(server.server_address)}", flush=True)
-        try:
+        with suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            return OK
     return OK
-
-
-def _unusable(message: str) -> int:
-    print(f"peerproof harness: {message}", file=sys.stderr)
-    return USAGE

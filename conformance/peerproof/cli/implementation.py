@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from peerproof.cli.command import UNUSABLE, Refusal
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.suite.timeouts import Timeouts
-
-UNUSABLE = 3
 
 
 def add_implementation(parser: ArgumentParser, otherwise: str = "the reference") -> None:
@@ -49,14 +48,17 @@ def patience(args: Namespace) -> Timeouts:
     return Timeouts(args.hello_timeout, args.op_timeout, args.bye_timeout)
 
 
-def report_unavailable(error: AdapterUnavailable) -> int:
-    """Says why there is nobody to judge. Returns the exit code."""
-    print(f"peerproof: {error}", file=sys.stderr)
-    if error.errors:
-        print("the last on its standard error:", file=sys.stderr)
-        for line in error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]:
-            print(f"  | {line[:400]}", file=sys.stderr)
-    return UNUSABLE
+@contextmanager
+def refuse_unavailable() -> Iterator[None]:
+    """Makes an adapter that cannot be used end the command, with the last lines of its standard error."""
+    try:
+        yield
+    except AdapterUnavailable as error:
+        lines = [f"peerproof: {error}"]
+        if error.errors:
+            last = error.errors.decode("utf-8", "backslashreplace").splitlines()[-20:]
+            lines += ["the last on its standard error:", *(f"  | {line[:400]}" for line in last)]
+        raise Refusal("\n".join(lines), UNUSABLE) from None
 
 
 def _seconds(text: str) -> float:

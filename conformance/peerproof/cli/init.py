@@ -20,6 +20,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from peerproof.cli import options
+from peerproof.cli.command import OK, Refusal, refuse
 from peerproof.conformance.authoring.skeletons import KNOWN_FAILING, LANGUAGES
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
@@ -27,11 +28,12 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where to (default: this folder)")
-    parser.add_argument("--lang", choices=tuple(LANGUAGES), required=True, help="what the adapter is written in")
-    parser.add_argument("--protocol", metavar="NAME", default="scuttlebutt", help="what it speaks (default: scuttlebutt)")
-    parser.add_argument("--name", metavar="NAME", help="of the implementation (default: the repository's, or the folder's)")
-    parser.add_argument("--force", action="store_true", help="write over files that are there")
+    add = parser.add_argument
+    add("folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where to (default: this folder)")
+    add("--lang", choices=tuple(LANGUAGES), required=True, help="what the adapter is written in")
+    add("--protocol", metavar="NAME", default="scuttlebutt", help="what it speaks (default: scuttlebutt)")
+    add("--name", metavar="NAME", help="of the implementation (default: the repository's, or the folder's)")
+    add("--force", action="store_true", help="write over files that are there")
 
 
 def run(args: Namespace) -> int:
@@ -43,20 +45,19 @@ def run(args: Namespace) -> int:
     _check_protocol(args.protocol, {vector.protocol for vector in suite.vectors})
     texts = render_skeleton(args.lang, args.protocol, _name(args), args.folder, suite)
     try:
-        write_files(texts, force=args.force)
+        with refuse(CannotWrite, prefix="peerproof: nothing is written: "):
+            write_files(texts, force=args.force)
     except AlreadyThere as error:
         listed = "\n".join(f"  {_render_path(path)}" for path in error.paths)
         to_do = "move them" if args.force else "name another folder, or write over them with --force"
-        raise options.refusal(f"peerproof: nothing is written, for these are there:\n{listed}\n{to_do}") from None
-    except CannotWrite as error:
-        raise options.refusal(f"peerproof: nothing is written: {error}") from None
+        raise Refusal(f"peerproof: nothing is written, for these are there:\n{listed}\n{to_do}") from None
     print(f"an adapter for {args.protocol}, in {LANGUAGES[args.lang].title}:")
     for path in texts:
         print(f"  {_render_path(path)}")
     print("next:")
     for command in _next(args):
         print(f"  {command}")
-    return 0
+    return OK
 
 
 def _render_path(path: Path) -> str:
@@ -72,14 +73,12 @@ def _name(args: Namespace) -> str:
 
     if args.name is not None:
         if not NAME.fullmatch(args.name):
-            raise options.refusal(
-                f"peerproof: --name: expected small letters, digits and hyphens, such as my-node, found {args.name!r}"
-            )
+            raise Refusal(f"peerproof: --name: expected small letters, digits and hyphens, such as my-node, found {args.name!r}")
         return str(args.name)
     folder = repository(args.folder) or args.folder.resolve()
     found = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")
     if not NAME.fullmatch(found):
-        raise options.refusal(f"peerproof: the folder {folder.name!r} gives no name; say one, such as --name my-node")
+        raise Refusal(f"peerproof: the folder {folder.name!r} gives no name; say one, such as --name my-node")
     return found
 
 
@@ -88,7 +87,7 @@ def _check_protocol(name: str, known: set[str]) -> None:
 
     if name not in known:
         guess = did_you_mean(name, sorted(known))
-        raise options.refusal(f"peerproof: --protocol: expected {one_of(sorted(known))}, found {name!r}{guess}")
+        raise Refusal(f"peerproof: --protocol: expected {one_of(sorted(known))}, found {name!r}{guess}")
 
 
 def _next(args: Namespace) -> list[str]:

@@ -18,6 +18,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
+from peerproof.cli.command import OK, UNUSABLE, USAGE, refuse
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring import lint
 from peerproof.conformance.authoring.suite_check import NoSuchClause, check_suite, review_clauses
@@ -25,49 +26,40 @@ from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite
 from peerproof.conformance.vectors.suite import VectorError
 
-UNUSABLE = 3
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
+    add = parser.add_argument
     options.add_vectors(parser)
-    parser.add_argument("--protocol", metavar="NAME", help="the vectors at this protocol's home")
-    parser.add_argument("--static", action="store_true", help="do not run the vectors")
-    parser.add_argument("--impl", metavar="COMMAND", help="the implementation that is the specification (default: the reference)")
-    parser.add_argument("--reviewed", action="append", metavar="CLAUSE", help="its vectors were looked at; may be given again")
-    parser.add_argument("--rules", action="store_true", help="print what is checked, and end")
+    add("--protocol", metavar="NAME", help="the vectors at this protocol's home")
+    add("--static", action="store_true", help="do not run the vectors")
+    add("--impl", metavar="COMMAND", help="the implementation that is the specification (default: the reference)")
+    add("--reviewed", action="append", metavar="CLAUSE", help="its vectors were looked at; may be given again")
+    add("--rules", action="store_true", help="print what is checked, and end")
 
 
 def run(args: Namespace) -> int:
     """Prints what is wrong. 1 if something is, 2 if it is not even a vector file."""
     if args.rules:
         print("\n".join(f"{rule:14} {about}" for rule, about in lint.RULES))
-        return 0
+        return OK
     if args.reviewed:
         return _mark_reviewed(args.reviewed)
-    try:
+    with refuse(VectorError, prefix=""), refuse(AdapterUnavailable, code=UNUSABLE):
         found = check_suite(args.vectors or locations.vectors_root(args.protocol), static=args.static, implementation=args.impl)
-    except VectorError as error:
-        raise options.refusal(str(error)) from None
-    except AdapterUnavailable as error:
-        raise options.refusal(f"peerproof: {error}", UNUSABLE) from None
     for line in (*found.errors, *found.findings):
         print(line)
     findings = len(found.errors) + len(found.findings)
     counts = (_pluralize(found.vectors, "vector"), _pluralize(found.files, "file"), _pluralize(findings, "finding"))
     print("{} in {}, {}".format(*counts), file=sys.stderr)
-    return options.USAGE if found.errors else int(not found.is_clean)
+    return USAGE if found.errors else int(not found.is_clean)
 
 
 def _mark_reviewed(names: list[str]) -> int:
-    try:
+    with refuse(VectorError, prefix=""), refuse(NoSuchClause, CannotWrite, prefix="peerproof lint: --reviewed: "):
         changed = review_clauses(names)
-    except VectorError as error:
-        raise options.refusal(str(error)) from None
-    except (NoSuchClause, CannotWrite) as error:
-        raise options.refusal(f"peerproof lint: --reviewed: {error}") from None
     print(f"reviewed: {', '.join(changed)}" if changed else "they were reviewed already")
-    return 0
+    return OK
 
 
 def _pluralize(number: int, noun: str) -> str:

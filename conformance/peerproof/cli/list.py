@@ -17,9 +17,8 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
+from peerproof.cli.command import NOTHING, OK
 from peerproof.conformance.vectors.selection import select_vectors, vector_row
-
-NOTHING = 4
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -42,4 +41,4 @@ def run(args: Namespace) -> int:
         for vector in vectors:
             print(f"{vector.id:{width}}  {vector.level:6}  {' '.join(vector.clauses)}  {vector.title}")
         print(f"{len(vectors)} of {len(suite.vectors)} vectors, {suite.version}")
-    return 0 if vectors else NOTHING
+    return OK if vectors else NOTHING

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from peerproof.cli.command import INTERRUPTED, OWN_FAULT, USAGE, Refusal
+
 #: Command, its module in `peerproof.cli`, and what it does.
 COMMANDS = (
     ("run", "run", "judge an implementation by the vectors (without options: the reference)"),
@@ -40,8 +42,6 @@ EXIT_CODES = """\
 exit codes: 0 all as expected, 1 a vector failed or a list is stale, 2 usage or configuration, 3 adapter unusable,
 4 nothing selected or everything skipped, 5 the suite's own fault, 130 interrupted (the report is marked partial)"""
 
-USAGE, OWN_FAULT, INTERRUPTED = 2, 5, 130
-
 
 def usage() -> str:
     """What `peerproof --help` prints."""
@@ -64,7 +64,7 @@ first steps:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command. Returns its exit code; a mistake in the command line exits with 2."""
+    """Runs one command. Returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage(), end="")
@@ -88,10 +88,15 @@ def _run(name: str, module: str, arguments: list[str]) -> int:
     parser = ArgumentParser(
         prog=f"peerproof {name}", description=command.__doc__, epilog=EXIT_CODES, formatter_class=RawDescriptionHelpFormatter
     )
-    command.configure(parser)
     try:
+        command.configure(parser)
         code: int = command.run(parser.parse_args(arguments))
         sys.stdout.flush()
+    except SystemExit as end:  # argparse has said why
+        return int(end.code or 0)
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return refusal.code
     except KeyboardInterrupt:
         print("peerproof: interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -21,32 +21,31 @@ Ends with 1 if a result is not as expected, with 3 if the tools cannot be used o
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from peerproof.cli.command import FAILED, NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
 from peerproof.cli.ticker import ModelTicker
 
 if TYPE_CHECKING:
     from peerproof.tla.manifest import Model
     from peerproof.tla.tools.installation import Tools
 
-AS_EXPECTED, UNEXPECTED, USAGE, UNUSABLE, NOTHING_SELECTED = 0, 1, 2, 3, 4
 SIZES = ("small", "medium", "large")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="whose models (default: all)")
-    parser.add_argument("--size", choices=SIZES, default="small", help="models up to this size (default: small)")
-    parser.add_argument("--model", action="append", metavar="NAME", help="this model, of whatever size; may be given again")
-    parser.add_argument("--show", action="store_true", help="draw the counterexamples as message graphs")
-    parser.add_argument("--list", action="store_true", help="print the models, and end")
-    parser.add_argument("--seconds", type=_positive, metavar="N", help="give up on a model after so long")
-    parser.add_argument(
+    add = parser.add_argument
+    add("protocol", nargs="?", metavar="PROTOCOL", help="whose models (default: all)")
+    add("--size", choices=SIZES, default="small", help="models up to this size (default: small)")
+    add("--model", action="append", metavar="NAME", help="this model, of whatever size; may be given again")
+    add("--show", action="store_true", help="draw the counterexamples as message graphs")
+    add("--list", action="store_true", help="print the models, and end")
+    add("--seconds", type=_positive, metavar="N", help="give up on a model after so long")
+    add(
         "--rewrite",
         action="store_true",
         help="write down what comes out as what is expected: counts, counterexamples, and the vectors made from them",
@@ -59,31 +58,28 @@ def run(args: Namespace) -> int:
     from peerproof.tla.manifest import BadManifest, models, root
     from peerproof.tla.tools.installation import ToolsUnusable, find
 
-    try:
+    with refuse(BadManifest):
         known = sorted({model.protocol for model in models()})
         if args.protocol not in (None, *known):
-            return _complain(f"no models of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
+            raise Refusal(f"peerproof: no models of {args.protocol!r}; there are some of {', '.join(known)}")
         chosen = select_models(args.protocol, SIZES[-1] if args.list else args.size, args.model or ())
-    except BadManifest as problem:
-        return _complain(str(problem), USAGE)
-    unknown = set(args.model or ()) - {model.name for model in chosen}
-    if unknown:
-        return _complain(f"no model {', '.join(sorted(unknown))}; see peerproof model-check --list", USAGE)
+    if unknown := set(args.model or ()) - {model.name for model in chosen}:
+        raise Refusal(f"peerproof: no model {', '.join(sorted(unknown))}; see peerproof model-check --list")
     if not chosen:
-        return _complain("no model is that small", NOTHING_SELECTED)
+        raise Refusal("peerproof: no model is that small", NOTHING)
     if args.list:
         width = max(len(model.name) for model in chosen)
         print("\n".join(f"{model.name:{width}}  {model.size:6}  {model.question}" for model in chosen))
-        return AS_EXPECTED
+        return OK
     tools = None
     if any(model.by == "tlc" for model in chosen):
         try:
             tools = find()
         except ToolsUnusable as problem:
-            return _complain(f"{problem}\nnothing was checked", UNUSABLE)
+            raise Refusal(f"peerproof: {problem}\nnothing was checked", UNUSABLE) from None
         print(f"TLC in {tools.jar.name}, Java {tools.java_version}, modules in {root().name}/", file=sys.stderr)
-    signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine outlives this process
-    return _check(args, tools, chosen)
+    with interruptible():
+        return _check(args, tools, chosen)
 
 
 def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
@@ -94,17 +90,16 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
     surprising, failed = 0, 0
     for model in chosen:
         begun = time.monotonic()
-        show = ModelTicker(model.name, width)
         try:
-            found = model_check.check_model(
-                model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=show, on_explored=show.show_exploration
-            )
+            with ModelTicker(model.name, width) as ticker:
+                on_tlc, on_explored = ticker.show_tlc, ticker.show_exploration
+                found = model_check.check_model(
+                    model, tools, seconds=args.seconds, rewrite=args.rewrite, on_tlc=on_tlc, on_explored=on_explored
+                )
         except RunFailed as problem:
-            show.clear()
             print(f"{model.name:{width}}  NO VERDICT: {problem}", flush=True)
             failed += 1
             continue
-        show.clear()
         surprising += not found.is_as_expected
         line = found.text if found.is_as_expected else f"UNEXPECTED: {'; '.join(found.surprises)}"
         print(f"{model.name:{width}}  {line}  {time.monotonic() - begun:.1f} s", flush=True)
@@ -114,7 +109,7 @@ def _check(args: Namespace, tools: Tools | None, chosen: list[Model]) -> int:
         model_check.rewrite_vectors({model.protocol for model in chosen})
     total = f"{len(chosen)} models: {len(chosen) - surprising - failed} as expected"
     print(f"{total}, {surprising} not, {failed} without a verdict")
-    return UNUSABLE if failed else UNEXPECTED if surprising else AS_EXPECTED
+    return UNUSABLE if failed else FAILED if surprising else OK
 
 
 def _positive(text: str) -> float:
@@ -122,12 +117,3 @@ def _positive(text: str) -> float:
     if not seconds > 0:
         raise ValueError
     return seconds
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _complain(problem: str, code: int) -> int:
-    print(f"peerproof: {problem}", file=sys.stderr)
-    return code

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peerproof.cli import options
+from peerproof.cli.command import FAILED, INTERRUPTED, NOTHING, OK, Refusal, refuse
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.clauses import catalogue
 
@@ -35,25 +36,20 @@ if TYPE_CHECKING:
     from peerproof.conformance.mutation.score import Score
     from peerproof.conformance.mutation.sites import Mutant
 
-AS_EXPECTED, UNEXPECTED, USAGE, NOTHING_SELECTED, OWN_FAULT, INTERRUPTED = 0, 1, 2, 4, 5, 130
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", choices=catalogue.protocols(), help="only of this one")
-    parser.add_argument(
-        "-k", dest="words", metavar="WORDS", default="", help="only mutants with all of these words in their names"
-    )
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="so many at a time (default: %(default)s)"
-    )
-    parser.add_argument("--least", type=float, default=98.0, metavar="PERCENT", help="that must be killed (default: %(default)g)")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
-    parser.add_argument("--list", action="store_true", help="print the mutants, and end")
-    parser.add_argument("--unlisted", action="store_true", help="not those that are listed as equivalent")
-    parser.add_argument("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
+    add = parser.add_argument
+    add("protocol", nargs="?", metavar="PROTOCOL", choices=catalogue.protocols(), help="only of this one")
+    add("-k", dest="words", metavar="WORDS", default="", help="only mutants with all of these words in their names")
+    add("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="so many at a time (default: %(default)s)")
+    add("--least", type=float, default=98.0, metavar="PERCENT", help="that must be killed (default: %(default)g)")
+    add("--format", choices=("text", "json"), default="text")
+    add("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
+    add("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
+    add("--list", action="store_true", help="print the mutants, and end")
+    add("--unlisted", action="store_true", help="not those that are listed as equivalent")
+    add("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
     options.add_vectors(parser)
 
 
@@ -69,10 +65,10 @@ def run(args: Namespace) -> int:
     }
     chosen = {protocol: mutants for protocol, mutants in every.items() if mutants}
     if not chosen:
-        raise options.refusal(f"peerproof mutants: no mutant has {args.words!r} in its name; --list shows them", NOTHING_SELECTED)
+        raise Refusal(f"peerproof mutants: no mutant has {args.words!r} in its name; --list shows them", NOTHING)
     if args.list:
         print(*(f"{mutant.id}  {mutant.change}" for mutants in chosen.values() for mutant in mutants), sep="\n")
-        return AS_EXPECTED
+        return OK
     return _run_mutants(args, chosen)
 
 
@@ -81,27 +77,20 @@ def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
     from peerproof.conformance.mutation.verdict_log import WrongRecord
 
     suite = options.suite(args)
-    try:
+    with refuse(WrongRecord, OSError, prefix="peerproof mutants: --record: "):
         record = open_record(args.record, suite, chosen) if args.record else None
-    except (WrongRecord, OSError) as error:
-        raise options.refusal(f"peerproof mutants: --record: {error}") from None
     scores: list[Score] = []
     for protocol, mutants in chosen.items():
-        ticker = Ticker()
         whole = not (args.words or args.unlisted)
-        scoring = Scoring(protocol, suite, mutants, record, whole, args.jobs, ticker)
-        try:
+        with Ticker() as ticker, refuse(WrongRecord, prefix="peerproof mutants: "):
+            scoring = Scoring(protocol, suite, mutants, record, whole, args.jobs, ticker)
             scores.append(scoring.run())
-        except WrongRecord as error:
-            raise options.refusal(f"peerproof mutants: {error}") from None
-        finally:
-            ticker.clear()
         if scoring.is_interrupted:
             _write(args, scores)
             print("peerproof: interrupted; what is told is of the mutants that were tried", file=sys.stderr)
             return INTERRUPTED
     _write(args, scores)
-    return AS_EXPECTED if is_enough(scores, args.least) else UNEXPECTED
+    return OK if is_enough(scores, args.least) else FAILED
 
 
 def _write(args: Namespace, scores: list[Score]) -> None:
@@ -111,10 +100,8 @@ def _write(args: Namespace, scores: list[Score]) -> None:
     from peerproof.conformance.suite.output import CannotWrite, write_whole
 
     text = json.dumps(as_plain(scores), indent=1) if args.format == "json" else "\n\n".join(score.text() for score in scores)
-    try:
+    with refuse(CannotWrite, prefix="peerproof mutants: "):
         write_whole(args.output, text + "\n")
-    except CannotWrite as error:
-        raise options.refusal(f"peerproof mutants: {error}") from None
 
 
 def _serve(name: str) -> int:
@@ -123,10 +110,10 @@ def _serve(name: str) -> int:
     try:
         mutant = find_mutant(name)
     except KeyError:
-        raise options.refusal(f"peerproof mutants: there is no mutant {name!r}; --list shows them") from None
+        raise Refusal(f"peerproof mutants: there is no mutant {name!r}; --list shows them") from None
     load_mutant(mutant)
     from peerproof.reference.harness.harness import Harness
     from peerproof.reference.harness.request_channel import serve_stdio
 
     serve_stdio(Harness())
-    return AS_EXPECTED
+    return OK

@@ -49,13 +49,12 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
+from peerproof.cli.command import FAILED, OK, complain, refuse, trace_file
+
 if TYPE_CHECKING:
     from peerproof.reference.node.console import Setup
     from peerproof.reference.runtime.protocol import Runtime
-    from peerproof.reference.runtime.recorder import TraceFile
     from peerproof.spec.core import NodeId
-
-OK, FAILED, USAGE = 0, 1, 2
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -102,72 +101,49 @@ def run(args: Namespace) -> int:
     import logging
 
     from peerproof.reference.protocols.registry import RUNTIMES
-    from peerproof.reference.runtime.udp import is_wildcard
 
     level = {0: logging.WARNING, 1: logging.INFO}.get(args.verbose, logging.DEBUG)
     logging.basicConfig(stream=sys.stderr, level=level, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("asyncio").setLevel(max(level, logging.INFO))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that cannot show a letter is no reason to stop
-    if RUNTIMES[args.protocol].transport == "serf":
-        return _run_store(args)
-    try:
-        setup = _setup(args)
-    except ValueError as error:
-        return _unusable(error)
-    if is_wildcard(setup.advertise or setup.bind):
-        _complain(
-            f"warning: to its peers this node is called {setup.advertise or setup.bind}, which names no machine, and every node"
-            " bound so has the same name (BD-12); bind to an address that peers can reach, or say it with --advertise"
-        )
-    try:
-        trace = _trace(args.trace)
-    except OSError as error:
-        return _unusable(f"cannot write the trace {args.trace}: {error.strerror}")
-    try:
-        return _run(setup, trace)
-    except ValueError as error:
-        return _unusable(error)
-    finally:
-        if trace:
-            trace.close()
+    with refuse(ValueError, prefix="peerproof node: "):
+        return _run_store(args) if RUNTIMES[args.protocol].transport == "serf" else _run_node(args)
 
 
-def _run(setup: Setup, trace: TraceFile | None) -> int:
+def _run_node(args: Namespace) -> int:
     import asyncio
 
     from peerproof.reference.node.console import RunningNode
+    from peerproof.reference.runtime.udp import is_wildcard
+
+    setup = _setup(args)
+    if is_wildcard(setup.advertise or setup.bind):
+        complain(
+            "node",
+            f"warning: to its peers this node is called {setup.advertise or setup.bind}, which names no machine, and every node"
+            " bound so has the same name (BD-12); bind to an address that peers can reach, or say it with --advertise",
+        )
 
     async def live() -> None:
         await RunningNode(setup, trace.write if trace else None).run()
 
-    asyncio.run(live())
+    with trace_file(args.trace, "node") as trace:
+        asyncio.run(live())
     return FAILED if trace and trace.failed else OK
 
 
 def _run_store(args: Namespace) -> int:
     from peerproof.cli import store
 
-    try:
-        setup = store.setup(args)
-        trace = _trace(args.trace)
-    except ValueError as error:
-        return _unusable(error)
-    except OSError as error:
-        return _unusable(f"cannot write the trace {args.trace}: {error.strerror}")
-    if setup.state is None:
-        _complain(
-            "warning: without --state a node that starts again under this name may contradict what others have heard from it"
-        )
-    try:
+    setup = store.setup(args)
+    with trace_file(args.trace, "node") as trace:
+        if setup.state is None:
+            risk = "a node that starts again under this name may contradict what others have heard from it"
+            complain("node", f"warning: without --state {risk}")
         failure = store.run(setup, trace.write if trace else None)
-    except ValueError as error:
-        return _unusable(error)
-    finally:
-        if trace:
-            trace.close()
     if failure:
-        _complain(failure)
+        complain("node", failure)
     return FAILED if failure or (trace and trace.failed) else OK
 
 
@@ -207,25 +183,8 @@ def _reachable(address: NodeId) -> NodeId:
     return address
 
 
-def _trace(path: str | None) -> TraceFile | None:
-    from pathlib import Path
-
-    from peerproof.reference.runtime.recorder import TraceFile
-
-    return TraceFile(Path(path), _complain) if path else None
-
-
 def _assignment(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
         raise ArgumentTypeError(f"{text!r}: expected key=value")
     return key, value
-
-
-def _unusable(error: object) -> int:
-    _complain(getattr(error, "detail", None) or str(error))
-    return USAGE
-
-
-def _complain(message: str) -> None:
-    print(f"peerproof node: {message}", file=sys.stderr)

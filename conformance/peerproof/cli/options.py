@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from peerproof.cli.command import NOTHING, refuse
 from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 
 T = TypeVar("T")
-
-USAGE, NOTHING_SELECTED = 2, 4
 
 SELECTION = "which vectors, such as 'clause:B-14 layer:codec !flag:slow digest': all of the words must fit"
 
@@ -35,31 +33,20 @@ def suite(args: Namespace, protocol: str | None = None) -> Suite:
 
     A file in it that is not what it should be ends the command.
     """
-    try:
+    with refuse(VectorError, prefix=""):
         return load(args.vectors, protocol or getattr(args, "protocol", None))
-    except VectorError as error:
-        raise refusal(str(error)) from None
 
 
 def select(choose: Callable[[Suite, str, str | None], list[T]], args: Namespace, vectors: Suite) -> list[T]:
     """What `choose` finds for `-k` and `--protocol`; a word that no vector fits ends the command."""
-    try:
+    with (
+        refuse(SelectionError, prefix="peerproof: -k: "),
+        refuse(NothingFits, prefix="peerproof: nothing is selected: ", code=NOTHING),
+    ):
         return choose(vectors, args.select, args.protocol)
-    except NothingFits as error:
-        raise refusal(f"peerproof: nothing is selected: {error}", NOTHING_SELECTED) from None
-    except SelectionError as error:
-        raise refusal(f"peerproof: -k: {error}") from None
 
 
 def vector(suite: Suite, name: str) -> Vector:
     """The vector of this name; without exactly one, the command ends."""
-    try:
+    with refuse(VectorNotFound):
         return find_vector(suite, name)
-    except VectorNotFound as error:
-        raise refusal(f"peerproof: {error}") from None
-
-
-def refusal(message: str, code: int = USAGE) -> SystemExit:
-    """What ends a command because of its arguments or of the files that they name."""
-    print(message, file=sys.stderr)
-    return SystemExit(code)

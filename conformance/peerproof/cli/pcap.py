@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerproof.cli.options import NOTHING_SELECTED, refusal
+from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, refuse
 
 if TYPE_CHECKING:
     from peerproof.conformance.captures.passive import Judged, Passive
 
-EXIT_CODES = {"ACCEPTED": 0, "REJECTED": 1, "EMPTY": NOTHING_SELECTED}
+EXIT_CODES = {"ACCEPTED": OK, "REJECTED": FAILED, "EMPTY": NOTHING}
 
 #: What `--pcap` cannot be together with: it takes no vectors, and there is nobody to ask.
 _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
@@ -24,18 +24,19 @@ def run_check(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
     from peerproof.conformance.captures import capture_check
     from peerproof.conformance.captures.pcap import NoCapture
+    from peerproof.conformance.suite import output
 
     protocol, config = _protocol(args), _config(args)
     try:
-        passive, verdict = capture_check.check_capture(Path(args.pcap), protocol, args.port or (), config)
-    except capture_check.BadConfiguration as error:
-        raise refusal(f"peerproof: --config: {error}") from None
+        with refuse(capture_check.BadConfiguration, prefix="peerproof: --config: "):
+            passive, verdict = capture_check.check_capture(Path(args.pcap), protocol, args.port or (), config)
     except NoCapture as error:
-        raise refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
+        raise Refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
     except OSError as error:
-        raise refusal(f"peerproof: --pcap: cannot read {args.pcap}: {error.strerror}") from None
+        raise Refusal(f"peerproof: --pcap: cannot read {args.pcap}: {error.strerror}") from None
     text = json.dumps(passive.plain(), indent=1) if args.format == "json" else "\n".join(_lines(passive))
-    _write(args, text)
+    with refuse(output.CannotWrite, prefix="peerproof: the report cannot be written: "):
+        output.write_whole(args.output, text + "\n")
     if not passive.messages:
         print(f"peerproof: no message of {protocol} is in the capture", file=sys.stderr)
     return EXIT_CODES[verdict.name]
@@ -46,12 +47,12 @@ def _protocol(args: Namespace) -> str:
 
     if wrong := [name for name in _OTHERS if getattr(args, name)]:
         option = "-k" if wrong[0] == "select" else f"--{wrong[0].replace('_', '-')}"
-        raise refusal(f"peerproof: {option} cannot stand together with --pcap, which judges messages and runs no vectors")
+        raise Refusal(f"peerproof: {option} cannot stand together with --pcap, which judges messages and runs no vectors")
     if args.format not in ("text", "json"):
-        raise refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
+        raise Refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
     if args.protocol not in RUNTIMES:
         found = "nothing" if args.protocol is None else repr(args.protocol)
-        raise refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(RUNTIMES)}; found {found}")
+        raise Refusal(f"peerproof: --pcap needs --protocol, one of {', '.join(RUNTIMES)}; found {found}")
     name: str = args.protocol
     return name
 
@@ -60,9 +61,9 @@ def _config(args: Namespace) -> dict[str, Any]:
     try:
         plain = json.loads(args.config or "{}")
     except ValueError as error:
-        raise refusal(f"peerproof: --config: {args.config!r} is no JSON: {error}") from None
+        raise Refusal(f"peerproof: --config: {args.config!r} is no JSON: {error}") from None
     if not isinstance(plain, dict):
-        raise refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
+        raise Refusal(f'peerproof: --config: {args.config!r}: expected an object, as {{"max_payload": 512}}')
     return plain
 
 
@@ -94,12 +95,3 @@ def _node(node: Judged) -> Iterator[str]:
         yield from (f"  {line}" for line in violation_text({**first, "replay": None}, whole=True).splitlines())
         if len(node.findings) > 1:
             yield f"  and {len(node.findings) - 1} more"
-
-
-def _write(args: Namespace, text: str) -> None:
-    from peerproof.conformance.suite import output
-
-    try:
-        output.write_whole(args.output, text + "\n")
-    except output.CannotWrite as error:
-        raise refusal(f"peerproof: the report cannot be written: {error}") from None

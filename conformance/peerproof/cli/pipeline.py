@@ -19,34 +19,31 @@ exit codes of stages: 0 nothing found, 1 violations found, 2 usage or a place th
 
 from __future__ import annotations
 
-import signal
-import sys
 from argparse import ArgumentParser, Namespace
 from importlib import import_module
-from types import FrameType
 
-#: Stage, its module in `peerproof.cli.stages`, and what it does.
+from peerproof.cli.command import UNUSABLE, Refusal, interruptible, refuse
+
+#: Stage, which is a module in `peerproof.cli.stages`, and what it does.
 STAGES = (
-    ("simulate", "simulate", "seeded runs over a grid of parameters"),
-    ("ingest", "ingest", "logs and captures of any program"),
-    ("validate", "validate", "hold what was logged, captured or simulated to the specification"),
-    ("measure", "measure", "times, hops, messages and bytes, and their percentiles"),
-    ("report", "report", "one page of HTML about all that a folder holds"),
-    ("run", "run", "all of these in order"),
-    ("matrix", "matrix", "the vectors on several implementations at once"),
-    ("status", "status", "the batches of a folder, and whether they are complete"),
-    ("gc", "gc", "remove what killed processes have left behind"),
-    ("warm", "warm", "make Spark start faster on this machine, once"),
+    ("simulate", "seeded runs over a grid of parameters"),
+    ("ingest", "logs and captures of any program"),
+    ("validate", "hold what was logged, captured or simulated to the specification"),
+    ("measure", "times, hops, messages and bytes, and their percentiles"),
+    ("report", "one page of HTML about all that a folder holds"),
+    ("run", "all of these in order"),
+    ("matrix", "the vectors on several implementations at once"),
+    ("status", "the batches of a folder, and whether they are complete"),
+    ("gc", "remove what killed processes have left behind"),
+    ("warm", "make Spark start faster on this machine, once"),
 )
-
-USAGE, FAILED = 2, 3
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the stages; each declares its options."""
     stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
-    for name, module, about in STAGES:
-        stage = import_module(f"peerproof.cli.stages.{module}")
+    for name, about in STAGES:
+        stage = import_module(f"peerproof.cli.stages.{name}")
         command = stages.add_parser(
             name, help=about, description=stage.__doc__, epilog=parser.epilog, formatter_class=parser.formatter_class
         )
@@ -55,32 +52,19 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Runs a stage; what stops it is told in words."""
+    prefix = f"peerproof pipeline {args.stage}: "
     try:
         from peerproof.pipeline.spark.spark_errors import SparkUnusable
         from peerproof.pipeline.storage.batches import Refused
         from peerproof.pipeline.storage.tables import WrongSchema
     except ImportError as error:
-        return _complain(args, f"needs the package {error.name}: pip install 'peerproof[pipeline]'", FAILED)
-    module = {name: module for name, module, _ in STAGES}[args.stage]
-    signal.signal(signal.SIGTERM, _interrupt)  # so that no Java machine and no temporary file outlives this process
+        raise Refusal(f"{prefix}needs the package {error.name}: pip install 'peerproof[pipeline]'", UNUSABLE) from None
     try:
-        code: int = import_module(f"peerproof.cli.stages.{module}").run(args)
-    except (Refused, WrongSchema) as problem:
-        return _complain(args, str(problem), USAGE)
-    except SparkUnusable as problem:
-        return _complain(args, str(problem), FAILED)
+        with interruptible(), refuse(Refused, WrongSchema, prefix=prefix), refuse(SparkUnusable, prefix=prefix, code=UNUSABLE):
+            code: int = import_module(f"peerproof.cli.stages.{args.stage}").run(args)
     except BrokenPipeError:
         raise  # whoever read our output has gone
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        return _complain(args, f"{problem.strerror or problem}{where}", FAILED)
-    return code
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _complain(args: Namespace, message: str, code: int) -> int:
-    print(f"peerproof pipeline {args.stage}: {message}", file=sys.stderr)
+        raise Refusal(f"{prefix}{problem.strerror or problem}{where}", UNUSABLE) from None
     return code

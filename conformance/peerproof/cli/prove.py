@@ -18,29 +18,26 @@ Exit codes of this command: 0 all proved and all twins refuted; 1 anything else;
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
+
+from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, refuse
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.proof import Proof, Proved
 
-PROVED, NOT_PROVED, USAGE, NOTHING_SELECTED = 0, 1, 2, 4
 MOST_SECONDS = 60.0
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("protocol", nargs="?", metavar="PROTOCOL", help="whose proofs (default: all)")
-    parser.add_argument(
-        "-k", dest="select", metavar="WORDS", default="", help="only proofs whose item or name has all of these words"
-    )
-    parser.add_argument("--list", action="store_true", help="print the proofs, and end")
-    parser.add_argument(
-        "--seconds", type=_positive, default=MOST_SECONDS, metavar="N", help="give up on a statement after so long"
-    )
-    parser.add_argument("--verbose", action="store_true", help="say what refutes each twin")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add = parser.add_argument
+    add("protocol", nargs="?", metavar="PROTOCOL", help="whose proofs (default: all)")
+    add("-k", dest="select", metavar="WORDS", default="", help="only proofs whose item or name has all of these words")
+    add("--list", action="store_true", help="print the proofs, and end")
+    add("--seconds", type=_positive, default=MOST_SECONDS, metavar="N", help="give up on a statement after so long")
+    add("--verbose", action="store_true", help="say what refutes each twin")
+    add("--format", choices=("text", "json"), default="text")
 
 
 def run(args: Namespace) -> int:
@@ -49,29 +46,24 @@ def run(args: Namespace) -> int:
 
     known = proven_protocols()
     if args.protocol not in (None, *known):
-        return _complain(f"no proofs of {args.protocol!r}; there are some of {', '.join(known)}", USAGE)
-    try:
+        raise Refusal(f"peerproof: no proofs of {args.protocol!r}; there are some of {', '.join(known)}")
+    with refuse(ProverMissing):
         chosen = select_proofs(args.protocol, args.select)
-    except ProverMissing as problem:
-        return _complain(str(problem), USAGE)
     if not chosen:
-        return _complain(f"no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING_SELECTED)
+        raise Refusal(f"peerproof: no proof has {args.select!r} in its name; see peerproof prove --list", NOTHING)
+    as_json = args.format == "json"
     if args.list:
-        print(
-            _as_json([plain_proof(*one) for one in chosen])
-            if args.format == "json"
-            else "\n".join(_render_proof(p) for _, p in chosen)
-        )
-        return PROVED
+        print(_as_json([plain_proof(*one) for one in chosen]) if as_json else "\n".join(_render_proof(p) for _, p in chosen))
+        return OK
     width = max(len(proof.name) for _, proof in chosen)
     results = []
     for protocol, proof in chosen:
         found = prove(proof, args.seconds)
         results.append((protocol, found))
-        if args.format == "text":
+        if not as_json:
             print(_line(found, width, verbose=args.verbose), flush=True)
-    print(_as_json([plain_proof(name, p.proof, p) for name, p in results]) if args.format == "json" else _sum(results))
-    return PROVED if all(found.as_expected for _, found in results) else NOT_PROVED
+    print(_as_json([plain_proof(name, p.proof, p) for name, p in results]) if as_json else _sum(results))
+    return OK if all(found.as_expected for _, found in results) else FAILED
 
 
 def _positive(text: str) -> float:
@@ -82,11 +74,6 @@ def _positive(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise ArgumentTypeError(f"seconds are a number above 0, not {text!r}")
     return seconds
-
-
-def _complain(message: str, code: int) -> int:
-    print(f"peerproof: {message}", file=sys.stderr)
-    return code
 
 
 def _render_proof(proof: Proof) -> str:

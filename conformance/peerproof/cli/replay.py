@@ -14,37 +14,32 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.implementation import add_implementation, make_reach, report_unavailable
-from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.cli.command import NOTHING, refuse
+from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
 from peerproof.conformance.runner.cases import CaseNotFound, find_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import replay_cases
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.selection import VectorNotFound
 
-NOTHING = 4
-
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("id", metavar="ID", help="a vector, or with #… one case of it, as reports name them")
+    add = parser.add_argument
+    add("id", metavar="ID", help="a vector, or with #… one case of it, as reports name them")
     add_implementation(parser)
     options.add_vectors(parser)
-    parser.add_argument("--seed", default="0", help="that of the run that is to be seen again (default: 0)")
-    parser.add_argument("--emit", choices=("stdin",), help="print nothing but the lines that go to the implementation")
+    add("--seed", default="0", help="that of the run that is to be seen again (default: 0)")
+    add("--emit", choices=("stdin",), help="print nothing but the lines that go to the implementation")
 
 
 def run(args: Namespace) -> int:
     """Shows one run. The exit code says how it came out."""
     suite = options.suite(args, args.id.partition("/")[0])
-    try:
+    with refuse(VectorNotFound, CaseNotFound):
         chosen = find_cases(suite, args.id)
-    except (VectorNotFound, CaseNotFound) as error:
-        raise options.refusal(f"peerproof: {error}") from None
-    try:
+    with refuse_unavailable():
         results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed)
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
             _print_outcome(case, result, args)

@@ -17,15 +17,13 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from peerproof.cli import options
-from peerproof.conformance.report.record import NoReport, Report, as_json_lines, load, load_one
+from peerproof.cli.command import FAILED, INTERRUPTED, OK, Refusal, refuse
+from peerproof.conformance.report.record import NoReport, as_json_lines, load, load_one
 from peerproof.conformance.suite import output
-
-FINE, WORSE, FULL = 0, 1, 130
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -70,58 +68,55 @@ def _add_records(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Makes it. 1 only if a comparison finds something worse."""
     if args.output and (why_not := output.unwritable(args.output)):
-        raise options.refusal(f"peerproof: cannot write there: {why_not}")
-    made, code = _KINDS[args.kind](args)
+        raise Refusal(f"peerproof: cannot write there: {why_not}")
+    with refuse(NoReport):
+        made, code = _KINDS[args.kind](args)
     try:
         output.write_whole(args.output, made)
     except output.CannotWrite as error:
         print(f"peerproof: it cannot be written: {error}", file=sys.stderr)
-        return FULL
+        return INTERRUPTED
     return code
 
 
 def _html(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.html.page import BadExtra, load_edges, load_scores, render_page
 
-    reports = [report for path in args.records for report in _load_reports(path)]
+    reports = [report for path in args.records for report in load(path)]
     suite = options.suite(args, next((protocol for report in reports if (protocol := report.arguments.get("protocol"))), None))
-    try:
+    with refuse(BadExtra):
         scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
-    except BadExtra as error:
-        raise options.refusal(f"peerproof: {error}") from None
-    return render_page(reports, suite, scores, edges), FINE
+    return render_page(reports, suite, scores, edges), OK
 
 
 def _matrix(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.clause_matrix import FORMATS, matrices
 
-    reports = [report for path in args.records for report in _load_reports(path)]
-    return FORMATS[args.format](matrices(reports), every=args.every), FINE
+    reports = [report for path in args.records for report in load(path)]
+    return FORMATS[args.format](matrices(reports), every=args.every), OK
 
 
 def _merge(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.merge import Conflict, Source, merge
 
-    sources = [Source(str(path), report) for path in args.records for report in _load_reports(path)]
-    try:
-        return "".join(map(as_json_lines, merge(sources))), FINE
-    except Conflict as error:
-        raise options.refusal(f"peerproof: {error}") from None
+    sources = [Source(str(path), report) for path in args.records for report in load(path)]
+    with refuse(Conflict):
+        return "".join(map(as_json_lines, merge(sources))), OK
 
 
 def _diff(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.diff import FORMATS, compare
 
-    (old, new), suite = (_only(path) for path in (args.old, args.new)), options.suite(args)
+    (old, new), suite = (load_one(path) for path in (args.old, args.new)), options.suite(args)
     diff = compare(old, new, suite.aliases)
-    return FORMATS[args.format](diff), WORSE if diff.worse else FINE
+    return FORMATS[args.format](diff), FAILED if diff.worse else OK
 
 
 def _badge(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.badge import FORMATS, badge
 
-    reports = [report for path in args.records for report in _load_reports(path)]
-    return FORMATS[args.format](badge(reports, args.label)), FINE
+    reports = [report for path in args.records for report in load(path)]
+    return FORMATS[args.format](badge(reports, args.label)), OK
 
 
 def _edges(args: Namespace) -> tuple[str, int]:
@@ -130,31 +125,10 @@ def _edges(args: Namespace) -> tuple[str, int]:
     suite = options.suite(args)
     begin = (lambda name: print(f"{name}: walking its graphs", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
     try:
-        return json.dumps(report_edges(suite, args.protocol, begin), indent=1) + "\n", FINE
+        return json.dumps(report_edges(suite, args.protocol, begin), indent=1) + "\n", OK
     except KeyError:
         protocols = ", ".join(sorted({vector.protocol for vector in suite.vectors}))
-        raise options.refusal(f"peerproof: no protocol {args.protocol!r}; there are {protocols}") from None
+        raise Refusal(f"peerproof: no protocol {args.protocol!r}; there are {protocols}") from None
 
 
-_KINDS: Final[Mapping[str, Callable[[Namespace], tuple[str, int]]]] = {
-    "html": _html,
-    "matrix": _matrix,
-    "merge": _merge,
-    "diff": _diff,
-    "badge": _badge,
-    "edges": _edges,
-}
-
-
-def _load_reports(path: Path) -> list[Report]:
-    try:
-        return load(path)
-    except NoReport as error:
-        raise options.refusal(f"peerproof: {error}") from None
-
-
-def _only(path: Path) -> Report:
-    try:
-        return load_one(path)
-    except NoReport as error:
-        raise options.refusal(f"peerproof: {error}") from None
+_KINDS: Final = {"html": _html, "matrix": _matrix, "merge": _merge, "diff": _diff, "badge": _badge, "edges": _edges}

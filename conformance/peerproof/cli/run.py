@@ -22,7 +22,6 @@ draws by lot follows from --seed: the same seed, the same run.
 
 from __future__ import annotations
 
-import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -31,54 +30,54 @@ from pathlib import Path
 from typing import Any
 
 from peerproof.cli import options
-from peerproof.cli.implementation import UNUSABLE, add_implementation, make_reach, positive, report_unavailable
+from peerproof.cli.command import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
+from peerproof.cli.implementation import add_implementation, make_reach, positive, refuse_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.cli.transports import SLACK, add_transports, apply_transports, running
-from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
+from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.report.record import case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, load_specifications, stale_entries
-from peerproof.conformance.runner import expected_failures
+from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings
-from peerproof.conformance.runner.worker import INTERRUPTED
 from peerproof.conformance.suite import output
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
-NOTHING, INTERRUPTION = 4, 130
 
 EXIT_CODES = {
-    RunVerdict.AS_EXPECTED: 0,
-    RunVerdict.FAILED: 1,
+    RunVerdict.AS_EXPECTED: OK,
+    RunVerdict.FAILED: FAILED,
     RunVerdict.UNUSABLE: UNUSABLE,
     RunVerdict.NOTHING_RUN: NOTHING,
-    RunVerdict.INTERRUPTED: INTERRUPTION,
+    RunVerdict.INTERRUPTED: INTERRUPTED,
 }
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
+    add = parser.add_argument
     add_implementation(parser)
     options.add_selection(parser)
     options.add_vectors(parser)
     add_transports(parser)
-    parser.add_argument("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
-    parser.add_argument("--seed", default="0", help="of everything that is drawn by lot (default: 0)")
-    parser.add_argument("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
-    parser.add_argument("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
-    parser.add_argument("--fail-fast", action="store_true", help="end at the first failure; the report is partial")
-    parser.add_argument("--max-restarts", metavar="N", type=positive, default=20, help="of the implementation (default: 20)")
-    parser.add_argument("--format", choices=FORMATS, default="text")
-    parser.add_argument("--output", metavar="FILE", type=Path, help="where the report goes, if not to standard output")
-    parser.add_argument("--record", metavar="FILE", type=Path, help="where the report of record goes too, as JSON lines")
+    add("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
+    add("--seed", default="0", help="of everything that is drawn by lot (default: 0)")
+    add("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
+    add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    add("--fail-fast", action="store_true", help="end at the first failure; the report is partial")
+    add("--max-restarts", metavar="N", type=positive, default=20, help="of the implementation (default: 20)")
+    add("--format", choices=FORMATS, default="text")
+    add("--output", metavar="FILE", type=Path, help="where the report goes, if not to standard output")
+    add("--record", metavar="FILE", type=Path, help="where the report of record goes too, as JSON lines")
 
 
 def run(args: Namespace) -> int:
     """Judges, reports, and returns the exit code."""
     for path in filter(None, (args.output, args.record)):
         if why_not := output.unwritable(path):
-            raise options.refusal(f"peerproof: cannot write the report: {why_not}")
+            raise Refusal(f"peerproof: cannot write the report: {why_not}")
     if args.pcap:
         from peerproof.cli.pcap import run_check
 
@@ -87,15 +86,12 @@ def run(args: Namespace) -> int:
     selected = apply_transports(args, options.select(select_cases, args, suite))
     listed = _load_expected(args)
     if not selected:
-        print("peerproof: no case is selected", file=sys.stderr)
-        return NOTHING
+        raise Refusal("peerproof: no case is selected", NOTHING)
     load_specifications({case.vector.protocol for case in selected})
     reach = running(args) if args.connect else make_reach(args, suite.version)
-    try:
+    with refuse_unavailable():
         adapter = reach()
         hello = adapter.start()
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
     report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
     report.problems = stale_entries(listed, suite, date.today(), args.slack)
     return _Run(args, Session(report, selected, listed)).run_cases(reach, adapter, hello)
@@ -110,33 +106,32 @@ class _Run:
         self.report = session.report
         self.titles = {case.vector.id: case.vector.title for case in session.cases}
         self.growing: list[output.Growing] = []
-        self.progress = Progress(len(session.cases))
+        self.ticker = Ticker()
+        self.wrong = 0
         session.on_result = self.take
 
     def run_cases(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
         """Runs the cases and writes what came out, however it ends."""
         args, report = self.args, self.report
         settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.fail_fast)
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as a CI job ends what takes too long
-        try:
-            self.open()
-            self.session.run(reach, adapter, hello, settings)
-        except output.CannotWrite as error:
-            adapter.kill()
-            self.session.interrupt(f"the report cannot be written: {error}")
-            print(f"peerproof: {report.because}", file=sys.stderr)
-        except KeyboardInterrupt:
-            adapter.kill()
-            self.session.interrupt(INTERRUPTED)
-        except Exception as error:
-            report.because = f"the suite's own fault: {error!r}"
-            self.finish()
-            raise
-        finally:
-            self.progress.clear()
-            signal.signal(signal.SIGTERM, before)
+        with interruptible():  # a CI job ends with SIGTERM what takes too long
+            try:
+                with self.ticker:
+                    self.open()
+                    self.session.run(reach, adapter, hello, settings)
+            except output.CannotWrite as error:
+                adapter.kill()
+                self.session.interrupt(f"the report cannot be written: {error}")
+                print(f"peerproof: {report.because}", file=sys.stderr)
+            except KeyboardInterrupt:
+                adapter.kill()
+                self.session.interrupt(worker.INTERRUPTED)
+            except Exception as error:
+                report.because = f"the suite's own fault: {error!r}"
+                self.finish()
+                raise
         complete = self.finish()
-        return EXIT_CODES[self.session.verdict] if complete else INTERRUPTION
+        return EXIT_CODES[self.session.verdict] if complete else INTERRUPTED
 
     def open(self) -> None:
         """Begins what grows line by line."""
@@ -155,7 +150,8 @@ class _Run:
                 growing.write(line)
         if interruption.seen:
             raise KeyboardInterrupt
-        self.progress.step(wrong=STATUSES[result.status])
+        self.wrong += STATUSES[result.status]
+        self.ticker(f"{len(self.report.results)} of {len(self.session.cases)} cases, {self.wrong} wrong")
 
     def finish(self) -> bool:
         """Writes the end. False if it was interrupted, or could not be written where it should."""
@@ -205,32 +201,11 @@ class _Run:
         return True
 
 
-class Progress:
-    """How far it is, on standard error, if somebody sits there."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = self._wrong = 0
-        self._line = Ticker()
-
-    def step(self, *, wrong: bool) -> None:
-        """One more case."""
-        self._done += 1
-        self._wrong += wrong
-        self._line(f"{self._done} of {self._total} cases, {self._wrong} wrong")
-
-    def clear(self) -> None:
-        """The line is free for others."""
-        self._line.clear()
-
-
 def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
     if args.known_failing is None:
         return expected_failures.ExpectedFailures("", ())
-    try:
+    with refuse(expected_failures.ListError):
         return expected_failures.load_expected_failures(args.known_failing)
-    except expected_failures.ListError as error:
-        raise options.refusal(f"peerproof: {error}") from None
 
 
 def _arguments(args: Namespace) -> dict[str, Any]:

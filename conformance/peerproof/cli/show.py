@@ -15,6 +15,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
+from peerproof.cli.command import OK
 from peerproof.conformance.diagrams.svg import render_svg
 from peerproof.conformance.vectors.selection import vector_source
 
@@ -32,12 +33,12 @@ def run(args: Namespace) -> int:
     vector = options.vector(suite, args.id)
     if args.format == "yaml":
         print(vector_source(suite, vector))
-        return 0
+        return OK
     from peerproof.conformance.runner import vector_diagram
 
     graph = vector_diagram.of_vector(vector)
     if args.format == "svg":
         print(render_svg(graph, f"{vector.id}: {vector.title}"))
-        return 0
-    print(graph.mermaid() if args.format == "sequence" else graph.text())
-    return 0
+    else:
+        print(graph.mermaid() if args.format == "sequence" else graph.text())
+    return OK

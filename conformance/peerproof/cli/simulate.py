@@ -31,15 +31,13 @@ they promise as long as nobody has gone, so not with --crash.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from peerproof.reference.runtime.recorder import TraceFile
-    from peerproof.reference.simulation.plan import Campaign
+from peerproof.cli.command import FAILED, OK, count, refuse, trace_file
 
-OK, FAILED, USAGE = 0, 1, 2
+if TYPE_CHECKING:
+    from peerproof.reference.simulation.plan import Campaign
 
 #: Bytes of a trace that wait for being written together.
 BUFFER = 2**16
@@ -57,11 +55,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def _add_options(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("--nodes", type=_count, default=5, metavar="N", help="how many (default 5)")
-    add("--rounds", type=_count, default=50, metavar="N", help="of each node (default 50)")
+    add("--nodes", type=count, default=5, metavar="N", help="how many (default 5)")
+    add("--rounds", type=count, default=50, metavar="N", help="of each node (default 50)")
     add("--seed", default="0", metavar="TEXT", help="fixes the run (default 0)")
-    add("--updates", type=_count, default=5, metavar="N", help="pairs that each node sets (default 5)")
-    add("--keys", type=_count, default=3, metavar="N", help="how many different ones these are, of all nodes (default 3)")
+    add("--updates", type=count, default=5, metavar="N", help="pairs that each node sets (default 5)")
+    add("--keys", type=count, default=3, metavar="N", help="how many different ones these are, of all nodes (default 3)")
     add("--loss", type=float, default=0.0, metavar="P", help="chance that a datagram is lost, from 0 to 1 (default 0)")
     add("--duplication", type=float, default=0.0, metavar="P", help="chance that one arrives twice")
     add("--reordering", type=float, default=0.0, metavar="P", help="chance that one is held back for up to a second")
@@ -72,13 +70,13 @@ def _add_options(command: ArgumentParser) -> None:
     add("--apart", type=int, default=0, metavar="N", help="rounds from one start to the next (default 0: all in the first round)")
     add("--churn", type=float, default=0.0, metavar="P", help="chance, in each round of the second half, that a node crashes")
     add("--trace", metavar="FILE", help="write every step as a JSON line; an old FILE is overwritten")
-    add("--check", type=_count, nargs="?", const=1, metavar="N", help="check properties; those of the cluster every N steps")
+    add("--check", type=count, nargs="?", const=1, metavar="N", help="check properties; those of the cluster every N steps")
     add("--json", action="store_true", help="print the result as one JSON object")
 
 
 def _add_topics(command: ArgumentParser) -> None:
     add = command.add_argument
-    add("--topics", type=_count, default=4, metavar="N", help="that nodes subscribe to and publish on (default 4)")
+    add("--topics", type=count, default=4, metavar="N", help="that nodes subscribe to and publish on (default 4)")
     add("--subscriptions", type=int, default=2, metavar="N", help="to how many of them each node subscribes (default 2)")
 
 
@@ -88,19 +86,10 @@ def run(args: Namespace) -> int:
 
     from peerproof.reference.simulation import campaign
 
-    try:
+    with refuse(ValueError, prefix="peerproof simulate: "):
         plan = _campaign(args)
-    except ValueError as error:
-        return _complain(getattr(error, "detail", None) or str(error), USAGE)
-    try:
-        trace = _trace(args.trace)
-    except OSError as error:
-        return _complain(f"cannot write the trace {args.trace}: {error.strerror}", USAGE)
-    try:
+    with trace_file(args.trace, "simulate", BUFFER) as trace:
         result = campaign.run(plan, trace.write if trace else None)
-    finally:
-        if trace:
-            trace.close()
     print(json.dumps(result.plain()) if args.json else result.text())
     return FAILED if result.violations or (trace and trace.failed) else OK
 
@@ -133,24 +122,6 @@ def _campaign(args: Namespace) -> Campaign:
     )
 
 
-def _trace(path: str | None) -> TraceFile | None:
-    from pathlib import Path
-
-    from peerproof.reference.runtime.recorder import TraceFile
-
-    return (
-        TraceFile(Path(path), lambda message: print(f"peerproof simulate: {message}", file=sys.stderr), buffered=BUFFER)
-        if path
-        else None
-    )
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:  # noqa: PLR2004  # nobody waits for more
-        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
-    return int(text)
-
-
 def _span(text: str) -> tuple[int, int]:
     first, dash, last = text.partition("-")
     if not (dash and text.isascii() and first.isdigit() and last.isdigit() and int(first) <= int(last)):
@@ -163,8 +134,3 @@ def _moment(text: str) -> tuple[int, int]:
     if not (at and text.isascii() and node.isdigit() and instant.isdigit()):
         raise ArgumentTypeError(f"{text!r}: expected the number of a node and of a round, as in 2@10")
     return int(node), int(instant)
-
-
-def _complain(message: str, code: int) -> int:
-    print(f"peerproof simulate: {message}", file=sys.stderr)
-    return code

@@ -12,8 +12,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.implementation import add_implementation, make_reach, report_unavailable
-from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
 
 WORDS = {True: "ok", False: "FAIL", None: "-"}
 
@@ -30,16 +29,12 @@ def run(args: Namespace) -> int:
 
     suite = options.suite(args)
     failed = 0
-    try:
+    with refuse_unavailable():
         adapter = make_reach(args, suite.version)()
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
-    try:
-        for name, fine, detail in check_adapter(adapter, suite):
-            print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
-            failed += fine is False
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
-    finally:
-        adapter.stop()
+        try:
+            for name, fine, detail in check_adapter(adapter, suite):
+                print(f"{WORDS[fine]:4} {name:10} {detail}", flush=True)
+                failed += fine is False
+        finally:
+            adapter.stop()
     return int(failed > 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from peerproof.tla.output.outcome import Progress
@@ -14,7 +14,7 @@ SECONDS: Final = 0.2
 
 
 class Ticker:
-    """The line on standard error."""
+    """The line on standard error. As a context, it makes room in the end for a line that stays."""
 
     def __init__(self) -> None:
         self._shown = sys.stderr.isatty()
@@ -31,26 +31,28 @@ class Ticker:
         if self._shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
+    def __enter__(self) -> Self:
+        return self
 
-class ModelTicker:
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+
+class ModelTicker(Ticker):
     """How far the check of a model is."""
 
     def __init__(self, name: str, width: int) -> None:
+        super().__init__()
         self.name = f"{name:{width}}"
-        self._line = Ticker()
-        self._line(f"{self.name}  ...")
+        self(f"{self.name}  ...")
 
-    def __call__(self, progress: Progress) -> None:
+    def show_tlc(self, progress: Progress) -> None:
         """What TLC has done so far."""
-        self._line(
+        self(
             f"{self.name}  {progress.generated:,} generated, {progress.distinct:,} distinct, {progress.queue:,} on the queue, "
             f"depth {progress.depth}, {progress.per_minute // 60:,} a second"
         )
 
     def show_exploration(self, states: int, waiting: int, depth: int) -> None:
         """What the explorer has done so far."""
-        self._line(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")
-
-    def clear(self) -> None:
-        """Makes room for a line that stays."""
-        self._line.clear()
+        self(f"{self.name}  explored {states:,} states, {waiting:,} waiting, depth {depth}")

@@ -7,6 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from peerproof.cli.command import UNUSABLE, Refusal, refuse
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -69,32 +71,26 @@ def running(args: Namespace) -> Callable[[], Adapter]:
 def _check_sockets(transport: str) -> None:
     import socket
 
-    from peerproof.cli.options import refusal
     from peerproof.conformance.runner.address_map import host
     from peerproof.conformance.runner.peers import NoSocket, bind_socket
 
-    try:
+    with refuse(NoSocket, code=UNUSABLE):
         for rank in (0, 1):
             bind_socket(host(rank), socket.SOCK_STREAM if transport == "tcp" else socket.SOCK_DGRAM).close()
-    except NoSocket as error:
-        raise refusal(f"peerproof: {error}", 3) from None
 
 
 def _endpoint(args: Namespace) -> tuple[str, int]:
-    from peerproof.cli.options import refusal
     from peerproof.conformance.runner.peers import endpoint
 
     if args.impl is not None:
-        raise refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")
+        raise Refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")
     if args.protocol is None:
-        raise refusal("peerproof: --connect needs --protocol: what the node speaks")
+        raise Refusal("peerproof: --connect needs --protocol: what the node speaks")
     scheme, slashes, address = args.connect.partition("://")
     if scheme != "udp" or not slashes:
-        raise refusal(f"peerproof: --connect {args.connect}: expected udp://HOST:PORT")
-    try:
+        raise Refusal(f"peerproof: --connect {args.connect}: expected udp://HOST:PORT")
+    with refuse(ValueError, prefix="peerproof: --connect: "):
         return endpoint(address)
-    except ValueError as error:
-        raise refusal(f"peerproof: --connect: {error}") from None
 
 
 def _transports(text: str) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from peerproof.cli.command import OK
 from peerproof.cli.stages.options import add_in
-
-OK = 0
 
 
 def configure(parser: ArgumentParser) -> None:

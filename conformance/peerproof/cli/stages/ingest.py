@@ -16,18 +16,17 @@ Ends with 4 if there was nothing to read, or nothing of it could be.
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.stages.options import add_out, add_spark
+from peerproof.cli.command import NOTHING, OK, OWN_FAULT, Refusal, complain, refuse
+from peerproof.cli.stages.options import add_out, add_spark, engine, first_rows, last_lines, progress_of
 
 if TYPE_CHECKING:
-    from peerproof.pipeline.spark.work import Show
     from peerproof.pipeline.stages.ingest import Ingested, Reading
 
-OK, USAGE, NOTHING, OWN_FAULT = 0, 2, 4, 5
+PREFIX = "peerproof pipeline ingest: "
 
 MAX_PORT = 65_535
 
@@ -52,34 +51,30 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Reads the files."""
-    from peerproof.cli.stages.options import engine
     from peerproof.conformance.captures.byte_source import InputChanged
     from peerproof.conformance.suite.strict_yaml import VectorError
     from peerproof.pipeline.ingest.inputs import BadInput
     from peerproof.pipeline.stages.ingest import WrongSum, execute
 
     if problem := _contradiction(args):
-        return _complain(problem, USAGE)
-    try:
+        raise Refusal(f"{PREFIX}{problem}")
+    with refuse(BadInput, VectorError, prefix=PREFIX):
         reading = _reading(args)
-    except (BadInput, VectorError) as error:
-        return _complain(str(error), USAGE)
     empty = [file.name for file in reading.files if not file.size]
     for name in empty:
-        _complain(f"{name} is empty", OK)
+        complain("pipeline ingest", f"{name} is empty")
     if len(empty) == len(reading.files):
-        return _complain("there is nothing to read", NOTHING)
+        raise Refusal(f"{PREFIX}there is nothing to read", NOTHING)
     try:
-        with engine(args) as spark:
-            result = execute(spark, args.out, reading, _shows(args))
-    except InputChanged as error:
-        return _complain(str(error), USAGE)
+        with refuse(InputChanged, prefix=PREFIX), engine(args) as spark:
+            result = execute(spark, args.out, reading, progress_of("ingest", args))
     except WrongSum as error:
-        return _complain(f"{error}; nothing was committed, and this is the pipeline's own fault", OWN_FAULT)
+        message = f"{PREFIX}{error}; nothing was committed, and this is the pipeline's own fault"
+        raise Refusal(message, OWN_FAULT) from None
     print(json.dumps(_plain(result)) if args.json else _text(result, reading), flush=True)
     if not result.counts["traces"]:
         hint = "is the mapping right?" if args.format == "jsonl" else "are protocol and ports right?"
-        return _complain(f"no event could be read: {hint}", NOTHING)
+        raise Refusal(f"{PREFIX}no event could be read: {hint}", NOTHING)
     return OK
 
 
@@ -123,18 +118,6 @@ def _reading(args: Namespace) -> Reading:
     )
 
 
-class _shows:  # noqa: N801  # a function with a memory
-    """Gives each step its line of progress, and removes that of the one before."""
-
-    def __init__(self, args: Namespace) -> None:
-        self._quiet = args.quiet
-
-    def __call__(self, step: str) -> Show:
-        from peerproof.pipeline.spark.progress import Progress
-
-        return Progress(f"ingest, {step}", quiet=self._quiet)
-
-
 def _plain(result: Ingested) -> dict[str, object]:
     return {"folder": str(result.success.folder), **result.success.told, "already_committed": not result.done}
 
@@ -155,23 +138,16 @@ def _text(result: Ingested, reading: Reading) -> str:
     if counts["quarantine"]:
         reasons = [f"{count:,} {name.partition(': ')[2]}" for name, count in counts.items() if name.startswith("quarantined: ")]
         lines += [f"quarantined: {', '.join(reasons)}; for example", *_examples(result)]
-    if result.done:
-        took = sum(done.wall_s for done in result.done)
-        lines.append(f"{took:.1f} s; a worker took at most {max(done.peak_mib for done in result.done):.0f} MiB")
-    lines.append(f"{'committed' if result.done else 'committed before, nothing to do'}: {result.success.folder}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *last_lines(result.success, result.done)])
 
 
 def _examples(result: Ingested) -> list[str]:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
-
     from peerproof.pipeline.storage.tables import QUARANTINE
 
     shown: list[str] = []
-    for file in result.success.files(QUARANTINE):
-        for row in pq.ParquetFile(file).read_row_group(0).slice(0, EXAMPLES - len(shown)).to_pylist():
-            number = f":{row['line_no']}" if row["line_no"] else ""
-            shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
+    for row in first_rows(result.success, QUARANTINE, EXAMPLES):
+        number = f":{row['line_no']}" if row["line_no"] else ""
+        shown.append(f"  {row['src_file']}{number}, byte {row['src_off']}: {row['reason_code']}: {row['detail']}")
     return shown
 
 
@@ -179,8 +155,3 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:6]) <= MAX_PORT:
         raise ArgumentTypeError(f"{text!r}: expected a port, from 1 to {MAX_PORT}")
     return int(text)
-
-
-def _complain(message: str, code: int) -> int:
-    print(f"peerproof pipeline ingest: {message}", file=sys.stderr)
-    return code

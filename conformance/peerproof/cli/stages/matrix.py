@@ -20,40 +20,38 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
 from peerproof.cli import options
-from peerproof.cli.implementation import report_unavailable
-from peerproof.cli.stages.options import add_out, add_spark
+from peerproof.cli.command import FAILED, NOTHING, OK, Refusal
+from peerproof.cli.implementation import refuse_unavailable
+from peerproof.cli.stages.options import add_out, add_spark, engine, print_outcome
 from peerproof.conformance.adapter.implementation import REFERENCE
-
-OK, WRONG, NOTHING = 0, 1, 4
 
 PEERPROOF = (sys.executable, "-m", "peerproof.cli.main")
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--impl",
         action="append",
         metavar="WHAT",
         help="'COMMAND ARGS', tcp://HOST:PORT, py:MODULE:CLASS, or reference; may be repeated (default: reference)",
     )
-    parser.add_argument(
+    add(
         "--mutants",
         metavar="WORDS",
         help="besides, each mutant of the protocols with all of these words in its name: peerproof mutants --list",
     )
     options.add_selection(parser)
     options.add_vectors(parser)
-    parser.add_argument("--seed", default="0", metavar="TEXT", help="of everything that is drawn by lot (default: 0)")
-    parser.add_argument("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    add("--seed", default="0", metavar="TEXT", help="of everything that is drawn by lot (default: 0)")
+    add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
     add_out(parser)
     add_spark(parser)
 
 
 def run(args: Namespace) -> int:
     """Tries the cases."""
-    from peerproof.cli.stages.options import engine, print_outcome
-    from peerproof.conformance.adapter.adapter import AdapterUnavailable
     from peerproof.conformance.runner.cases import select_cases
     from peerproof.pipeline.spark.progress import Progress
     from peerproof.pipeline.stages.matrix import Matrix, check, execute
@@ -62,13 +60,12 @@ def run(args: Namespace) -> int:
     suite = options.suite(args)
     selected = options.select(select_cases, args, suite)
     if not selected:
-        print("peerproof pipeline matrix: no case is selected", file=sys.stderr)
-        return NOTHING
+        raise Refusal("peerproof pipeline matrix: no case is selected", NOTHING)
     mutants = [] if args.mutants is None else _mutants(args.mutants, {case.vector.protocol for case in selected})
     implementations = list(dict.fromkeys([*(args.impl or ["reference"]), *mutants]))
     todo = Matrix(suite, selected, implementations, REFERENCE, (*PEERPROOF, "mutants", "--serve"), args.seed, args.strict)
     progress = Progress("matrix", quiet=args.quiet)
-    try:
+    with refuse_unavailable():
         check(todo)
         with engine(args) as spark:
             try:
@@ -77,12 +74,10 @@ def run(args: Namespace) -> int:
                 progress.clear()
             if args.format == "text":
                 print_outcome(args, spark, result)
-    except AdapterUnavailable as error:
-        return report_unavailable(error)
     counts = count_results(todo, result.success)
     shown = {"folder": str(result.success.folder), **result.success.told, "verdicts": counts}
     print(json.dumps(shown) if args.format == "json" else _text(counts), flush=True)
-    return WRONG if has_failure(counts) else OK
+    return FAILED if has_failure(counts) else OK
 
 
 def _mutants(words: str, protocols: Collection[str]) -> list[str]:
@@ -94,7 +89,7 @@ def _mutants(words: str, protocols: Collection[str]) -> list[str]:
     if not found:
         names = " and ".join(sorted(protocols))
         said = f"peerproof pipeline matrix: no mutant of {names} has {words!r} in its name; peerproof mutants --list shows them"
-        raise options.refusal(said, NOTHING)
+        raise Refusal(said, NOTHING)
     return found
 
 

@@ -15,17 +15,11 @@ A node of `peerproof node` counts from its own start: for logs of such nodes, me
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from peerproof.cli.stages.options import add_in, add_spark
-
-if TYPE_CHECKING:
-    from peerproof.pipeline.spark.work import Show
-
-OK, NOTHING = 0, 4
+from peerproof.cli.command import NOTHING, OK, refuse
+from peerproof.cli.stages.options import add_in, add_spark, engine, print_outcome, progress_of
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -43,27 +37,10 @@ def add_shared_clock(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Measures."""
-    from peerproof.cli.stages.options import engine, print_outcome
     from peerproof.pipeline.stages.measure import NothingToMeasure, execute, sources
 
-    try:
+    with refuse(NothingToMeasure, prefix="peerproof pipeline measure: ", code=NOTHING):
         measured = sources(args.place, shared_clock=args.shared_clock)
-    except NothingToMeasure as problem:
-        print(f"peerproof pipeline measure: {problem}", file=sys.stderr)
-        return NOTHING
     with engine(args) as spark:
-        print_outcome(args, spark, execute(spark, args.out or args.place, measured, shows("measure", quiet=args.quiet)))
+        print_outcome(args, spark, execute(spark, args.out or args.place, measured, progress_of("measure", args)))
     return OK
-
-
-class shows:  # noqa: N801  # a function with a memory
-    """Gives each step of a stage its line of progress."""
-
-    def __init__(self, stage: str, *, quiet: bool) -> None:
-        self._stage, self._quiet = stage, quiet
-
-    def __call__(self, step: str) -> Show:
-        """For the step of this name."""
-        from peerproof.pipeline.spark.progress import Progress
-
-        return Progress(f"{self._stage}, {step}", quiet=self._quiet)

@@ -7,10 +7,15 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from peerproof.pipeline.spark.execution import Engine, Executed, Work
+    from peerproof.pipeline.spark.work import Done, Show
+    from peerproof.pipeline.storage.batches import Success
+    from peerproof.pipeline.storage.tables import Table
 
 LOCAL = "local[*,4]"  # as conformance.pipeline.session has it, which --help need not import
 
@@ -53,6 +58,31 @@ def engine(args: Namespace) -> AbstractContextManager[Engine]:
 
     settings = Settings(args.master, args.remote, tuple(args.conf), quick=not args.full_java, log=args.log)
     return Engine(settings, told=lambda text: print(text, file=sys.stderr))
+
+
+def progress_of(stage: str, args: Namespace) -> Callable[[str], Show]:
+    """Gives each step of a stage its line of progress."""
+    from peerproof.pipeline.spark.progress import Progress
+
+    return lambda step: Progress(f"{stage}, {step}", quiet=args.quiet)
+
+
+def last_lines(success: Success, done: Sequence[Done]) -> list[str]:
+    """What a stage in steps took, and where its batch is."""
+    if not done:
+        return [f"committed before, nothing to do: {success.folder}"]
+    took, peak = sum(each.wall_s for each in done), max(each.peak_mib for each in done)
+    return [f"{took:.1f} s; a worker took at most {peak:.0f} MiB", f"committed: {success.folder}"]
+
+
+def first_rows(success: Success, table: Table, most: int) -> list[dict[str, Any]]:
+    """Some rows of a table of a committed batch."""
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
+
+    rows: list[dict[str, Any]] = []
+    for file in success.files(table):
+        rows += pq.ParquetFile(file).read_row_group(0).slice(0, most - len(rows)).to_pylist()
+    return rows
 
 
 def execute_stage(args: Namespace, spark: Engine, todo: Work) -> Executed:
@@ -105,10 +135,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise ArgumentTypeError(f"{text!r}: expected NAME=VALUE, as in spark.driver.memory=4g")
     return name, value
-
-
-def count(text: str) -> int:
-    """A number of things, at least one."""
-    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:  # noqa: PLR2004  # nobody waits for more
-        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
-    return int(text)

@@ -10,13 +10,11 @@ The page stands alone: it needs no network, no script and no other file, and can
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from peerproof.cli.command import NOTHING, OK, UNUSABLE, Refusal, refuse
 from peerproof.cli.stages.options import add_format, add_in
-
-OK, FAILED, NOTHING = 0, 3, 4
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -31,16 +29,12 @@ def run(args: Namespace) -> int:
     from importlib.util import find_spec
 
     from peerproof.pipeline.report.report_data import NothingToReport
-    from peerproof.pipeline.stages.report import write
+    from peerproof.pipeline.report.report_page import write
 
     if find_spec("matplotlib") is None:
-        print("peerproof pipeline report: matplotlib is not installed: pip install 'peerproof[pipeline]'", file=sys.stderr)
-        return FAILED
-    try:
+        raise Refusal("peerproof pipeline report: matplotlib is not installed: pip install 'peerproof[pipeline]'", UNUSABLE)
+    with refuse(NothingToReport, prefix="peerproof pipeline report: ", code=NOTHING):
         path, found = write(args.place, args.output)
-    except NothingToReport as problem:
-        print(f"peerproof pipeline report: {problem}", file=sys.stderr)
-        return NOTHING
     shown = {"report": str(path), "verdict": found.verdict, "runs": found.runs, "events": found.events}
     print(json.dumps(shown) if args.format == "json" else f"{found.verdict}; the report: {path}")
     return OK

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -23,14 +22,13 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from peerproof.cli.command import FAILED, OK, Refusal, count
 from peerproof.cli.stages.measure import add_shared_clock
-from peerproof.cli.stages.options import add_out, add_spark, count
+from peerproof.cli.stages.options import add_out, add_spark, engine
 from peerproof.conformance.suite.locations import examples, path_text
 
 if TYPE_CHECKING:
     from peerproof.pipeline.spark.execution import Engine
-
-OK, FOUND, USAGE = 0, 1, 2
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -53,11 +51,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Runs the stages."""
-    from peerproof.cli.stages.options import engine
-
     if problem := _contradiction(args):
-        print(f"peerproof pipeline run: {problem}", file=sys.stderr)
-        return USAGE
+        raise Refusal(f"peerproof pipeline run: {problem}")
     if args.examples:
         args.files = [path_text(path) for path in examples()]
         args.shared_clock = True
@@ -67,7 +62,7 @@ def run(args: Namespace) -> int:
     with engine(args) as spark:
         for stage, arguments in _stages(args):
             code, told[stage] = _run_stage(args, spark, stage, arguments)
-            if code not in (OK, FOUND):
+            if code not in (OK, FAILED):
                 return code
             worst = max(worst, code)
         told |= {"wall_s": round(time.monotonic() - begun, 3), "spark_start_s": round(spark.start_s, 3)}

@@ -23,13 +23,11 @@ options that the run's row in `runs` shows, is the same run again.
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.cli.stages.options import add_out, add_spark, count
-
-OK, USAGE = 0, 2
+from peerproof.cli.command import OK, Refusal, count, refuse
+from peerproof.cli.stages.options import add_out, add_spark
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -50,18 +48,13 @@ def run(args: Namespace) -> int:
     from peerproof.pipeline.stages.grid import BadGrid, read
     from peerproof.pipeline.stages.simulate import simulation
 
+    prefix = "peerproof pipeline simulate: "
     try:
-        points = read(args.grid.read_text(encoding="utf-8") if args.grid else "")
-        todo = simulation(args.protocol, points, args.runs, args.seed)
+        with refuse(BadGrid, prefix=f"{prefix}{args.grid or '--runs'}: "):
+            points = read(args.grid.read_text(encoding="utf-8") if args.grid else "")
+            todo = simulation(args.protocol, points, args.runs, args.seed)
     except (OSError, UnicodeDecodeError) as error:
-        return _complain(f"cannot read the grid {args.grid}: {getattr(error, 'strerror', None) or error}")
-    except BadGrid as error:
-        return _complain(f"{args.grid or '--runs'}: {error}")
+        raise Refusal(f"{prefix}cannot read the grid {args.grid}: {getattr(error, 'strerror', None) or error}") from None
     with engine(args) as spark:
         execute_stage(args, spark, todo)
     return OK
-
-
-def _complain(message: str) -> int:
-    print(f"peerproof pipeline simulate: {message}", file=sys.stderr)
-    return USAGE

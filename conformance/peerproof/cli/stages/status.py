@@ -8,12 +8,10 @@ The batches of a folder: what each is made from, how far it is, how many rows it
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, Namespace
 
+from peerproof.cli.command import NOTHING, OK, Refusal
 from peerproof.cli.stages.options import add_format, add_in
-
-OK, NOTHING = 0, 4
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,16 +26,14 @@ def run(args: Namespace) -> int:
 
     found = standings(args.place)
     if not found:
-        print(f"peerproof pipeline status: no batch in {args.place}", file=sys.stderr)
-        return NOTHING
+        raise Refusal(f"peerproof pipeline status: no batch in {args.place}", NOTHING)
 
     def text(batch: Standing) -> str:
         rows = ", ".join(f"{rows:,} {table}" for table, rows in batch.rows.items())
         state = "committed" if batch.committed else f"not committed, {batch.finished:,} units finished: run its command again"
         made = ", ".join(f"{name} {json.dumps(value)}" for name, value in batch.arguments.items())
-        return f"{batch.name}  {state}\n  {made[:400]}; seeds {', '.join(batch.seeds) or 'none'}" + (
-            f"\n  {rows}" if rows else ""
-        )
+        about = f"{batch.name}  {state}\n  {made[:400]}; seeds {', '.join(batch.seeds) or 'none'}"
+        return f"{about}\n  {rows}" if rows else about
 
     print(json.dumps([batch._asdict() for batch in found]) if args.format == "json" else "\n".join(map(text, found)))
     return OK

@@ -25,14 +25,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.stages.options import add_spark, count
+from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, count, refuse
+from peerproof.cli.stages.options import add_spark, engine, first_rows, last_lines, progress_of
 
 if TYPE_CHECKING:
-    from peerproof.pipeline.spark.work import Show
     from peerproof.pipeline.stages.validate import Validated, Validation
     from peerproof.spec.forms.form import Plain
 
-OK, FOUND, USAGE, NOTHING = 0, 1, 2, 4
+PREFIX = "peerproof pipeline validate: "
 
 #: Violations that are shown.
 EXAMPLES = 3
@@ -62,29 +62,26 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Judges."""
     if problem := _contradiction(args):
-        return _complain(problem, USAGE)
+        raise Refusal(f"{PREFIX}{problem}")
     if args.follow is not None:
         from peerproof.pipeline.judging.follow import follow
 
         if not args.follow.is_dir():
-            return _complain(f"{args.follow} is no folder", USAGE)
+            raise Refusal(f"{PREFIX}{args.follow} is no folder")
         return follow(args.follow, _validation(args).options, sys.stdout)
     from peerproof.pipeline.stages.verdict_counts import BadConfiguration, check_config, count_verdicts
 
-    try:
+    with refuse(BadConfiguration, prefix=f"{PREFIX}--config: "):
         check_config(args.config)
-    except BadConfiguration as problem:
-        return _complain(f"--config: {problem}", USAGE)
     if args.run is not None:
         return _print_findings(args)
-    from peerproof.cli.stages.options import engine
     from peerproof.pipeline.stages.validate import execute
 
     with engine(args) as spark:
-        result = execute(spark, args.out, _validation(args), _shows(args))
+        result = execute(spark, args.out, _validation(args), progress_of("validate", args))
     counts = count_verdicts(result)
     print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
-    return FOUND if counts["violations"] else OK
+    return FAILED if counts["violations"] else OK
 
 
 def _contradiction(args: Namespace) -> str | None:
@@ -106,47 +103,30 @@ def _validation(args: Namespace) -> Validation:
     return Validation(place, args.config, args.states, args.tries, args.every)
 
 
-class _shows:  # noqa: N801  # a function with a memory
-    """Gives each step its line of progress."""
-
-    def __init__(self, args: Namespace) -> None:
-        self._quiet = args.quiet
-
-    def __call__(self, step: str) -> Show:
-        from peerproof.pipeline.spark.progress import Progress
-
-        return Progress(f"validate, {step}", quiet=self._quiet)
-
-
 def _print_findings(args: Namespace) -> int:
     from peerproof.pipeline.judging.again import findings
+    from peerproof.pipeline.storage.tables import VIOLATIONS
 
+    names = VIOLATIONS.schema.names
     found = list(findings(_validation(args), args.run, args.node))
     if not found:
         chosen = f"node {args.node} of run {args.run}" if args.node else f"run {args.run}"
-        return _complain(f"there is no {chosen} in {args.place}", NOTHING)
+        raise Refusal(f"{PREFIX}there is no {chosen} in {args.place}", NOTHING)
     wrong = False
     for verdict, rows in found:
         wrong = wrong or bool(rows)
+        violations = [dict(zip(names, row, strict=True)) for row in rows]
         if args.format == "json":
-            print(
-                json.dumps({"verdict": verdict._asdict(), "violations": [dict(zip(_names(), row, strict=True)) for row in rows]})
-            )
+            print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
             continue
         who = f"node {verdict.node}" if verdict.node else "the cluster"
         judged = f"{verdict.judged:,} of {verdict.n_events:,} events"
         print(f"{who} in run {verdict.run_id}: {verdict.verdict}, by {verdict.way}: {judged}")
         if verdict.remark:
             print(f"  {verdict.remark}")
-        for row in rows:
-            print(_violation(dict(zip(_names(), row, strict=True)), whole=True))
-    return FOUND if wrong else OK
-
-
-def _names() -> list[str]:
-    from peerproof.pipeline.storage.tables import VIOLATIONS
-
-    return [column.name for column in VIOLATIONS.columns]
+        for violation in violations:
+            print(_violation(violation, whole=True))
+    return FAILED if wrong else OK
 
 
 def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
@@ -154,6 +134,8 @@ def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
 
 
 def _text(result: Validated, counts: dict[str, int]) -> str:
+    from peerproof.pipeline.storage.tables import VIOLATIONS
+
     lines = [f"{counts.get('events', 0):,} events"]
     for what in ("nodes", "runs"):
         verdicts = [f"{counts.get(f'{what} {verdict}', 0):,} {verdict}" for verdict in ("accepted", "rejected", "undetermined")]
@@ -161,24 +143,8 @@ def _text(result: Validated, counts: dict[str, int]) -> str:
     severities = ("rejected", "undetermined", "log")
     parts = [f"{counts[f'violations {name}']:,} {name}" for name in severities if f"violations {name}" in counts]
     lines.append(f"violations: {', '.join(parts) or 'none'}")
-    lines += _examples(result)
-    if result.done:
-        took = sum(done.wall_s for done in result.done)
-        lines.append(f"{took:.1f} s; a worker took at most {max(done.peak_mib for done in result.done):.0f} MiB")
-    lines.append(f"{'committed' if result.done else 'committed before, nothing to do'}: {result.success.folder}")
-    return "\n".join(lines)
-
-
-def _examples(result: Validated) -> list[str]:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
-
-    from peerproof.pipeline.storage.tables import VIOLATIONS
-
-    shown: list[str] = []
-    for file in result.success.files(VIOLATIONS):
-        rows = pq.ParquetFile(file).read_row_group(0).slice(0, EXAMPLES - len(shown)).to_pylist()
-        shown += [_violation(row) for row in rows]
-    return shown
+    lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
+    return "\n".join([*lines, *last_lines(result.success, result.done)])
 
 
 def _violation(row: dict[str, object], *, whole: bool = False) -> str:
@@ -199,8 +165,3 @@ def _config(text: str) -> Plain:
 
 def _every(text: str) -> int:
     return 0 if text == "0" else count(text)
-
-
-def _complain(message: str, code: int) -> int:
-    print(f"peerproof pipeline validate: {message}", file=sys.stderr)
-    return code

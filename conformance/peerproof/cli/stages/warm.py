@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-OK = 0
+from peerproof.cli.command import OK
 
 
 def configure(parser: ArgumentParser) -> None:

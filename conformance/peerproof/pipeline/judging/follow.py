@@ -118,23 +118,15 @@ class Watch:
 
 
 def _new_violations(check: NodeCheck) -> Iterator[dict[str, Any]]:
-    names = [column.name for column in VIOLATIONS.columns]
     for finding in check.findings.fresh():
-        yield dict(zip(names, check.findings.row(finding), strict=True)) | {"replay": None}
+        yield dict(zip(VIOLATIONS.schema.names, check.findings.row(finding), strict=True)) | {"replay": None}
 
 
 def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys((column.name for column in VIOLATIONS.columns), None)
+    row: dict[str, Any] = dict.fromkeys(VIOLATIONS.schema.names)
+    where = {"src_file": column_text(followed.path.name), "src_off": followed.at}
     message = f"line {followed.number}: {detail}"
-    return row | {
-        "run_id": "",
-        "node": "",
-        "property": reason,
-        "severity": "log",
-        "message": message,
-        "src_file": column_text(followed.path.name),
-        "src_off": followed.at,
-    }
+    return row | {"run_id": "", "node": "", "property": reason, "severity": "log", "message": message} | where
 
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:

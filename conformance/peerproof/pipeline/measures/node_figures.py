@@ -15,24 +15,7 @@ from zlib import crc32
 import msgspec
 
 from peerproof.conformance.traces.events import Event
-from peerproof.pipeline.measures.protocols import (
-    Delivered,
-    FannedOut,
-    Judged,
-    Made,
-    Measured,
-    Membership,
-    Observer,
-    Published,
-    Reached,
-    Report,
-    Routed,
-    Seen,
-    Subscribed,
-    Unreached,
-    Updated,
-    observer,
-)
+from peerproof.pipeline.measures import protocols
 from peerproof.pipeline.storage.arrow_rows import events
 from peerproof.pipeline.storage.tables import METRICS, Column, Table, Type
 from peerproof.reference.protocols.registry import RUNTIMES
@@ -69,12 +52,7 @@ SIGHTINGS: Final = Table(
         Column("t_us", Type.WHOLE, "microseconds on the node's clock; of a life, its beginning"),
         Column("what", Type.TEXT, "made, reached; the judgement; shared or own, for the clock of a life"),
         Column("node", Type.TEXT, "who has seen it"),
-        Column(
-            "low",
-            Type.WHOLE,
-            "the first level; of a life, microseconds of its end; a count; hops",
-            nullable=True,
-        ),
+        Column("low", Type.WHOLE, "the first level; of a life, microseconds of its end; a count; hops", nullable=True),
         Column("high", Type.WHOLE, "the last level; of a life, microseconds from round to round", nullable=True),
         Column("via", Type.TEXT, "the peer that told it; the key of a message; an event", nullable=True),
     ),
@@ -88,23 +66,13 @@ SHARED, OWN = "shared", "own"  #: one clock for all nodes of a run, or one for e
 
 #: A metric that this module yields, and its unit.
 UNITS: Final = {
-    "messages_sent": "messages",
-    "bytes_sent": "bytes",
-    "messages_received": "messages",
-    "bytes_received": "bytes",
+    **dict.fromkeys(("messages_sent", "messages_received", "join_messages", "link_stress", "updates_again"), "messages"),
+    **dict.fromkeys(("bytes_sent", "bytes_received", "join_bytes"), "bytes"),
+    **dict.fromkeys(("join_time", "ready_time", "mend_time"), "ms"),
+    **dict.fromkeys(("routing_table", "leaf_set", "neighborhood_set"), "nodes"),
     "unreadable": "events",
     "route_hops": "hops",
-    "join_time": "ms",
-    "join_messages": "messages",
-    "join_bytes": "bytes",
-    "routing_table": "nodes",
-    "leaf_set": "nodes",
-    "neighborhood_set": "nodes",
     "fan_out": "copies",
-    "link_stress": "messages",
-    "ready_time": "ms",
-    "mend_time": "ms",
-    "updates_again": "messages",
 }
 
 Write = Callable[[Table, Any], object]
@@ -189,7 +157,7 @@ class _Node:
         self._clock = clock
         self._metric, self._sighting = metric, sighting
         self._specification: Specification | None = _specification(first.protocol)
-        self._observer: Observer | None = observer(first.protocol, first.node)
+        self._observer: protocols.Observer | None = protocols.observer(first.protocol, first.node)
         self._period: int | None = None
         self._round: int | None = None
         self._sent, self._sent_bytes, self._received, self._received_bytes = 0, 0, 0, 0
@@ -258,49 +226,49 @@ class _Node:
             args = _decode(event.args or "null")
             is_refused = event.refused is not None
             about = event.kind, event.peer, args, tuple(sent), tuple(notices), is_refused, event.t_us
-            for report in self._observer.observe(Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
+            for report in self._observer.observe(protocols.Seen(*about, received_bytes, sent_bytes, tuple(sent_to))):
                 self._report(report, event.t_us)
 
-    def _report(self, report: Report, t_us: int) -> None:
+    def _report(self, report: protocols.Report, t_us: int) -> None:
         if self._begun is None:  # the log begins in the middle of a life: what this node has known before, nobody can say
             return
         match report:
-            case Made(level):
+            case protocols.Made(level):
                 assert self._observer
                 self._sight(t_us, (level - 1) // LEVELS, self._observer.name, MADE, level, level)
-            case Reached(subject, low, high, via):
+            case protocols.Reached(subject, low, high, via):
                 if not 0 < low <= high < low + MOST_LEVELS:
                     raise ValueError("nobody has so much to tell")
                 for block in range((low - 1) // LEVELS, (high - 1) // LEVELS + 1):
                     first = max(low, block * LEVELS + 1)
                     self._sight(t_us, block, subject, REACHED, first, min(high, (block + 1) * LEVELS), via)
-            case Judged(subject, status):
+            case protocols.Judged(subject, status):
                 self._sight(t_us, JUDGEMENTS, subject, status)
-            case Measured(metric, value):
+            case protocols.Measured(metric, value):
                 self._figure(metric, value, self._round)
-            case Membership(is_member):
+            case protocols.Membership(is_member):
                 assert self._observer
                 self._changes += 1
                 self._sight(t_us, MEMBERS, self._observer.name, MEMBER if is_member else NO_MEMBER, self._changes)
-            case Unreached(address):
+            case protocols.Unreached(address):
                 self._sight(t_us, MEMBERS, address, UNREACHED)
-            case Routed(message, key):
+            case protocols.Routed(message, key):
                 self._sight(t_us, ROUTES, message, ROUTED, via=key)
-            case Delivered(message, key):
+            case protocols.Delivered(message, key):
                 self._sight(t_us, ROUTES, message, DELIVERED, via=key)
-            case Subscribed() | Published() | FannedOut() | Updated():
+            case protocols.Subscribed() | protocols.Published() | protocols.FannedOut() | protocols.Updated():
                 self._of_topic(report, t_us)
 
-    def _of_topic(self, report: Subscribed | Published | FannedOut | Updated, t_us: int) -> None:
+    def _of_topic(self, report: protocols.Report, t_us: int) -> None:
         match report:
-            case Subscribed(topic, is_subscribed):
+            case protocols.Subscribed(topic, is_subscribed):
                 self._changes += 1
                 self._sight(t_us, TOPICS, topic, SUBSCRIBED if is_subscribed else UNSUBSCRIBED, self._changes)
-            case Published(topic, event):
+            case protocols.Published(topic, event):
                 self._sight(t_us, TOPICS, topic, PUBLISHED, via=event)
-            case FannedOut(topic, event, hops):
+            case protocols.FannedOut(topic, event, hops):
                 self._sight(t_us, TOPICS, topic, FANNED_OUT, hops, via=event)
-            case Updated(topic, event, hops):
+            case protocols.Updated(topic, event, hops):
                 self._sight(t_us, TOPICS, topic, UPDATED, hops, via=event)
 
     def _sight(

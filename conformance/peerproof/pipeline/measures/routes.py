@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from peerproof.pipeline.measures.node_figures import DELIVERED, MEMBER, NO_MEMBER, ROUTED, UNREACHED
 from peerproof.pipeline.measures.protocols import closest_of
-from peerproof.pipeline.measures.sightings import Figure, Life, Sighting
+from peerproof.pipeline.measures.sightings import Figure, Life, Sighting, round_of
 
 #: A metric that this module yields, and its unit.
 UNITS: Final = {"delivered": "share", "misdelivered": "share"}
@@ -79,14 +79,9 @@ def route_figures(
     asked = [row for row in rows if row.what == ROUTED]
     came = [row for row in rows if row.what == DELIVERED]
     for place, row in enumerate(asked):
-        yield Figure("delivered", _round(row, numbers), row.node, place < len(came))
+        yield Figure("delivered", round_of(row, numbers), row.node, place < len(came))
     if not shared_clock:
         return
     for row in came:
         owner = closest(row.via or "", members.at(row.t_us))
-        yield Figure("misdelivered", _round(row, numbers), row.node, owner != members.names.get(row.node))
-
-
-def _round(row: Sighting, numbers: Mapping[str, int]) -> int | None:
-    period = numbers.get(row.node)
-    return row.t_us // period if period else None
+        yield Figure("misdelivered", round_of(row, numbers), row.node, owner != members.names.get(row.node))

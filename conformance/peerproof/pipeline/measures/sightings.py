@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -37,3 +38,9 @@ class Figure(NamedTuple):
     round: int | None
     node: str
     value: float
+
+
+def round_of(row: Sighting, periods: Mapping[str, int]) -> int | None:
+    """The round of a sighting, by the microseconds of a round of its node."""
+    period = periods.get(row.node)
+    return row.t_us // period if period else None

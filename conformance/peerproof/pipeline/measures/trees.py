@@ -15,7 +15,7 @@ from typing import Final
 
 from peerproof.pipeline.measures.node_figures import FANNED_OUT, PUBLISHED, SUBSCRIBED, UNSUBSCRIBED, UPDATED
 from peerproof.pipeline.measures.routes import Members
-from peerproof.pipeline.measures.sightings import Figure, Sighting
+from peerproof.pipeline.measures.sightings import Figure, Sighting, round_of
 
 #: A metric that this module yields, and its unit.
 UNITS: Final = {"events_delivered": "share", "event_duplicates": "times", "tree_depth": "nodes"}
@@ -45,7 +45,7 @@ def delivery_figures(
         got = Counter(row.node for row in event.updated)
         for node, count in got.items():
             first = next(row for row in event.updated if row.node == node)
-            number = _round(first, numbers)
+            number = round_of(first, numbers)
             yield Figure("event_duplicates", number, node, max(0, count - max(1, len(event.published))))
             if len(event.fanned_out) == 1 and first.low is not None and event.fanned_out[0].low is not None:
                 yield Figure("tree_depth", number, node, first.low - event.fanned_out[0].low)
@@ -55,7 +55,7 @@ def _due(event: Event, subscribed: Mapping[str, int], numbers: Mapping[str, int]
     """Several that are alike count as often as they were published."""
     got = Counter(row.node for row in event.updated)
     for place, origin in enumerate(event.published):
-        number = _round(origin, numbers)
+        number = round_of(origin, numbers)
         if number is None or number >= end // numbers[origin.node]:
             continue
         for node, since in subscribed.items():
@@ -86,8 +86,3 @@ def _subscribers(rows: Sequence[Sighting], members: Members) -> Mapping[str, int
         for node, row in last.items()
         if row.what == SUBSCRIBED and node in members.lasting and row.t_us >= members.lasting[node]
     }
-
-
-def _round(row: Sighting, numbers: Mapping[str, int]) -> int | None:
-    period = numbers.get(row.node)
-    return row.t_us // period if period else None

@@ -22,7 +22,6 @@ from peerproof.pipeline.storage.tables import (
     VERDICTS,
     VIOLATIONS,
     Table,
-    check_schema,
 )
 from peerproof.spec.forms.form import Plain
 
@@ -62,9 +61,8 @@ class Gathered:
     reasons: Mapping[str, int] = field(default_factory=dict)
     quarantined: Sequence[Row] = ()
     summaries: Sequence[Row] = ()
-    curves: Mapping[tuple[str, str], Sequence[tuple[int, float]]] = field(
-        default_factory=dict
-    )  #: protocol, metric -> round, mean
+    #: protocol, metric -> round, mean
+    curves: Mapping[tuple[str, str], Sequence[tuple[int, float]]] = field(default_factory=dict)
 
     @property
     def is_validated(self) -> bool:
@@ -106,7 +104,6 @@ def gather(place: Path) -> Gathered:
 def _read(batches: Iterable[Success], table: Table, columns: Sequence[str] | None = None) -> Iterator[Any]:
     for success in batches:
         for file in success.files(table):
-            check_schema(pq.read_schema(file), table, str(file))
             yield from pq.ParquetFile(file).iter_batches(columns=columns)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.captures.refusals import REASONS
@@ -18,13 +19,25 @@ from peerproof.pipeline.measures.metrics import ABOUT
 from peerproof.pipeline.measures.summaries import PERCENTILES
 from peerproof.pipeline.report import figures
 from peerproof.pipeline.report.divergence_diagram import around
-from peerproof.pipeline.report.report_data import SHOWN, Gathered, Row, configuration_names
+from peerproof.pipeline.report.report_data import SHOWN, Gathered, Row, configuration_names, gather
+from peerproof.pipeline.storage.batches import write_whole
+
+#: The page's name in its place, unless another is given.
+NAME: Final = "report.html"
 
 #: Configurations that are listed in a table; all of them are in summaries.csv.
 LISTED: Final = 60
 
 #: The columns of `summaries` that a table shows.
 STATISTICS: Final = ("count", "total", "least", "mean", *PERCENTILES, "most")
+
+
+def write(place: Path, to: Path | None = None) -> tuple[Path, Gathered]:
+    """Writes the page of a place, whole or not at all, and says where it is. Raises NothingToReport, WrongSchema."""
+    found = gather(place)
+    path = to or place / NAME
+    write_whole(path, page(found))
+    return path, found
 
 
 def page(found: Gathered) -> str:

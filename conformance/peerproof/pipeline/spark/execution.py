@@ -74,12 +74,17 @@ class Executed:
     done: Done | None
 
 
+def finish_units(engine: Engine, batch: Batch, units: Sequence[Unit], stage: Stage, show: Show | None) -> Done:
+    """Does the units that are not finished. Spark starts only if there are any."""
+    left = {unit.name for unit in units} - batch.find_finished()
+    return work(engine.spark if left else None, batch, units, stage, show)
+
+
 def execute(engine: Engine, place: Path, todo: Work, show: Show | None = None) -> Executed:
     """Do a stage, or what is left of it, and commit it. Raises Refused, SparkUnusable, and what the stage raises."""
     with Batch.open(place, todo.plan) as batch:
         if batch.is_committed:
             return Executed(Success.read(batch.folder), None)
-        left = {unit.name for unit in todo.units} - batch.find_finished()
-        done = work(engine.spark if left else None, batch, todo.units, todo.stage, show)
+        done = finish_units(engine, batch, todo.units, todo.stage, show)
         success = batch.commit(todo.units, todo.tables, peak_mib=done.peak_mib)
         return Executed(success, done)

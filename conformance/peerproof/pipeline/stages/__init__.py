@@ -1,4 +1,4 @@
-"""The stages: ingest, simulate, validate, measure, matrix, report."""
+"""The stages: ingest, simulate, validate, measure, matrix."""
 
 import lazy_loader
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -132,31 +133,25 @@ def _combinations(grid: Any) -> Iterator[Any]:
 
 def _parse_point(point: Point) -> Point:
     try:
-        return {name: _READ[name](value) for name, value in point.items()}
+        return {name: _READ[name](name, value) for name, value in point.items()}
     except ValueError as error:
         raise BadGrid(str(error)) from None
 
 
-def _count(name: str, least: int = 1) -> Callable[[Plain], int]:
-    def read_count(value: Plain) -> int:
-        if type(value) is not int or value < least:
-            raise ValueError(f"{name}: expected a number, at least {least}, found {value!r}")
-        return value
-
-    return read_count
+def _count(name: str, value: Plain, least: int = 1) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name}: expected a number, at least {least}, found {value!r}")
+    return value
 
 
-def _chance(name: str) -> Callable[[Plain], float]:
-    def read_chance(value: Plain) -> float:
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise ValueError(f"{name}: expected a chance from 0 to 1, found {value!r}")
-        return float(value)
-
-    return read_chance
+def _chance(name: str, value: Plain) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: expected a chance from 0 to 1, found {value!r}")
+    return float(value)
 
 
-def _fitting(name: str, pattern: str, example: str, *, optional: bool) -> Callable[[Plain], str | None]:
-    def read_text(value: Plain) -> str | None:
+def _fitting(pattern: str, example: str, *, optional: bool = True) -> Callable[[str, Plain], str | None]:
+    def read_text(name: str, value: Plain) -> str | None:
         if value is None and optional:
             return None
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
@@ -166,7 +161,7 @@ def _fitting(name: str, pattern: str, example: str, *, optional: bool) -> Callab
     return read_text
 
 
-def _mapping(value: Plain) -> dict[str, Plain]:
+def _mapping(_name: str, value: Plain) -> dict[str, Plain]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise ValueError(f"config: expected a mapping, found {value!r}")
     return value
@@ -174,21 +169,14 @@ def _mapping(value: Plain) -> dict[str, Plain]:
 
 _MOMENTS: Final = r"\s*\d{1,9}@\d{1,9}(\s+\d{1,9}@\d{1,9})*\s*"
 _SPAN: Final = r"\d{1,9}-\d{1,9}"
-_READ: Final[Mapping[str, Callable[[Plain], Plain]]] = {
-    "nodes": _count("nodes"),
-    "rounds": _count("rounds"),
-    "updates": _count("updates"),
-    "apart": _count("apart", 0),
-    "churn": _chance("churn"),
-    "topics": _count("topics"),
-    "subscriptions": _count("subscriptions", 0),
-    "loss": _chance("loss"),
-    "duplication": _chance("duplication"),
-    "reordering": _chance("reordering"),
-    "delay": _fitting("delay", _SPAN, "milliseconds, as in 1-10", optional=False),
-    "partition": _fitting("partition", _SPAN, "two rounds, as in 10-30", optional=True),
-    "crash": _fitting("crash", _MOMENTS, "a node and a round, as in 2@10", optional=True),
-    "restart": _fitting("restart", _MOMENTS, "a node and a round, as in 2@10", optional=True),
+_moments_text: Final = _fitting(_MOMENTS, "a node and a round, as in 2@10")
+_READ: Final[Mapping[str, Callable[[str, Plain], Plain]]] = {
+    **dict.fromkeys(("nodes", "rounds", "updates", "topics"), _count),
+    **dict.fromkeys(("apart", "subscriptions"), partial(_count, least=0)),
+    **dict.fromkeys(("churn", "loss", "duplication", "reordering"), _chance),
+    **dict.fromkeys(("crash", "restart"), _moments_text),
+    "delay": _fitting(_SPAN, "milliseconds, as in 1-10", optional=False),
+    "partition": _fitting(_SPAN, "two rounds, as in 10-30"),
     "config": _mapping,
 }
 

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from peerproof.pipeline.ingest.foreign_lines import UNNUMBERED
 from peerproof.pipeline.ingest.inputs import Format, Input
 from peerproof.pipeline.ingest.reading import COUNTS, read_part
-from peerproof.pipeline.spark.execution import Engine
-from peerproof.pipeline.spark.work import Done, Show, work
+from peerproof.pipeline.spark.execution import Engine, finish_units
+from peerproof.pipeline.spark.work import Done, Show
 from peerproof.pipeline.storage.batches import Batch, Output, Plan, Success, Unit
 from peerproof.pipeline.storage.chunks import CHUNKS, INDEX, Group, groups, merge
 from peerproof.pipeline.storage.digests import NOTHING, digest, sum_of
@@ -120,8 +120,7 @@ def execute(engine: Engine, place: Path, reading: Reading, show: Callable[[str],
                 ("counting", [count], partial(write_runs, batch.folder / LOTS.name)),
             )
             for name, units, stage in steps:
-                left = {unit.name for unit in units} - batch.find_finished()
-                done.append(work(engine.spark if left else None, batch, units, stage, show(name)))
+                done.append(finish_units(engine, batch, units, stage, show(name)))
             units = [*parts, *buckets, count]
             counts = _count_rows(batch.folder, units)
             _check_sum(counts, reading)
@@ -199,7 +198,7 @@ def write_runs(folder: Path, unit: Unit, output: Output) -> None:
     """Write `runs`, from the lots in this folder."""
     runs: dict[str, tuple[str, int, int, str]] = {}
     for file in _present(folder, unit.task["lots"]):
-        for run, protocol, nodes, events, part in _rows(file, LOTS):
+        for run, protocol, nodes, events, part in LOTS.read(file):
             before = runs.get(run, (protocol, 0, 0, NOTHING))
             runs[run] = min(protocol, before[0]), nodes + before[1], events + before[2], sum_of((part, before[3]))
     rows = [
@@ -214,7 +213,7 @@ def _count_rows(folder: Path, units: Sequence[Unit]) -> dict[str, int]:
     names = [f"{unit.name}.parquet" for unit in units]
     counts: Counter[str] = Counter()
     for file in _present(folder / COUNTS.name, names):
-        for what, count in _rows(file, COUNTS):
+        for what, count in COUNTS.read(file):
             counts[what] += count
     for table in (TRACES, QUARANTINE):
         counts[table.name] = sum(pq.read_metadata(file).num_rows for file in _present(folder / table.name, names))
@@ -238,8 +237,3 @@ def _check_sum(counts: Mapping[str, int], reading: Reading) -> None:
 def _present(folder: Path, names: Iterable[str]) -> list[Path]:
     """Of these files those that are there: a unit without a row has none."""
     return [folder / name for name in names if (folder / name).exists()]
-
-
-def _rows(file: Path, table: Table) -> Iterable[tuple[Any, ...]]:
-    read = pq.read_table(file, schema=table.schema, partitioning=None)
-    return zip(*(column.to_pylist() for column in read.columns), strict=True)

@@ -19,9 +19,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no type
 from peerproof.conformance.traces.findings import MOST
 from peerproof.conformance.traces.instants import Place, RunCheck
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
-from peerproof.pipeline.spark.execution import Engine
-from peerproof.pipeline.spark.gc_control import no_collector
-from peerproof.pipeline.spark.work import Done, Show, work
+from peerproof.pipeline.spark.execution import Engine, finish_units
+from peerproof.pipeline.spark.work import Done, Show, no_collector
 from peerproof.pipeline.storage.arrow_rows import read_batches, read_rows, split_by_node
 from peerproof.pipeline.storage.batches import Batch, Output, Plan, Refused, Success, Unit, successes
 from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOLATIONS, Column, Table, Type
@@ -102,18 +101,13 @@ def execute(engine: Engine, place: Path, todo: Validation, show: Callable[[str],
         done: list[Done] = []
         if not batch.is_committed:
             nodes = _node_units(batches, todo)
-            done.append(_work(engine, batch, nodes, validate_nodes, show("nodes")))
+            done.append(finish_units(engine, batch, nodes, validate_nodes, show("nodes")))
             runs = _run_units(batch.folder, nodes, todo) if todo.every else []
             if runs:
-                done.append(_work(engine, batch, runs, validate_runs, show("runs")))
+                done.append(finish_units(engine, batch, runs, validate_runs, show("runs")))
             batch.commit([*nodes, *runs], (VIOLATIONS, VERDICTS), peak_mib=max(each.peak_mib for each in done))
         shutil.rmtree(batch.folder / PLACES.name, ignore_errors=True)
         return Validated(Success.read(batch.folder), tuple(done))
-
-
-def _work(engine: Engine, batch: Batch, units: Sequence[Unit], stage: Callable[[Unit, Output], None], show: Show | None) -> Done:
-    left = {unit.name for unit in units} - batch.find_finished()
-    return work(engine.spark if left else None, batch, units, stage, show)
 
 
 def inputs(place: Path) -> list[Success]:
@@ -161,8 +155,7 @@ def _runs(folder: Path, names: Sequence[str]) -> Iterator[list[Place]]:
     runs: dict[str, list[Place]] = {}
     for name in names:
         if (folder / name).exists():
-            rows = pq.read_table(folder / name, schema=PLACES.schema, partitioning=None)
-            for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            for row in PLACES.read(folder / name):
                 runs.setdefault(row[0], []).append(Place(*row))
     for run in sorted(runs):
         yield sorted(runs[run], key=lambda place: place.node)

@@ -11,12 +11,14 @@ A text column holds UTF-8, and a node may be called something that is none. So a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 #: Goes up whenever a column is added, removed or means something else.
 SCHEMA_VERSION: Final = 1
@@ -87,6 +89,11 @@ class Table:
         arrays = [pa.array(list(column), kind.type.arrow) for kind, column in zip(self.columns, values, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
+    def read(self, file: Path) -> Iterator[tuple[Any, ...]]:
+        """The rows of a file, each with a value per column in their order."""
+        columns = pq.read_table(file, schema=self.schema, partitioning=None).columns
+        return zip(*(column.to_pylist() for column in columns), strict=True)
+
 
 class WrongSchema(Exception):
     """A file is no part of the table, or was written by a version with another schema."""
@@ -122,10 +129,7 @@ _MAYBE_TEXT_LINE: Final[Mapping[str, Any]] = {"oneOf": [{"type": "null"}, *_TEXT
 _WHOLE_LINE: Final[Mapping[str, Any]] = {"type": "integer", "minimum": 0, "maximum": 2**53}
 _PICK_LINE: Final[Mapping[str, Any]] = {
     "type": "array",
-    "prefixItems": [
-        {"type": "string"},
-        {"type": "array", "items": {"oneOf": [{"type": "integer"}, *_TEXT_LINE["oneOf"]]}},
-    ],
+    "prefixItems": [{"type": "string"}, {"type": "array", "items": {"oneOf": [{"type": "integer"}, *_TEXT_LINE["oneOf"]]}}],
     "minItems": 2,
     "maxItems": 2,
 }

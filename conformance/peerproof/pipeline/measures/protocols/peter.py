@@ -10,18 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final, NamedTuple
 
-from peerproof.pipeline.measures.protocols import (
-    Delivered,
-    FannedOut,
-    Measured,
-    Published,
-    Report,
-    Routed,
-    Seen,
-    Subscribed,
-    Updated,
-    name_of,
-)
+from peerproof.pipeline.measures import protocols
 from peerproof.pipeline.measures.protocols import wendy as measures_of_wendy
 from peerproof.spec.peter import id_of_topic
 from peerproof.spec.wendy import id_text
@@ -55,7 +44,7 @@ class Observer(measures_of_wendy.Observer):
         self._topics: set[str] = set()  #: that it is subscribed to
         self._links: Counter[str] = Counter()  #: messages with events, by where they went
 
-    def observe(self, event: Seen) -> Iterator[Report]:
+    def observe(self, event: protocols.Seen) -> Iterator[protocols.Report]:
         """What is seen of Wendy; subscriptions, and where events are published, copied and delivered."""
         if event.kind == "start":
             self._topics, self._links = set(), Counter()
@@ -65,51 +54,53 @@ class Observer(measures_of_wendy.Observer):
         here = _event_of(event)
         sent = [message["type"] for message in event.sent]
         if here and event.kind == "api":
-            yield Routed(here.name, here.topic)
-            yield Published(here.topic, here.name)
+            yield protocols.Routed(here.name, here.topic)
+            yield protocols.Published(here.topic, here.name)
         if here and _type_of(event) == "publish" and "publish" not in sent:
-            yield Measured("route_hops", here.hops)
-            yield Delivered(here.name, here.topic)
-            yield FannedOut(here.topic, here.name, here.hops)
+            yield protocols.Measured("route_hops", here.hops)
+            yield protocols.Delivered(here.name, here.topic)
+            yield protocols.FannedOut(here.topic, here.name, here.hops)
         if "notify" in sent:
-            yield Measured("fan_out", sent.count("notify"))
+            yield protocols.Measured("fan_out", sent.count("notify"))
         self._links.update(to for name, to in zip(sent, event.sent_to, strict=True) if name in _WITH_EVENTS)
         for notice in event.notices:
             if notice["type"] == "update":
-                told = Event(name_of(notice["topic"]), name_of(notice["value"]), here.hops if here else 0)
-                yield Updated(told.topic, told.name, told.hops)
+                told = Event(protocols.name_of(notice["topic"]), protocols.name_of(notice["value"]), here.hops if here else 0)
+                yield protocols.Updated(told.topic, told.name, told.hops)
 
-    def finish(self) -> Iterator[Report]:
+    def finish(self) -> Iterator[protocols.Report]:
         """How many messages with events went over each link from here."""
         yield from super().finish()
         for count in self._links.values():
-            yield Measured("link_stress", count)
+            yield protocols.Measured("link_stress", count)
 
-    def _subscribes(self, command: Any) -> Iterator[Report]:
+    def _subscribes(self, command: Any) -> Iterator[protocols.Report]:
         if command["type"] == "leave":
             for topic in sorted(self._topics):
-                yield Subscribed(topic, is_subscribed=False)
+                yield protocols.Subscribed(topic, is_subscribed=False)
             self._topics.clear()
         elif command["type"] in ("subscribe", "unsubscribe"):
             topic, wants = id_text(id_of_topic(command["topic"])), command["type"] == "subscribe"
             if wants is not (topic in self._topics):
                 self._topics ^= {topic}
-                yield Subscribed(topic, wants)
+                yield protocols.Subscribed(topic, wants)
 
 
-def _event_of(event: Seen) -> Event | None:
+def _event_of(event: protocols.Seen) -> Event | None:
     """The event that this is about; of a message that did not arrive, where it is sent from anew."""
     name = _type_of(event)
     if name not in _WITH_EVENTS or event.refused or (event.kind == "sent" and event.args["took"] is not None):
         return None
     if event.kind == "api":
-        return Event(id_text(id_of_topic(event.args["topic"])), name_of(event.args["value"]), 0)
+        return Event(id_text(id_of_topic(event.args["topic"])), protocols.name_of(event.args["value"]), 0)
     message = event.args["message"] if event.kind == "sent" else event.args
     header = message["header"]
-    return Event(name_of(header["key"]), name_of(message["value"]), int(header["hop"]) + (event.kind == "recv"))
+    return Event(
+        protocols.name_of(header["key"]), protocols.name_of(message["value"]), int(header["hop"]) + (event.kind == "recv")
+    )
 
 
-def _type_of(event: Seen) -> Any:
+def _type_of(event: protocols.Seen) -> Any:
     if event.kind == "sent":
         return event.args["message"]["type"]
     return event.args["type"] if event.kind in ("recv", "api") else None

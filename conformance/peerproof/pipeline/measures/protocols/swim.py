@@ -13,14 +13,7 @@ from typing import Any, Final
 from peerproof.pipeline.measures import protocols
 from peerproof.pipeline.measures.protocols import DOWN, LEFT, SUSPECTED, UP, Judged, Made, Report, Seen
 
-_STATUSES: Final = {
-    "joining": UP,
-    "normal": UP,
-    "incarnation": UP,
-    "suspicious": SUSPECTED,
-    "dead": DOWN,
-    "leave": LEFT,
-}
+_STATUSES: Final = {"joining": UP, "normal": UP, "incarnation": UP, "suspicious": SUSPECTED, "dead": DOWN, "leave": LEFT}
 
 
 class Observer(protocols.Observer):

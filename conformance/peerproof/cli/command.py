@@ -1,0 +1,74 @@
+"""What all commands have in common: exit codes, refusals, how SIGTERM ends them, and numbers of things as options."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from peerproof.reference.runtime.recorder import TraceFile
+
+OK, FAILED, USAGE, UNUSABLE, NOTHING, OWN_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+
+class Refusal(Exception):
+    """Ends a command with a message on standard error, and an exit code."""
+
+    def __init__(self, message: str, code: int = USAGE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@contextmanager
+def refuse(*errors: type[Exception], prefix: str = "peerproof: ", code: int = USAGE) -> Iterator[None]:
+    """Makes each of these errors end the command with its message."""
+    try:
+        yield
+    except errors as error:
+        raise Refusal(f"{prefix}{getattr(error, 'detail', None) or error}", code) from None
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM is Ctrl-C while the block runs, so that no Java machine and no temporary file outlives this process."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def trace_file(path: str | None, command: str, buffered: int = 0) -> Iterator[TraceFile | None]:
+    """The file of `--trace`, if it was given, closed at the end of the block. One that cannot be written ends the command."""
+    from peerproof.reference.runtime.recorder import TraceFile
+
+    if path is None:
+        yield None
+        return
+    try:
+        trace = TraceFile(Path(path), partial(complain, command), buffered=buffered)
+    except OSError as error:
+        raise Refusal(f"peerproof {command}: cannot write the trace {path}: {error.strerror}") from None
+    try:
+        yield trace
+    finally:
+        trace.close()
+
+
+def complain(command: str, message: str) -> None:
+    """Prints a message of a command that goes on."""
+    print(f"peerproof {command}: {message}", file=sys.stderr)
+
+
+def count(text: str, digits: int = 9) -> int:
+    """The type of an option: a number of things, at least one; nobody waits for one of more digits."""
+    if not text.isascii() or not text.isdigit() or len(text) > digits or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r}: expected a number, at least 1")
+    return int(text)

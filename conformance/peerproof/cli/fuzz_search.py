@@ -1,0 +1,67 @@
+"""What `peerproof fuzz` does with and without `--bytes`: running a search, and what to paste about a finding."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from peerproof.cli.command import FAILED, OK, UNUSABLE, refuse
+from peerproof.cli.implementation import patience, refuse_unavailable
+from peerproof.cli.ticker import Ticker
+from peerproof.conformance.authoring import vector_promotion
+from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError
+from peerproof.conformance.fuzz.corpus import CorpusError
+from peerproof.conformance.fuzz.findings import NotPromoted
+from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzVerdict
+
+EXIT_CODES: Final = {FuzzVerdict.NOTHING_FOUND: OK, FuzzVerdict.FOUND: FAILED, FuzzVerdict.UNUSABLE: UNUSABLE}
+
+
+@contextmanager
+def searching(ticker: Ticker) -> Iterator[None]:
+    """Runs a search: one that cannot go on ends the command."""
+    with refuse(CannotFuzz, FuzzerError, code=UNUSABLE), refuse(CorpusError), refuse_unavailable(), ticker:
+        yield
+
+
+def print_again(args: Namespace, kept: object, **changed: object) -> None:
+    """Prints where a finding is kept, and the command that finds it again."""
+    if kept:
+        print(f"  kept:  {kept}, which is replayed first from now on")
+    chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus")} | changed
+    shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
+    print(f"  again: peerproof fuzz {args.protocol} {'--bytes ' if args.bytes else ''}{shown}", flush=True)
+
+
+def print_replayed(args: Namespace, what: str, replayed: int, gone: int) -> None:
+    """Prints how much of the corpus was replayed."""
+    shown = f"; findings that did not show again: {gone:,}" if gone else ""
+    print(f"peerproof: {what} replayed from {args.corpus}: {replayed:,}{shown}", file=sys.stderr)
+
+
+def check_place(args: Namespace, layer: str) -> None:
+    """Ends the command if there can be no vector at `--promote`, before anything is run."""
+    with refuse(vector_promotion.BadPlace, prefix="peerproof: --promote "):
+        vector_promotion.check_place(args.promote, args.protocol, layer)
+
+
+def promote(args: Namespace, make: Callable[[], Mapping[str, Any]]) -> None:
+    """Writes the vector that is made, and prints the command that runs it."""
+    try:
+        vector_promotion.promote_finding(args.promote, args.protocol, make, args.impl, patience(args))
+    except NotPromoted as why:
+        print(f"peerproof: no vector is written: {why}", file=sys.stderr)
+    except vector_promotion.NotWritten as error:
+        print(f"peerproof: --promote {error}; the vector:\n{error.text}", file=sys.stderr)
+    else:
+        root = shlex.quote(str(args.promote.parent.parent.parent))
+        if args.impl is None:
+            print(f"  kept:  {args.promote}, which the specification does not pass yet")
+            print(f"         peerproof lint --vectors {root}")
+            return
+        print(f"  kept:  {args.promote}, which it fails and the reference passes")
+        print(f"         peerproof run --vectors {root} --impl {shlex.quote(args.impl)}")
