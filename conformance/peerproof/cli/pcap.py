@@ -22,13 +22,13 @@ _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "f
 
 def run_check(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
-    from peerproof.conformance.captures import capture_check
+    from peerproof.conformance.captures import passive as judging
     from peerproof.conformance.captures.pcap import NoCapture
 
     protocol, config = _protocol(args), _config(args)
     try:
-        passive, verdict = capture_check.check_capture(Path(args.pcap), protocol, args.port or (), config)
-    except capture_check.BadConfiguration as error:
+        passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config)
+    except judging.BadConfiguration as error:
         raise refusal(f"peerproof: --config: {error}") from None
     except NoCapture as error:
         raise refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None

@@ -26,11 +26,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from peerproof.conformance.traces.events import Ref, Rows
 from peerproof.conformance.traces.findings import Finding, Findings, replay_command
 from peerproof.conformance.traces.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
-from peerproof.conformance.traces.order import ConnectedOrder, Mail, Order
-from peerproof.conformance.traces.rows import Ref, Rows
-from peerproof.conformance.traces.steps import ANYBODY, Address, NodeSteps, Stepped, messages_of
+from peerproof.conformance.traces.steps import ANYBODY, Address, ConnectedOrder, Mail, NodeSteps, Order, Stepped, messages_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.properties import Cluster, InFlight, Property
@@ -120,19 +119,8 @@ class RunCheck:
         found = self.findings
         verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
         events = sum(place.events for place in self._places)
-        remark = self._remark or self._note or None
-        return Verdict(
-            self._run_id,
-            self._protocol,
-            "",
-            "cluster",
-            verdict,
-            events,
-            self._instants,
-            found.divergences,
-            found.log_faults,
-            remark,
-        )
+        outcome = found.divergences, found.log_faults, self._remark or self._note or None
+        return Verdict(self._run_id, self._protocol, "", "cluster", verdict, events, self._instants, *outcome)
 
     def _events(self, place: Place, size: int) -> Iterator[Ref]:
         """The events of a node whose state is known, in their order; an event that comes again is left out."""
@@ -202,8 +190,8 @@ class RunCheck:
             where = f"event {event.seq} of {event.node}, by which {to} has gone"
             self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
 
-    def _unsent(self, node: NodeSteps, other: NodeId, *, is_told: bool) -> None:
-        """See `order`. `is_told` if the log of the other one, who has sent it, is there and whole."""
+    def _unsent(self, node: NodeSteps, other: NodeId, is_told: bool) -> None:
+        """See `Unsent`. `is_told` if the log of the other one, who has sent it, is there and whole."""
         ref = node.head
         assert ref is not None
         if node.confirmed is not None:
