@@ -73,7 +73,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Draws it."""
-    from peerproof.conformance.authoring.diagram_sources import CannotDraw
+    from peerproof.conformance.authoring.drawing import CannotDraw
 
     try:
         drawing = _draw(args)
@@ -142,7 +142,7 @@ _OF: Final = {
 
 def _refuse_others(args: Namespace, subject: Subject) -> None:
     """Raises CannotDraw if an option was given that means nothing here."""
-    from peerproof.conformance.authoring.diagram_sources import CannotDraw
+    from peerproof.conformance.authoring.drawing import CannotDraw
 
     for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
         if option not in _OF[subject.kind] and getattr(args, option) not in (None, [], "", False):

@@ -32,7 +32,7 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.clauses import catalogue
 
 if TYPE_CHECKING:
-    from peerproof.conformance.mutation.score import Score
+    from peerproof.conformance.mutation.scoring import Score
     from peerproof.conformance.mutation.sites import Mutant
 
 AS_EXPECTED, UNEXPECTED, USAGE, NOTHING_SELECTED, OWN_FAULT, INTERRUPTED = 0, 1, 2, 4, 5, 130
@@ -77,8 +77,8 @@ def run(args: Namespace) -> int:
 
 
 def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
+    from peerproof.conformance.mutation.mutant_files import WrongRecord
     from peerproof.conformance.mutation.scoring import Scoring, is_enough, open_record
-    from peerproof.conformance.mutation.verdict_log import WrongRecord
 
     suite = options.suite(args)
     try:
@@ -107,7 +107,7 @@ def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
 def _write(args: Namespace, scores: list[Score]) -> None:
     import json
 
-    from peerproof.conformance.mutation.score import as_plain
+    from peerproof.conformance.mutation.scoring import as_plain
     from peerproof.conformance.suite.output import CannotWrite, write_whole
 
     text = json.dumps(as_plain(scores), indent=1) if args.format == "json" else "\n\n".join(score.text() for score in scores)

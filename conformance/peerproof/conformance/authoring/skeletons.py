@@ -42,42 +42,22 @@ class Language:
     setup: str = ""  #: steps of the workflow
 
 
-LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language(
-        title="Python",
-        build="python3 -m compileall -q adapter",
-        start="python3 -m adapter",
-        codec="adapter/codec.py",
-        events="adapter/events.py",
-        queries="adapter/queries.py",
-    ),
-    "go": Language(
-        title="Go",
-        build="go build -o adapter .",
-        start="./adapter",
-        codec="codec.go",
-        events="events.go",
-        queries="queries.go",
-        setup="""\
+_SETUP_GO: Final = """\
       - uses: actions/setup-go@v5
         with:
           go-version-file: "@FOLDER@/go.mod"
           cache: false
-""",
-    ),
-    "js": Language(
-        title="JavaScript",
-        build="node --check adapter.js",
-        start="node adapter.js",
-        codec="codec.js",
-        events="events.js",
-        queries="queries.js",
-        setup="""\
+"""
+_SETUP_JS: Final = """\
       - uses: actions/setup-node@v4
         with:
           node-version: "22"
-""",
-    ),
+"""
+_PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py"
+LANGUAGES: Final[Mapping[str, Language]] = {
+    "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
+    "go": Language("Go", "go build -o adapter .", "./adapter", "codec.go", "events.go", "queries.go", _SETUP_GO),
+    "js": Language("JavaScript", "node --check adapter.js", "node adapter.js", "codec.js", "events.js", "queries.js", _SETUP_JS),
 }
 
 
@@ -156,29 +136,21 @@ def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator
     yield f"# What {name} cannot do yet. Strike a line when `peerproof run` calls it stale: the case passes then."
     yield "#"
     yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
-    found = [(case, _failure(case)) for case in _codec_cases(protocol, suite)]
+    every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
+    found = [(case, _failure(case)) for case in every if case.needs <= {"codec"}]
     width = max((len(case.id) for case, _ in found), default=0)
     for case, failure in found:
         if failure is not None:
             yield f"{case.id:{width}}  {failure:8}  -  -  not written yet"
 
 
-def _codec_cases(protocol: str, suite: Suite) -> list[Case]:
-    every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
-    return [case for case in every if case.needs <= {"codec"}]
-
-
 def _failure(case: Case) -> str | None:
     """How a codec fails that rejects everything for a reason of no class, and has no encoder; None if it does not."""
     if case.vector.level != "must":
         return None
-    match case.part:
-        case "decode" | "reencode":
-            return "rejected"
-        case "encode":
-            return "error"
-        case _:
-            return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
+    if how := {"decode": "rejected", "reencode": "rejected", "encode": "error"}.get(case.part):
+        return how
+    return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
 
 
 def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:

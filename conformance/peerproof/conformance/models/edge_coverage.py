@@ -15,14 +15,14 @@ program notices a crash: there is nothing that an implementation could do about 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.models.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
 from peerproof.conformance.vectors.model_table import LAYER, NODE, Expanded, Row, Table, as_sent, tokens_of
 from peerproof.conformance.vectors.plain_steps import Event, canonical, pick_first
-from peerproof.conformance.vectors.suite import Vector
+from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY, Asked
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import FAIL, NOW, RECEIVE, RECEIVE_AGAIN, System
@@ -381,3 +381,19 @@ def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
     sent = [(addrs[message["to"]], message["bytes"]) for message in messages]
     told = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
     return sent, told, canonical(expect["state"]) if "state" in expect else None
+
+
+def report_edges(suite: Suite, protocol: str | None = None, on_begin: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """
+    Walks the state graphs of a protocol, or of all that have vectors, which takes minutes; returns JSON data.
+
+    `on_begin` gets the name of each protocol. Raises KeyError if the suite has no vectors of the protocol.
+    """
+    protocols = sorted({vector.protocol for vector in suite.vectors})
+    if protocol is not None and protocol not in protocols:
+        raise KeyError(protocol)
+    found: dict[str, Any] = {}
+    for name in [protocol] if protocol else protocols:
+        on_begin(name)
+        found[name] = [asdict(one) for one in coverage(name, suite.vectors)]
+    return {"vectors": {"version": suite.version, "digest": suite.digest}, "protocols": found}

@@ -24,18 +24,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from peerproof.conformance.vectors.plain_steps import Event, canonical, open_picks, plain_event
-from peerproof.spec.core import (
-    CancelTimer,
-    Expired,
-    Notify,
-    Outcome,
-    Pick,
-    Received,
-    Sent,
-    SetTimer,
-    Step,
-    outcomes,
-)
+from peerproof.spec.core import CancelTimer, Expired, Notify, Outcome, Pick, Received, Sent, SetTimer, Step, outcomes
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, in_flight
 from peerproof.spec.model.explorer import explore
 from peerproof.spec.model.in_flight import Network
