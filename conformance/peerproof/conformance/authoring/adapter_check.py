@@ -292,7 +292,6 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
 
 
 def _check_bye(adapter: Adapter) -> Finding:
-    """It ends when it is told to."""
     begin = time.monotonic()
     if not adapter.stop():
         return Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")

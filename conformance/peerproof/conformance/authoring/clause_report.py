@@ -167,7 +167,6 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
-    """A clause's text and what cites it."""
     clause = clauses.items[name]
     level = f", {clause.level}" if clause.level else ""
     code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]

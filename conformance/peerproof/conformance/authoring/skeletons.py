@@ -121,7 +121,6 @@ def _fill_template(path: Path, words: Mapping[str, str]) -> str:
 
 
 def _vocabulary(protocol: str) -> Iterator[str]:
-    """What the requests name."""
     spec = specification(protocol)
     for title, forms in (("Messages", spec.MESSAGE.form.cases), ("Calls", spec.COMMAND.cases), ("Events", spec.NOTICE.cases)):
         shown = (f"`{name}` ({', '.join(record.forms)})" if record.forms else f"`{name}`" for name, record in forms.items())
@@ -187,7 +186,6 @@ class _Writing:
         self._before: dict[Path, bytes | None] = {}
 
     def prepare(self, path: Path, text: str) -> None:
-        """A file, not yet in its place."""
         for folder in reversed((path.parent, *path.parent.parents)):
             if not folder.exists():
                 folder.mkdir()
@@ -196,13 +194,11 @@ class _Writing:
         self._parts[path].write_text(text, encoding="utf-8")
 
     def put(self) -> None:
-        """Every file in its place."""
         for path, part in self._parts.items():
             self._before[path] = path.read_bytes() if path.exists() else None
             part.replace(path)
 
     def undo(self) -> None:
-        """As it was before, as far as that can be."""
         with suppress(OSError):
             for part in self._parts.values():
                 part.unlink(missing_ok=True)

@@ -19,17 +19,8 @@ from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Message, Traffic
+from peerproof.conformance.traces import node_check
 from peerproof.conformance.traces.events import Event, EventRows, column_text
-from peerproof.conformance.traces.node_check import (
-    ACCEPTED,
-    REJECTED,
-    UNDETERMINED,
-    NodeCheck,
-    Options,
-    Replays,
-    Verdict,
-    specification_of,
-)
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -46,7 +37,7 @@ RUN: Final = "capture"
 class Judged(NamedTuple):
     """One node."""
 
-    verdict: Verdict
+    verdict: node_check.Verdict
     findings: Sequence[Mapping[str, Any]]  #: rows of `violations`
 
     def plain(self) -> dict[str, Any]:
@@ -84,7 +75,7 @@ class Passive:
     def counts(self) -> dict[str, int]:
         """Nodes by verdict."""
         counted = Counter(node.verdict.verdict for node in self.nodes)
-        return {verdict: counted[verdict] for verdict in (ACCEPTED, REJECTED, UNDETERMINED)}
+        return {verdict: counted[verdict] for verdict in (node_check.ACCEPTED, node_check.REJECTED, node_check.UNDETERMINED)}
 
     def plain(self) -> dict[str, Any]:
         """For other programs."""
@@ -97,7 +88,7 @@ class Passive:
 
 def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
     """Reads a capture to its end. Raises NoCapture, OSError."""
-    specification = specification_of(protocol)
+    specification = node_check.specification_of(protocol)
     connections = connections_of(specification)
     refusals: list[Refusal] = []
     reasons: Counter[str] = Counter()
@@ -107,7 +98,7 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
         if len(refusals) < MOST:
             refusals.append(refusal)
 
-    nodes = _Nodes(protocol, column_text(path.name), Options(str(path), config))
+    nodes = _Nodes(protocol, column_text(path.name), node_check.Options(str(path), config))
     count = 0
     traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
     with Source(path) as source:
@@ -121,14 +112,14 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
 class _Nodes:
     """Each message is an event of its sender, and one of its receiver."""
 
-    def __init__(self, protocol: str, file: str, options: Options) -> None:
+    def __init__(self, protocol: str, file: str, options: node_check.Options) -> None:
         self._protocol = protocol
         self._file = file
         self._options = options
-        self._replays = Replays()
+        self._replays = node_check.Replays()
         self._waiting: dict[str, list[Event]] = {}
         self._seqs: Counter[str] = Counter()
-        self._checks: dict[str, NodeCheck] = {}
+        self._checks: dict[str, node_check.NodeCheck] = {}
         self._latest = 0
 
     def take(self, message: Message) -> None:
@@ -160,7 +151,7 @@ class _Nodes:
             return
         rows = EventRows(events)
         if node not in self._checks:
-            self._checks[node] = NodeCheck(rows, self._replays, self._options)
+            self._checks[node] = node_check.NodeCheck(rows, self._replays, self._options)
         self._checks[node].take(rows)
         self._waiting[node] = []
 

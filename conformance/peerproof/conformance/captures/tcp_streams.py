@@ -70,7 +70,6 @@ class _Stream:
 
     @property
     def next_number(self) -> int:
-        """The number of the next byte."""
         return (self.first + self.at) % _NUMBERS
 
     def keep(self, begin: int, data: bytes) -> None:
@@ -83,7 +82,6 @@ class _Stream:
             self.waiting[begin] = data
 
     def close(self) -> None:
-        """Read no more of it."""
         self.closed = True
         self.waiting.clear()
         self.nearest.clear()

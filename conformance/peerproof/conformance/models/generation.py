@@ -20,18 +20,7 @@ from peerproof.conformance.models.local_steps import LocalSteps, Progress, local
 from peerproof.conformance.models.path_cover import StateGraph, covering, state_graph
 from peerproof.conformance.suite.locations import path_text, vectors_root
 from peerproof.conformance.suite.output import CannotWrite, write_whole
-from peerproof.conformance.vectors.model_table import (
-    FORMAT,
-    KINDS,
-    OutOfTime,
-    Row,
-    Table,
-    Tokens,
-    schedule,
-    split_states,
-    table_of,
-    tokens_of,
-)
+from peerproof.conformance.vectors import model_table
 from peerproof.conformance.vectors.model_vectors import kind_of
 from peerproof.conformance.vectors.plain_steps import Event, pick_first, plain_config
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
@@ -88,9 +77,9 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         raise TooManySteps(f'{found}; in constants.json, give it narrower bounds, or take "vectors" out of it')
     whole = every_edge or configuration.vectors == EVERY_EDGE
     refused = list(_refusals(local, _calls(configuration.protocol)))
-    parts, divided_states = split_states(local.plain_states)
+    parts, divided_states = model_table.split_states(local.plain_states)
     plain: dict[str, Any] = {
-        "format": FORMAT,
+        "format": model_table.FORMAT,
         "protocol": configuration.protocol,
         "configuration": configuration.name,
         "about": configuration.about,
@@ -109,7 +98,7 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "paths": list(_paths(graph, every_edge=whole)),
         "walks": [],
     }
-    table = table_of(json.loads(json.dumps(plain)))
+    table = model_table.table_of(json.loads(json.dumps(plain)))
     plain["clauses"] = _clauses(table)
     plain["walks"] = list(_walks(local, table, whole=whole))
     if not whole:
@@ -123,25 +112,24 @@ def _model(configuration: Configuration) -> Model:
 
 
 def _node(local: LocalSteps, place: int) -> dict[str, Any]:
-    """How a node begins."""
     state, (fresh, effects) = local.first[place], local.start_node(place, None)
     first = {} if state == fresh else {"state": local.beginnings[place]}
     config = plain_config(local.spec, state.config)
     return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
 
 
-def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
+def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[model_table.Tokens]]:
     """Paths as a table has them."""
     for path in covering(graph, every_edge=every_edge):
         yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
 
 
-def fingerprint(paths: Iterable[Sequence[Tokens]]) -> dict[str, Any]:
+def fingerprint(paths: Iterable[Sequence[model_table.Tokens]]) -> dict[str, Any]:
     """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
     count, edges, hashed = 0, 0, sha256()
     for path in paths:
         count, edges = count + 1, edges + len(path)
-        hashed.update(f"{' '.join('+'.join(map(str, tokens_of(tokens))) for tokens in path)}\n".encode())
+        hashed.update(f"{' '.join('+'.join(map(str, model_table.tokens_of(tokens))) for tokens in path)}\n".encode())
     return {"paths": count, "edges": edges, "sha256": hashed.hexdigest()}
 
 
@@ -170,18 +158,14 @@ def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, li
             yield number, refused
 
 
-def _clauses(table: Table) -> dict[str, list[str]]:
+def _clauses(table: model_table.Table) -> dict[str, list[str]]:
     """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
-    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refusal_events(table))}
+    refused = [event for _, events in table.refusals for event in events]
+    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *refused)}
     about = {kind: _citations(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
     return {kind: cited for kind, cited in about.items() if cited}
-
-
-def _refusal_events(table: Table) -> Iterator[int]:
-    for _, events in table.refusals:
-        yield from events
 
 
 def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
@@ -192,7 +176,7 @@ def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
     return found
 
 
-def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
+def _walks(local: LocalSteps, table: model_table.Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
     """
     Which node under test is to walk which path, and how far.
 
@@ -215,7 +199,7 @@ def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[in
             yield place, path, len(taken)
 
 
-def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[int]:
+def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) -> Iterator[int]:
     """
     The steps of one node in a path, as far as they are the same when time passes.
 
@@ -223,11 +207,11 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
     """
     steps = table.projection(place, path)
     state = local.first[place]
-    clock = schedule(table, place, steps)
+    clock = model_table.schedule(table, place, steps)
     for number in steps:
         try:
             at, row = next(clock)
-        except OutOfTime:
+        except model_table.OutOfTime:
             return
         state, sent, effects = _take_step(local, state, row, Instant(at))
         timers, told = list(local.timers(effects)), list(local.notices_of(effects))
@@ -237,7 +221,7 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
         yield number
 
 
-def _take_step(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
+def _take_step(local: LocalSteps, state: Any, row: model_table.Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
     """The state, the messages and all effects after a step at this time."""
     spec, (kind, plain) = local.spec, local.events[row.event]
     match kind:
@@ -351,8 +335,8 @@ def _other_paths(configuration: Configuration, text: str) -> str | None:
 
 
 def _format_counts(text: str) -> str:
-    table = table_of(json.loads(text))
-    counts = ", ".join(f"{table.count(kind):,} {kind}s" for kind in KINDS)
+    table = model_table.table_of(json.loads(text))
+    counts = ", ".join(f"{table.count(kind):,} {kind}s" for kind in model_table.KINDS)
     return f"{counts} from {table.graph['worlds']:,} worlds and {table.graph['edges']:,} edges"
 
 

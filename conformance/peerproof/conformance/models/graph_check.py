@@ -158,14 +158,9 @@ def _counts(exploration: Exploration) -> str:
 
 def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
     """In what the Python graph differs from what stands in constants.json."""
-    expected = model.configuration.expected
-    found: dict[str, int | str] = {
-        "distinct": len(exploration.depths),
-        "generated": sum(exploration.edges.values()) + 1,
-        "depth": max(exploration.depths.values()) + 1,
-    }
-    if digest:
-        found["digest"] = str(exploration.digest)
+    expected, depths = model.configuration.expected, exploration.depths
+    found: dict[str, int | str] = {"distinct": len(depths), "generated": sum(exploration.edges.values()) + 1}
+    found |= {"depth": max(depths.values()) + 1} | ({"digest": str(exploration.digest)} if digest else {})
     for name, value in found.items():
         if expected.get(name) != value:
             written = expected.get(name, "nothing")

@@ -14,14 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
-from peerproof.conformance.models.counterexamples import (
-    ask_explorer,
-    draw_path,
-    is_asked,
-    load_counterexample,
-    replay,
-    variants_of,
-)
+from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import value_text
 from peerproof.spec.distkv.model.notation import chain_text, change_texts, nodes_text, pairs_text
 from peerproof.spec.model.bounded import FAIL
@@ -51,10 +44,10 @@ def failing(model: Model, without: Collection[str] = ()) -> Failing:
     Nodes are drawn without members called as in `without`. Raises OSError if the counterexample is not there, and Unlike.
     """
     if not is_answered(model):
-        return of_run(model, load_counterexample(model), without)
-    answer = ask_explorer(model)
+        return of_run(model, counterexamples.load_counterexample(model), without)
+    answer = counterexamples.ask_explorer(model)
     ends = f", then for ever within {pluralize(answer.trap.size, 'state')}" if answer.trap else ""
-    return Failing(draw_path(answer.graph, answer.path, without), len(answer.path), ends)
+    return Failing(counterexamples.draw_path(answer.graph, answer.path, without), len(answer.path), ends)
 
 
 def is_answered(model: Model) -> bool:
@@ -64,7 +57,7 @@ def is_answered(model: Model) -> bool:
     Of what it and TLC both find at the same depth, TLC's run is the one that is kept.
     """
     only_tlc = has(model.module) or not is_walked(model)
-    return not only_tlc and is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant")
+    return not only_tlc and counterexamples.is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant")
 
 
 def of_run(model: Model, example: Counterexample, without: Collection[str] = ()) -> Failing:
@@ -74,8 +67,8 @@ def of_run(model: Model, example: Counterexample, without: Collection[str] = ())
         return Failing(draw_run(model.module, model.configuration.constants, example.states), example.steps, ends)
     if not is_walked(model):
         return Failing(draw_trace(example.states, without), example.steps, "")
-    graph, path = replay(model, example)
-    return Failing(draw_path(graph, path, without), len(path), after(example.loop))
+    graph, path = counterexamples.replay(model, example)
+    return Failing(counterexamples.draw_path(graph, path, without), len(path), after(example.loop))
 
 
 def after(loop: int | None) -> str:
@@ -90,7 +83,7 @@ def pluralize(number: int, what: str) -> str:
 
 def is_walked(model: Model) -> bool:
     """Whether the model's runs are some of the Python specification's bounded worlds; the others TLC alone has."""
-    return model.behaviour in variants_of(model.protocol).BEHAVIOURS
+    return model.behaviour in counterexamples.variants_of(model.protocol).BEHAVIOURS
 
 
 def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
@@ -157,7 +150,6 @@ def has(module: str) -> bool:
 
 
 def _state(state: TraceState) -> State:
-    """Variables; those with a value for each node as dictionaries."""
     return {name: _rows(value) if name in _OF_NODES else value for name, value in state.variables.items()}
 
 

@@ -36,11 +36,9 @@ class _Replacing(MetaPathFinder, Loader):
         self._code = code
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:  # noqa: ARG002  # so finders are called
-        """Only of that module."""
         return spec_from_loader(fullname, self) if fullname == self._name else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """What is in it."""
         module.__file__ = self._code.co_filename
         exec(self._code, vars(module))
 
@@ -120,7 +118,6 @@ def _find_function(module: ModuleType, within: str) -> FunctionType | None:
 
 
 def _unload_modules(packages: tuple[str, ...]) -> dict[str, ModuleType]:
-    """The modules of these packages, which are forgotten."""
     inside = tuple(f"{package}." for package in packages)
     found = {name: module for name, module in sys.modules.items() if name in packages or name.startswith(inside)}
     for name in found:
@@ -133,7 +130,6 @@ def _unload_modules(packages: tuple[str, ...]) -> dict[str, ModuleType]:
 
 
 def _put_in(modules: Mapping[str, ModuleType]) -> None:
-    """Remember these modules again."""
     sys.modules.update(modules)
     for name, module in modules.items():
         parent, _, child = name.rpartition(".")

@@ -209,8 +209,6 @@ class Bench:
 
 @dataclass(frozen=True, eq=False)
 class _Running:
-    """A mutant that is being tried."""
-
     mutant: Mutant
     cases: int
     pid: int

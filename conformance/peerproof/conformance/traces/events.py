@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
@@ -30,14 +31,11 @@ _Octets: TypeAlias = bytes  # in the class below, `bytes` is a column
 
 def column_text(value: str) -> str:
     """A text, of any bytes, as a text column holds it."""
-    if value.isascii() and not value.startswith(_HEX):
-        return value
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        pass
-    else:
-        if not value.startswith(_HEX):
+    if not value.startswith(_HEX):
+        if value.isascii():
+            return value
+        with suppress(UnicodeEncodeError):
+            value.encode()
             return value
     return f'{_HEX}{octets(value).hex()}"}}'
 
@@ -213,19 +211,9 @@ class Rows(ABC):
     @cached_property
     def members(self) -> list[tuple[Any, ...]]:
         """For each event the argument of `spec.traces.replay.Replay.agrees`."""
-        count = len(self)
-        return list(
-            zip(
-                [text_of(self.run_id)] * count,
-                [text_of(self.node)] * count,
-                self.seqs,
-                self.times,
-                self.kinds,
-                self.peers,
-                *map(self.column, ("args", "picks", "effects", "state_hash")),
-                strict=True,
-            )
-        )
+        runs, nodes = ([text_of(name)] * len(self) for name in (self.run_id, self.node))
+        columns = map(self.column, ("args", "picks", "effects", "state_hash"))
+        return list(zip(runs, nodes, self.seqs, self.times, self.kinds, self.peers, *columns, strict=True))
 
 
 class EventRows(Rows):

@@ -104,11 +104,7 @@ class Report:
 
 
 def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, int], None]) -> Report:
-    """
-    Replays a file. `progress` is told of lines and bytes read. With `tlc_events`, so many are kept for TLC.
-
-    Raises NoTrace.
-    """
+    """Replays a file; `progress` gets the lines and bytes read, and so many events are kept for TLC. Raises NoTrace."""
     reading = _Reading(name, tlc_events)
     size = 0
     for number, raw in _lines(file):
@@ -121,8 +117,6 @@ def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, i
 
 
 class _Reading:
-    """A file, while it is read."""
-
     def __init__(self, name: str, tlc_events: int) -> None:
         self.report = Report(name)
         self._tlc_events = tlc_events
@@ -130,7 +124,6 @@ class _Reading:
         self._followed: dict[tuple[str, str], Found] = {}  #: divergences whose lines after are still to come
 
     def take(self, number: int, raw: bytes) -> None:
-        """The next line."""
         self.report.lines += 1
         try:
             text = _text(raw)
@@ -149,7 +142,6 @@ class _Reading:
             self._keep(replay, divergence, number, text)
 
     def finish(self) -> Report:
-        """The end of the file."""
         if self._replay is None and self.report.lines:
             first = self.report.unreadable[0]
             raise NoTrace(f"no line of it is a line of a trace; line {first.line}: {first.problem}")
@@ -226,9 +218,8 @@ def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] =
         node = report.nodes[judgement.run, judgement.node]
         first = node.found[0] if node.found else None
         node.judgement = judgement
-        node.comparison = trace_check.compare(
-            first.divergence if first else None, first.event if first else None, judgement, seen_by
-        )
+        divergence, event = (first.divergence, first.event) if first else (None, None)
+        node.comparison = trace_check.compare(divergence, event, judgement, seen_by)
 
 
 def plain(report: Report) -> Plain:
@@ -256,34 +247,18 @@ def _plain_node(node: NodeReport) -> Plain:
         "further_divergences": node.further,
     }
     if node.judgement is not None and node.comparison is not None:
-        judgement = node.judgement
-        shown["tlc"] = {
-            "opinion": judgement.opinion.value,
-            "events": judgement.events,
-            "event": judgement.event,
-            "seq": judgement.seq,
-            "what": judgement.what,
-            "why": judgement.why,
-            "comparison": node.comparison.name.lower(),
-        }
+        tlc = {name: getattr(node.judgement, name) for name in ("events", "event", "seq", "what", "why")}
+        shown["tlc"] = {"opinion": node.judgement.opinion.value, **tlc, "comparison": node.comparison.name.lower()}
     return shown
 
 
 def _plain_found(found: Found) -> Plain:
     divergence = found.divergence
-    return {
-        "line": found.line,
-        "event": found.event,
-        "seq": divergence.line.seq,
-        "kind": divergence.line.kind,
-        "what": divergence.what,
-        "expected": divergence.expected,
-        "actual": divergence.actual,
-        "clauses": list(found.clauses),
-        "before": found.before,
-        "text": found.text,
-        "after": found.after,
-    }
+    return (
+        {"line": found.line, "event": found.event, "seq": divergence.line.seq, "kind": divergence.line.kind}
+        | {"what": divergence.what, "expected": divergence.expected, "actual": divergence.actual}
+        | {"clauses": list(found.clauses), "before": found.before, "text": found.text, "after": found.after}
+    )
 
 
 #: Events of one file that TLC is told of, unless another number is asked for.

@@ -318,7 +318,6 @@ def _after(specification: Specification, before: Any, event: Any, line: Line) ->
 
 
 def _find_broken_rules(specification: Specification, before: Any, first: list[Seen], then: list[Seen]) -> Iterator[Rule]:
-    """The rules that messages break after others."""
     monitors = PROTOCOLS[specification.NAME].monitors
     if monitors is None:
         return

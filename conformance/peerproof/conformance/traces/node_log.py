@@ -86,8 +86,7 @@ class LogOrder:
         else:
             event = ref.event
             if self._waiting or (event.src_file == self._place[0] is not None and (event.src_off or 0) < self._place[1]):
-                message = f"event {seq} stands in the log beside its place: it was taken there"
-                yield Fault(ref, SWAPPED, message)
+                yield Fault(ref, SWAPPED, f"event {seq} stands in the log beside its place: it was taken there")
             yield self._in_order(ref, event)
             yield from self._release()
 
@@ -111,18 +110,16 @@ class LogOrder:
         first = min(self._waiting)
         lost = first - (self.expected or 0)
         which = f"event {self.expected} is" if lost == 1 else f"events {self.expected} to {first - 1} are"
-        yield Fault(
-            self._waiting[first], LOST, f"{which} missing in the log; from there to the next start nothing is judged", lost
-        )
+        message = f"{which} missing in the log; from there to the next start nothing is judged"
+        yield Fault(self._waiting[first], LOST, message, lost)
         self.expected = first
         yield from self._release()
 
     def _again(self, ref: Ref, seq: int) -> Fault:
         before = next((other for other in self._recent if other.rows.seqs[other.at] == seq), None)
         if before is None:
-            return Fault(
-                ref, RENUMBERED, f"a line with the number {seq} comes when event {self.expected} should; it is passed over"
-            )
+            message = f"a line with the number {seq} comes when event {self.expected} should; it is passed over"
+            return Fault(ref, RENUMBERED, message)
         return self._duplicate_fault(ref, before)
 
     def _duplicate_fault(self, ref: Ref, before: Ref) -> Fault:

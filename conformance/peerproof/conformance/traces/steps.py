@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from operator import itemgetter
@@ -19,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from peerproof.conformance.traces.events import Ref, text_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, Asked, Expired, Instant, NodeId, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.json_text import remembering
 from peerproof.spec.properties import Taken
 from peerproof.spec.protocols import PROTOCOLS
@@ -184,7 +184,7 @@ class Mail:
     """Which messages were sent. It forgets the oldest, and then knows that it does not know."""
 
     def __init__(self) -> None:
-        self._sent: dict[tuple[NodeId, NodeId], tuple[set[int], deque[int]]] = {}
+        self._sent: dict[tuple[NodeId, NodeId], BoundedDict[int, None]] = {}
         self._news: list[Address] = []
 
     def news(self) -> list[Address]:
@@ -196,23 +196,17 @@ class Mail:
         """A message was sent; `is_news` if `news` is to have it."""
         if is_news:
             self._news.append(address)
-        known, order = self._sent.setdefault(address[:2], (set(), deque()))
+        known = self._sent.setdefault(address[:2], BoundedDict(SENT))
         if address.key not in known:
-            known.add(address.key)
-            order.append(address.key)
-            if len(order) > SENT:
-                known.discard(order.popleft())
+            known[address.key] = None
 
     def was_sent(self, address: Address) -> bool:
         """Whether it was, and is not forgotten."""
-        return address.key in self._sent.get(address[:2], _NONE)[0]
+        return address.key in self._sent.get(address[:2], ())
 
     def forgets(self, address: Address) -> bool:
         """Whether messages between these two are forgotten."""
-        return len(self._sent.get(address[:2], _NONE)[1]) >= SENT
-
-
-_NONE: Final[tuple[set[int], deque[int]]] = set(), deque()
+        return len(self._sent.get(address[:2], ())) >= SENT
 
 
 #: Is told that a node is to receive from another what was not sent before, or is confirmed what that one did not receive;

@@ -265,8 +265,6 @@ def trace_graph(reader: Reader, excerpt: Excerpt) -> MessageGraph:
 
 @dataclass
 class _Story:
-    """Goes through a record in its order."""
-
     record: Recording
     origin: int
     excerpt: Excerpt
@@ -277,8 +275,8 @@ class _Story:
         """What was sent -> the place of the line that receives it first."""
         found: dict[Sending, int] = {}
         for place, sending in self.record.sent_by.items():
-            if place not in self.record.again and sending not in found:
-                found[sending] = place
+            if place not in self.record.again:
+                found.setdefault(sending, place)
         return found
 
     @cached_property
@@ -316,9 +314,7 @@ class _Story:
 
     def _is_under_way(self, sending: Sending, to: str) -> bool:
         """Whether it is on its way when the picture ends."""
-        if sending in self._receipts:
-            return True
-        return to in self._last and not self._is_lost(sending, to)
+        return sending in self._receipts or (to in self._last and not self._is_lost(sending, to))
 
     def _is_lost(self, sending: Sending, to: str) -> bool:
         return self.is_whole and to in self._last and self._last[to] > self.record.t_us(sending.place)
