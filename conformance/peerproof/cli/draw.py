@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from peerproof.conformance.authoring.drawing import Drawing, Subject
-    from peerproof.conformance.diagrams.excerpt import Excerpt
+    from peerproof.conformance.diagrams.message_graph import Excerpt
     from peerproof.tla.manifest import Model
     from peerproof.tla.output.counterexample import Counterexample
 
@@ -53,7 +53,7 @@ _MOST_MERMAID: Final = 50_000
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.conformance.diagrams.excerpt import MOST
+    from peerproof.conformance.diagrams.message_graph import MOST
 
     add = parser.add_argument
     add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - for a trace on stdin")
@@ -179,7 +179,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 def _excerpt(args: Namespace) -> Excerpt:
-    from peerproof.conformance.diagrams.excerpt import MOST, Excerpt
+    from peerproof.conformance.diagrams.message_graph import MOST, Excerpt
 
     return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
 

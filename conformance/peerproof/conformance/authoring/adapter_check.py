@@ -275,7 +275,11 @@ def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
                 yield Finding(made.__name__, False, f"it cannot be started again: {error}")
                 return
             yield finding if len(hello.protocols) == 1 else finding._replace(detail=f"{protocol}: {finding.detail}")
-    yield _check_bye(adapter)
+    begin = time.monotonic()
+    if adapter.stop():
+        yield Finding("bye", True, f"it ends when it is told to, in {time.monotonic() - begin:.1f} s")
+    else:
+        yield Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")
 
 
 def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
@@ -289,10 +293,3 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
     except AdapterError as trouble:
         bench.adapter.start()
         return Finding(name, False, f"the adapter {trouble.detail}. To do: {to_do}")
-
-
-def _check_bye(adapter: Adapter) -> Finding:
-    begin = time.monotonic()
-    if not adapter.stop():
-        return Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")
-    return Finding("bye", True, f"it ends when it is told to, in {time.monotonic() - begin:.1f} s")

@@ -14,8 +14,7 @@ from typing import Any, Final
 from peerproof.conformance.captures.pcap import is_capture
 from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.diagrams.excerpt import Excerpt
-from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.diagrams.message_graph import Excerpt, MessageGraph
 from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
@@ -213,10 +212,8 @@ def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excer
     from peerproof.conformance.captures import capture_diagram
 
     drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt)
-    remarks = [
-        f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}"
-        for reason, count in sorted(drawn.refused.items())
-    ]
+    refused = sorted(drawn.refused.items())
+    remarks = [f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}" for reason, count in refused]
     if drawn.left_out:
         remarks.append(f"{path}: {drawn.left_out.total():,} packets of other ports are not drawn")
     return Drawing(drawn.graph, f"{path.name}: {drawn.messages:,} messages of {protocol}", (*remarks, *_left_out(excerpt)))

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -161,51 +162,27 @@ def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
     there = [path for path in texts if os.path.lexists(path) and (path.is_dir() or not force)]
     if there:
         raise AlreadyThere(there)
-    writing = _Writing()
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}  #: until all are there
     try:
-        with Deferred() as interruption:
+        with Deferred() as interruption, ExitStack() as undo:
             for path, text in texts.items():
-                writing.prepare(path, text)
-            writing.put()
+                for folder in reversed((path.parent, *path.parent.parents)):
+                    if not folder.exists():
+                        folder.mkdir()
+                        undo.callback(_try_to, folder.rmdir)
+                undo.callback(_try_to, partial(parts[path].unlink, missing_ok=True))
+                parts[path].write_text(text, encoding="utf-8")
+            for path, part in parts.items():
+                before = path.read_bytes() if path.exists() else None
+                undo.callback(_try_to, path.unlink if before is None else partial(path.write_bytes, before))
+                part.replace(path)
+            undo.pop_all()
     except OSError as error:
-        writing.undo()
         raise CannotWrite(f"{error.filename}: {error.strerror}") from None
-    except BaseException:
-        writing.undo()
-        raise
     if interruption.seen:
         raise KeyboardInterrupt
 
 
-class _Writing:
-    """Files that are written beside where they shall be, and what there was before."""
-
-    def __init__(self) -> None:
-        self._folders: list[Path] = []
-        self._parts: dict[Path, Path] = {}  #: place -> where its content is until all are there
-        self._before: dict[Path, bytes | None] = {}
-
-    def prepare(self, path: Path, text: str) -> None:
-        for folder in reversed((path.parent, *path.parent.parents)):
-            if not folder.exists():
-                folder.mkdir()
-                self._folders.append(folder)
-        self._parts[path] = path.with_name(f".{path.name}.{os.getpid()}.part")
-        self._parts[path].write_text(text, encoding="utf-8")
-
-    def put(self) -> None:
-        for path, part in self._parts.items():
-            self._before[path] = path.read_bytes() if path.exists() else None
-            part.replace(path)
-
-    def undo(self) -> None:
-        with suppress(OSError):
-            for part in self._parts.values():
-                part.unlink(missing_ok=True)
-            for path, content in self._before.items():
-                if content is None:
-                    path.unlink(missing_ok=True)
-                else:
-                    path.write_bytes(content)
-            for folder in reversed(self._folders):
-                folder.rmdir()
+def _try_to(undo: Callable[[], object]) -> None:
+    with suppress(OSError):
+        undo()

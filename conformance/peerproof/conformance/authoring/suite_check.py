@@ -54,8 +54,7 @@ def objections(suite: Suite, reach: Callable[[], Adapter], seeds: Iterable[str] 
 
 def _objection(result: Result) -> str:
     said = f"{result.id} with seed {result.seed}" if result.seed else result.id
-    if result.difference:
-        difference = result.difference
+    if difference := result.difference:
         return f"{said}: {result.status}, {difference.where}: expected {difference.expected}, found {difference.actual}"
     return f"{said}: {result.status}, {result.reason or result.failure}"
 

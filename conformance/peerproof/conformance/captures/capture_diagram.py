@@ -13,9 +13,8 @@ from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
 from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Traffic
-from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
 from peerproof.conformance.diagrams.labels import message_text
-from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Timed
 from peerproof.spec.core import Specification
 
 _MS = 1000

@@ -277,11 +277,8 @@ class _Script:
     def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
         """Those to different receivers have no order that anybody could see."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
-        return {
-            order(self.spec, [send.to for send in sends]): [
-                {"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends
-            ]
-        }
+        messages = [{"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends]
+        return {order(self.spec, [send.to for send in sends]): messages}
 
 
 def _running(state: Any) -> dict[Any, int | None] | None:
@@ -297,8 +294,7 @@ def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:
 def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
     match event:
         case Received(_, sender, message):
-            send = {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}
-            return {"at": now, "send": send}
+            return {"at": now, "send": {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}}
         case Sent(_, to, message, took):
             outcome = {"failed": True} if took is None else {"took": took}
             return {"at": now, "sent": {"node": _UNDER_TEST, "to": to, "bytes": spec.MESSAGE.encode(message).hex()} | outcome}

@@ -245,7 +245,6 @@ def values(graph: Graph, world: World) -> Mapping[str, Value]:
 
 def system_of(graph: Graph) -> System:
     """The system, whether it is watched or not."""
-    if isinstance(graph, Monitored):
-        return graph.system
-    assert isinstance(graph, System)
-    return graph
+    system = graph.system if isinstance(graph, Monitored) else graph
+    assert isinstance(system, System)
+    return system

@@ -6,10 +6,9 @@ expects exactly what the specification does there. A path counts as far as each 
 state on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
 local steps that are attributed to edges must give the same edges, world by world.
 
-What is counted. An edge in which a node moves contains one local step, over connections perhaps one more, of who is told; the
-vectors of these steps exercise the edge, since what the nodes can do there depends on nothing else. A loss moves no node, and no
-program notices a crash: there is nothing that an implementation could do about it, but a path may have it on its way. An edge is
-*walked* if a path takes it, in its place in the graph.
+An edge in which a node moves contains one local step, over connections perhaps also the sender's; the vectors of these steps
+exercise the edge, since what the nodes can do there depends on nothing else. Losses and crashes, which no program notices, are
+not exercised, but a path may have them on its way. An edge is *walked* if a path takes it, in its place in the graph.
 """
 
 from __future__ import annotations

@@ -136,20 +136,18 @@ def fingerprint(paths: Iterable[Sequence[model_table.Tokens]]) -> dict[str, Any]
 def _calls(protocol: str) -> list[Any]:
     """The finite domain of calls: what may be asked of any node at first, in the configurations whose graphs are compared."""
     found: dict[Any, None] = {}
-    for configuration in (one for one in configurations(protocol).values() if one.expected):
-        model = _model(configuration)
+    for model in (_model(one) for one in configurations(protocol).values() if one.expected):
         for _, state in model.nodes:
             noticed = (model.project_event(state, event) for _, event in model.offers(state))
             found.update((event.command, None) for event in noticed if isinstance(event, Asked))
     return list(found)
 
 
-def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, list[int]]]:
+def _refusals(local: LocalSteps, calls: Collection[Any]) -> Iterator[tuple[int, list[int]]]:
     """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
-    commands = list(calls)
     for number, state in enumerate(local.states):
         refused = []
-        for command in commands:
+        for command in calls:
             try:
                 local.spec.step(state, Asked(NOW, command), pick_first)
             except NotEnabled:

@@ -117,7 +117,7 @@ def compare_graphs(  # each has its default
             found = compare(dump, exploration)
     except (RunFailed, BadDump, OSError) as problem:
         return _no_verdict(model, problem)
-    if miscounted := _dump_mismatch(result, found.states, found.edges, found.labels):
+    if miscounted := _dump_mismatch(result, found):
         return _no_verdict(model, miscounted)
     return _verdict_of(model, exploration, found)
 
@@ -168,11 +168,12 @@ def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool)
     return None
 
 
-def _dump_mismatch(result: Result, states: int, edges: int, labels: dict[str, int]) -> str | None:
+def _dump_mismatch(result: Result, found: Comparison) -> str | None:
     """In what the dump is not what TLC says of itself."""
-    if (result.distinct, result.edges) != (states, edges):
-        return f"TLC says {result.distinct:,} states and {result.edges:,} edges, its dump has {states:,} and {edges:,}"
+    if (result.distinct, result.edges) != (found.states, found.edges):
+        said = f"TLC says {result.distinct:,} states and {result.edges:,} edges"
+        return f"{said}, its dump has {found.states:,} and {found.edges:,}"
     for action, count in result.actions.items():
-        if count.generated != labels.get(action, 0):
-            return f"TLC says {count.generated:,} edges of {action}, its dump has {labels.get(action, 0):,}"
+        if count.generated != found.labels[action]:
+            return f"TLC says {count.generated:,} edges of {action}, its dump has {found.labels[action]:,}"
     return None

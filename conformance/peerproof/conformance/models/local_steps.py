@@ -1,17 +1,14 @@
 """
 A configuration of a model as the steps of single nodes, and its state graph as combinations of them.
 
-What an implementation can be asked is what one node does: in a state, about an event, with these draws. Two edges of the state
-graph that differ only in what the other nodes know or what else is under way are the same *local step*. A state graph of
-hundreds of thousands of edges has some hundreds of them. Over connections, an edge in which a message arrives has two: the
-receiver's, and that of the sender, who is told.
+An implementation can only be asked what one node does: in a state, about an event, with these draws. Edges of the state graph
+that differ only in what other nodes know or what else is under way are the same *local step*; hundreds of thousands of edges have
+some hundreds of them. Over connections, an edge in which a message arrives has two: the receiver's and the sender's.
 
-A state of the model may hold more than the program of the node has (`Model.project_state`): that the node is down, or what its
-application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
-program notices anything, such as a crash, has no local step.
+A state of the model may hold more than the node's program has (`Model.project_state`), such as that the node is down. Local steps
+are about what is seen, and made by the specification itself. An edge that no program notices, such as a crash, has none.
 
-What is seen and messages have numbers in an order of their own, not in that in which the explorer happens to see them, so that
-what is made from them is the same in every process and by every explorer.
+States and messages are numbered in an order of their own, so that tables are the same in every process and by every explorer.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """
 A second copy of the specifications, in this process.
 
-The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it): so what is wrong in the second
-is not held to be right.
-
-Mutants are no `peerproof.spec.overrides`, which would be in force for the suite as well: a mutant is one for as long as its
-process lives, and the suite judges it from the same process. It is not enough either to exchange names: a mutant is the function
-itself with other code, also where a table or a decorator has kept the function since its module was loaded, and some mutants are
-in what runs only then.
+The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it). Mutants are therefore no
+`peerproof.spec.overrides`, which would be in force for the suite in the same process as well. Exchanging names is not enough: a
+mutant is the function itself with other code, also where a table or a decorator has kept the function since its module was
+loaded, and some mutants are in what runs only then.
 """
 
 from __future__ import annotations

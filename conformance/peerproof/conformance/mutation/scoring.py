@@ -148,10 +148,9 @@ def select_mutants(protocol: str, words: str = "", *, unlisted: bool = False) ->
 def find_mutant(name: str) -> Mutant:
     """Returns the mutant of this name. Raises KeyError."""
     protocol = name.partition(".")[0]
-    if protocol in PROTOCOLS:
-        for mutant in select_mutants(protocol):
-            if mutant.id == name:
-                return mutant
+    for mutant in select_mutants(protocol) if protocol in PROTOCOLS else ():
+        if mutant.id == name:
+            return mutant
     raise KeyError(name)
 
 

@@ -245,9 +245,7 @@ def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[F
         return line
 
     def call(frame: FrameType, _: str, __: Any) -> Any:
-        if frame.f_code.co_filename not in paths:
-            return None
-        return line(frame, "line", None)
+        return line(frame, "line", None) if frame.f_code.co_filename in paths else None
 
     return call
 

@@ -176,11 +176,10 @@ class _Reading:
 
     def _follow(self, text: str) -> None:
         begin = _OWNER.match(text)
-        owner = (begin[1], begin[2]) if begin else None
-        if owner is not None and (found := self._followed.get(owner)):
+        if begin and (found := self._followed.get((begin[1], begin[2]))):
             found.after.append(text.rstrip())
             if len(found.after) == LINES_AFTER:
-                del self._followed[owner]
+                del self._followed[begin[1], begin[2]]
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -262,10 +262,8 @@ def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
     function = "initial" if line.kind == "start" else f"on_{name}"
     if line.kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
         function = f"{function}_message"  # a command has the same name
-    found = [getattr(module, function, None) for module in modules]
-    return tuple(
-        dict.fromkeys(clause for handler in found for clause in find_clause_ids(getattr(handler, "__doc__", None) or ""))
-    )
+    docs = (getattr(getattr(module, function, None), "__doc__", None) for module in modules)
+    return tuple(dict.fromkeys(clause for doc in docs for clause in find_clause_ids(doc or "")))
 
 
 def _words(divergence: Divergence) -> str:

@@ -19,9 +19,8 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import BinaryIO, Final, NamedTuple
 
-from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
 from peerproof.conformance.diagrams.labels import message_text
-from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Note, Timed
 from peerproof.spec.core import EVERYBODY
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -100,7 +99,10 @@ class Recording:
         What is received more often than it was sent has arrived once more.
         """
         self.sent_by, self.again = {}, set()
-        sent = self._sendings_by_key()
+        sent: dict[Key, list[Sending]] = {}
+        for place, (_, line) in enumerate(self.lines):
+            for effect, to, message in sendings(line):
+                sent.setdefault((line.node, to, _content(message)), []).append(Sending(place, effect))
         to_all: dict[tuple[Key, str], list[Sending]] = {}
         latest: dict[Key, Sending] = {}
         for place, (_, line) in enumerate(self.lines):
@@ -115,13 +117,6 @@ class Recording:
             elif key in latest:
                 self.sent_by[place] = latest[key]
                 self.again.add(place)
-
-    def _sendings_by_key(self) -> dict[Key, list[Sending]]:
-        found: dict[Key, list[Sending]] = {}
-        for place, (_, line) in enumerate(self.lines):
-            for effect, to, message in sendings(line):
-                found.setdefault((line.node, to, _content(message)), []).append(Sending(place, effect))
-        return found
 
     def _delays(self) -> dict[tuple[int, int], int]:
         """File of the sender, file of the receiver -> the shortest time from sending to receiving, by their own clocks."""
