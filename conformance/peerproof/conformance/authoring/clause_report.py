@@ -170,11 +170,8 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     clause = clauses.items[name]
     level = f", {clause.level}" if clause.level else ""
     code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
-    citing = [
-        vector
-        for vector in suite.vectors
-        if vector.protocol == clauses.protocol and (name in vector.clauses or name.lower() in vector.flags)
-    ]
+    of_protocol = (vector for vector in suite.vectors if vector.protocol == clauses.protocol)
+    citing = [vector for vector in of_protocol if name in vector.clauses or name.lower() in vector.flags]
     vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
     if made := len(citing) - len(vectors):
         edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)

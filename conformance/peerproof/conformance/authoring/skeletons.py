@@ -105,11 +105,7 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@RELEASE@": version("peerproof"),
-        "@BUILD@": language.build,
-        "@START@": language.start,
-        "@CODEC@": language.codec,
-        "@EVENTS@": language.events,
-        "@QUERIES@": language.queries,
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries")},
         "@WORDS@": "\n".join(_vocabulary(protocol)),
     }
 

@@ -100,7 +100,7 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
     is_variant = not all(script.is_shown for script in scripts)
     for place, (name, script) in enumerate(zip(system.places, scripts, strict=True)):
         steps = script.steps
-        if not any(_sends(step) for step in steps):
+        if not any(sent for step in steps if "expect" in step for sent in step["expect"]["messages"].values()):
             continue
         word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         yield {
@@ -116,10 +116,6 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
             "nodes": {_UNDER_TEST: _beginning(system, place, script)},
             "steps": steps,
         }
-
-
-def _sends(step: dict[str, Any]) -> bool:
-    return any(step.get("expect", {}).get("messages", {}).values())
 
 
 def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
@@ -156,7 +152,7 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
-                yield _Event(event, seen(after), frozenset(filter(partial(_is_said, system), sent)))
+                yield _Event(event, seen(after), _said(system, sent))
         world = edge.target
     arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
     yield from _arrivals(system, system.states[world[place]], arriving)
@@ -176,12 +172,13 @@ def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Itera
             continue
         sent = _messages_of(system, whole, taken)
         whole = taken.state
-        yield _Event(event, model.project_state(whole), frozenset(filter(partial(_is_said, system), sent)))
+        yield _Event(event, model.project_state(whole), _said(system, sent))
 
 
-def _is_said(system: System, message: InFlight) -> bool:
-    """Whether it is a message of the protocol; a model may have others."""
-    return type(message.message) in _specification(system).MESSAGE.form.names
+def _said(system: System, messages: Iterable[InFlight]) -> frozenset[InFlight]:
+    """The messages of the protocol; a model may have others."""
+    names = _specification(system).MESSAGE.form.names
+    return frozenset(message for message in messages if type(message.message) in names)
 
 
 def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:

@@ -38,11 +38,8 @@ def select_models(protocol: str | None = None, size: str = "small", names: Colle
     ['tiny']
     """
     sizes = SIZES[: SIZES.index(size) + 1]
-    return [
-        model
-        for model in manifest.models()
-        if protocol in (None, model.protocol) and (model.name in names if names else model.size in sizes)
-    ]
+    known = (model for model in manifest.models() if protocol in (None, model.protocol))
+    return [model for model in known if (model.name in names if names else model.size in sizes)]
 
 
 def check_model(

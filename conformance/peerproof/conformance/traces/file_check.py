@@ -223,28 +223,18 @@ def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] =
 
 def plain(report: Report) -> Plain:
     """A report as JSON data."""
-    return {
-        "file": report.name,
-        "protocol": report.protocol,
-        "lines": report.lines,
-        "accepted": report.is_accepted,
-        "unreadable": report.unreadable_lines,
-        "unreadable_lines": [{"line": bad.line, "problem": bad.problem} for bad in report.unreadable],
-        "tlc_problem": report.tlc_problem,
-        "tlc_does_not_compare": report.unseen,
-        "nodes": [_plain_node(node) for node in report.nodes.values()],
-    }
+    unreadable = [{"line": bad.line, "problem": bad.problem} for bad in report.unreadable]
+    return (
+        {"file": report.name, "protocol": report.protocol, "lines": report.lines, "accepted": report.is_accepted}
+        | {"unreadable": report.unreadable_lines, "unreadable_lines": unreadable}
+        | {"tlc_problem": report.tlc_problem, "tlc_does_not_compare": report.unseen}
+        | {"nodes": [_plain_node(node) for node in report.nodes.values()]}
+    )
 
 
 def _plain_node(node: NodeReport) -> Plain:
-    shown: dict[str, Any] = {
-        "run": node.run,
-        "node": node.node,
-        "events": node.events,
-        "accepted": node.is_accepted,
-        "divergences": [_plain_found(found) for found in node.found],
-        "further_divergences": node.further,
-    }
+    shown: dict[str, Any] = {"run": node.run, "node": node.node, "events": node.events, "accepted": node.is_accepted}
+    shown |= {"divergences": [_plain_found(found) for found in node.found], "further_divergences": node.further}
     if node.judgement is not None and node.comparison is not None:
         tlc = {name: getattr(node.judgement, name) for name in ("events", "event", "seq", "what", "why")}
         shown["tlc"] = {"opinion": node.judgement.opinion.value, **tlc, "comparison": node.comparison.name.lower()}
