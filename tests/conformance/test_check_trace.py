@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from peerproof.cli.main import main
-from peerproof.conformance.traces import files
+from peerproof.conformance.traces import file_check
 from peerproof.spec.traces.trace import parse
 from peerproof.tla.output.outcome import RunFailed
 from peerproof.tla.tools.installation import Tools, ToolsUnusable, find
@@ -133,10 +133,10 @@ def test_a_line_that_cannot_be_read_is_told_with_its_number(
 
 
 def test_a_line_without_an_end_does_not_fill_the_memory(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 2000)
+    monkeypatch.setattr(file_check, "LONGEST_LINE", 2000)
     long = good.read_bytes() + b"[" * 9000 + b"\n" + good.read_bytes().replace(b"seed-3", b"seed-4")
 
-    report = files.check("x", io.BytesIO(long), 0, lambda *_: None)
+    report = file_check.check("x", io.BytesIO(long), 0, lambda *_: None)
 
     assert [bad.problem for bad in report.unreadable] == ["a line of more than 2,000 bytes"]
     assert len(report.nodes) == 6

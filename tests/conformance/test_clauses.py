@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.conformance.authoring import coverage
+from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Citation, Clause, Clauses
 from peerproof.conformance.suite.strict_yaml import VectorError
@@ -114,16 +114,16 @@ def test_a_row_without_code_or_vector_is_a_hole_unless_it_says_why(monkeypatch: 
     found = Clauses("scuttlebutt", Path("some.md"), catalogue.parse(PROSE, "some.md"))
     monkeypatch.setitem(found.__dict__, "code", {"BX-01": []})
 
-    first, second = coverage.matrix(found, [])
+    first, second = clause_report.matrix(found, [])
 
     assert first.holes == ("code", "vector")
     assert second.holes == ()
-    text = coverage.as_text([first, second])
+    text = clause_report.as_text([first, second])
     assert "hole: B-01 has no code and no vector" in text
     assert "not testable: B-02, because it is hidden; nobody sees it" in text
     assert text.endswith("2 clauses, 0 with vectors, 1 hole")
-    assert coverage.as_markdown([first, second]).count("**hole**") == 2
-    assert json.loads(coverage.as_json({"some": [first]}))["some"][0]["holes"] == ["code", "vector"]
+    assert clause_report.as_markdown([first, second]).count("**hole**") == 2
+    assert json.loads(clause_report.as_json({"some": [first]}))["some"][0]["holes"] == ["code", "vector"]
 
 
 def test_clauses_are_sorted_by_kind_and_number() -> None:
@@ -131,6 +131,6 @@ def test_clauses_are_sorted_by_kind_and_number() -> None:
 
 
 def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not() -> None:
-    rows = coverage.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
+    rows = clause_report.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
 
     assert [f"{row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes] == []

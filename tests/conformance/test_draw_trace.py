@@ -14,8 +14,7 @@ import pytest
 from tests.conformance.drawing import PING, STORY, Capture, ended, line, story
 
 from peerproof.cli.main import main
-from peerproof.conformance.diagrams.excerpt import Excerpt
-from peerproof.conformance.diagrams.message_graph import Arrow
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt
 from peerproof.conformance.traces.trace_diagram import Reader, trace_graph
 
 

@@ -13,13 +13,11 @@ from typing import NoReturn
 import pytest
 
 from peerproof.conformance.mutation import trials
-from peerproof.conformance.mutation.detections import load_detections, store_detections
-from peerproof.conformance.mutation.equivalents import Equivalent, equivalents
+from peerproof.conformance.mutation.mutant_files import Equivalent, Record, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.operators import Place
-from peerproof.conformance.mutation.score import Score
+from peerproof.conformance.mutation.scoring import Score
 from peerproof.conformance.mutation.sites import Module, Mutant, modules, mutants
 from peerproof.conformance.mutation.trials import HUNG, SURVIVED, Bench, Reach, Verdict
-from peerproof.conformance.mutation.verdict_log import Record
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from peerproof.conformance.traces.recording import Read, Recording
+from peerproof.conformance.traces.trace_diagram import Read, Recording
 from peerproof.spec.traces.trace import Kind, Line
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from peerproof.conformance.authoring import coverage
+from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.suite import locations
 from peerproof.conformance.vectors import compiled
@@ -38,7 +38,7 @@ def test_installed_they_stand_in_the_package(tmp_path: Path, own_cache: Path, mo
     assert suite.vectors == beside.vectors
     assert suite.root == package / "data/vectors"
     assert catalogue.protocols() == ["scuttlebutt"]
-    assert coverage.matrix(catalogue.load("scuttlebutt"), suite.vectors)
+    assert clause_report.matrix(catalogue.load("scuttlebutt"), suite.vectors)
 
 
 def test_a_protocol_without_prose_is_an_error() -> None:

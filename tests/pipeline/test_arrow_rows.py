@@ -9,8 +9,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.pipeline.clusters import of_node, simulated, traces_batch
 
-from peerproof.conformance.traces.events import Event, column_text
-from peerproof.conformance.traces.rows import EventRows, Rows
+from peerproof.conformance.traces.events import Event, EventRows, Rows, column_text
 from peerproof.pipeline.storage.arrow_rows import ArrowRows, read_batches, read_rows, split_by_node
 from peerproof.pipeline.storage.tables import TRACES
 

@@ -22,7 +22,7 @@ from tests.pipeline.rings import (
 from tests.pipeline.test_planted import traced
 
 from peerproof.cli.main import main
-from peerproof.conformance.captures.connections import connections_of
+from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.pipeline.ingest.inputs import inputs
 from peerproof.pipeline.spark.execution import Engine
 from peerproof.pipeline.spark.session import Settings

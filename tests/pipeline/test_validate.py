@@ -11,11 +11,9 @@ import pytest
 from tests.pipeline.clusters import Row, foreign, of_node, recorded, simulated, traces_batch
 
 from peerproof.conformance.traces import judges, node_check
-from peerproof.conformance.traces.events import Event, text_of
-from peerproof.conformance.traces.log_order import WINDOW
+from peerproof.conformance.traces.events import Event, EventRows, Rows, text_of
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays, Verdict
-from peerproof.conformance.traces.rows import EventRows, Rows
-from peerproof.conformance.traces.timing import Timing
+from peerproof.conformance.traces.node_log import WINDOW, Timing
 from peerproof.pipeline.storage.arrow_rows import ArrowRows
 from peerproof.pipeline.storage.tables import VIOLATIONS
 from peerproof.spec import scuttlebutt

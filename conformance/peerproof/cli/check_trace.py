@@ -33,7 +33,7 @@ from peerproof.cli.ticker import Ticker
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from peerproof.conformance.traces.files import Found, NodeReport, Report
+    from peerproof.conformance.traces.file_check import Found, NodeReport, Report
     from peerproof.spec.forms.form import Plain
     from peerproof.tla.output.outcome import Progress
     from peerproof.tla.tools.installation import Tools
@@ -59,7 +59,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Checks each file and prints the verdicts."""
-    from peerproof.conformance.traces import files
+    from peerproof.conformance.traces import file_check
     from peerproof.conformance.traces.file_check import trace_verdict
 
     tools = _tools() if args.tlc else None
@@ -67,7 +67,7 @@ def run(args: Namespace) -> int:
     for name in args.files:
         try:
             report = _check(name, tools, args.tlc_events)
-        except (OSError, files.NoTrace) as problem:
+        except (OSError, file_check.NoTrace) as problem:
             raise Refusal(f"peerproof: {name}: {getattr(problem, 'strerror', None) or problem}") from None
         if args.tlc and tools is None:
             report.tlc_problem = "not run"
@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
             print("\n".join(_rows(report)), flush=True)
     code = EXIT_CODES[trace_verdict(reports).name]
     if args.format == "json":
-        print(json.dumps({"exit": code, "files": [files.plain(report) for report in reports]}))
+        print(json.dumps({"exit": code, "files": [file_check.plain(report) for report in reports]}))
     elif len(reports) > 1:
         print(f"{len(reports)} files, {sum(report.is_accepted for report in reports)} accepted")
     return code

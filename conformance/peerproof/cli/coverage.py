@@ -21,7 +21,7 @@ from pathlib import Path
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
-from peerproof.conformance.authoring import coverage
+from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.authoring.clause_report import cover_clauses
 from peerproof.conformance.clauses import catalogue as prose
 from peerproof.conformance.models import edge_coverage
@@ -48,9 +48,9 @@ def run(args: Namespace) -> int:
         found = [cover_clauses(protocol, suite) for protocol, suite in suites.items()]
     matrices = {each.protocol: each.rows for each in found}
     if args.format == "json":
-        print(coverage.as_json(matrices))
+        print(clause_report.as_json(matrices))
     else:
-        as_table, heading = (coverage.as_text, "{}\n") if args.format == "text" else (coverage.as_markdown, "## {}\n")
+        as_table, heading = (clause_report.as_text, "{}\n") if args.format == "text" else (clause_report.as_markdown, "## {}\n")
         print("\n\n".join(f"{heading.format(protocol)}\n{as_table(rows)}" for protocol, rows in matrices.items()))
     for place, each in enumerate(found if args.format == "text" else ()):
         found[place] = replace(each, edges=list(edge_coverage.coverage(each.protocol, suites[each.protocol].vectors)))

@@ -34,7 +34,7 @@ from peerproof.conformance.diagrams.svg import render_svg
 
 if TYPE_CHECKING:
     from peerproof.conformance.authoring.drawing import Drawing, Subject
-    from peerproof.conformance.diagrams.excerpt import Excerpt
+    from peerproof.conformance.diagrams.message_graph import Excerpt
     from peerproof.tla.manifest import Model
     from peerproof.tla.output.counterexample import Counterexample
 
@@ -49,7 +49,7 @@ _MOST_MERMAID: Final = 50_000
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    from peerproof.conformance.diagrams.excerpt import MOST
+    from peerproof.conformance.diagrams.message_graph import MOST
 
     add = parser.add_argument
     add("sources", metavar="SOURCE", nargs="+", help="a vector, a model that fails, or files; - for a trace on stdin")
@@ -69,7 +69,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Draws it."""
-    from peerproof.conformance.authoring.diagram_sources import CannotDraw
+    from peerproof.conformance.authoring.drawing import CannotDraw
 
     try:
         with refuse(CannotDraw, prefix="peerproof draw: "):
@@ -137,7 +137,7 @@ _OF: Final = {
 
 def _refuse_others(args: Namespace, subject: Subject) -> None:
     """Raises CannotDraw if an option was given that means nothing here."""
-    from peerproof.conformance.authoring.diagram_sources import CannotDraw
+    from peerproof.conformance.authoring.drawing import CannotDraw
 
     for option in ("begin", "end", "node", "most", "run", "protocol", "port", "without", "tlc"):
         if option not in _OF[subject.kind] and getattr(args, option) not in (None, [], "", False):
@@ -164,7 +164,7 @@ def _find_counterexample(model: Model) -> Counterexample:
 
 
 def _excerpt(args: Namespace) -> Excerpt:
-    from peerproof.conformance.diagrams.excerpt import MOST, Excerpt
+    from peerproof.conformance.diagrams.message_graph import MOST, Excerpt
 
     return Excerpt(args.begin or 0, args.end, args.node, MOST if args.most is None else args.most)
 

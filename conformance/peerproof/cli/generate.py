@@ -40,9 +40,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Writes or compares, a line for each table."""
-    from peerproof.conformance.models.generation import TooManySteps
+    from peerproof.conformance.models.generation import TooManySteps, table_names, table_protocols
     from peerproof.conformance.models.local_steps import CutShort
-    from peerproof.conformance.models.table_files import table_names, table_protocols
     from peerproof.conformance.suite.locations import vectors_root
     from peerproof.conformance.suite.output import CannotWrite
     from peerproof.tla.manifest import BadManifest
@@ -63,7 +62,7 @@ def run(args: Namespace) -> int:
 
 def _protocol(args: Namespace, protocol: str, vectors: Path) -> int:
     from peerproof.cli.ticker import ModelTicker
-    from peerproof.conformance.models.table_files import generate_tables
+    from peerproof.conformance.models.generation import generate_tables
     from peerproof.conformance.suite.locations import path_text
 
     tickers: list[ModelTicker] = []

@@ -33,7 +33,7 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.clauses import catalogue
 
 if TYPE_CHECKING:
-    from peerproof.conformance.mutation.score import Score
+    from peerproof.conformance.mutation.scoring import Score
     from peerproof.conformance.mutation.sites import Mutant
 
 
@@ -73,8 +73,8 @@ def run(args: Namespace) -> int:
 
 
 def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
+    from peerproof.conformance.mutation.mutant_files import WrongRecord
     from peerproof.conformance.mutation.scoring import Scoring, is_enough, open_record
-    from peerproof.conformance.mutation.verdict_log import WrongRecord
 
     suite = options.suite(args)
     with refuse(WrongRecord, OSError, prefix="peerproof mutants: --record: "):
@@ -96,7 +96,7 @@ def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
 def _write(args: Namespace, scores: list[Score]) -> None:
     import json
 
-    from peerproof.conformance.mutation.score import as_plain
+    from peerproof.conformance.mutation.scoring import as_plain
     from peerproof.conformance.suite.output import CannotWrite, write_whole
 
     text = json.dumps(as_plain(scores), indent=1) if args.format == "json" else "\n\n".join(score.text() for score in scores)

@@ -22,14 +22,14 @@ _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "f
 
 def run_check(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
-    from peerproof.conformance.captures import capture_check
+    from peerproof.conformance.captures import passive as judging
     from peerproof.conformance.captures.pcap import NoCapture
     from peerproof.conformance.suite import output
 
     protocol, config = _protocol(args), _config(args)
     try:
-        with refuse(capture_check.BadConfiguration, prefix="peerproof: --config: "):
-            passive, verdict = capture_check.check_capture(Path(args.pcap), protocol, args.port or (), config)
+        with refuse(judging.BadConfiguration, prefix="peerproof: --config: "):
+            passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config)
     except NoCapture as error:
         raise Refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
     except OSError as error:

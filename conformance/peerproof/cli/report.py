@@ -120,7 +120,7 @@ def _badge(args: Namespace) -> tuple[str, int]:
 
 
 def _edges(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.models.edge_report import report_edges
+    from peerproof.conformance.models.edge_coverage import report_edges
 
     suite = options.suite(args)
     begin = (lambda name: print(f"{name}: walking its graphs", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)

@@ -33,8 +33,8 @@ __all__ = [
 
 from .adapter_check import Finding, check_adapter
 from .clause_report import ClauseCoverage, ClauseNotFound, cover_clauses, explain_clause
-from .diagram_sources import CannotDraw
 from .drawing import (
+    CannotDraw,
     Drawing,
     NoCounterexample,
     Subject,

@@ -93,10 +93,8 @@ class Bench:
     def query_all(self, handle: Any) -> dict[str, Any]:
         """The answers to every query."""
         capabilities = self.hello.protocols[self.protocol].capabilities
-        known = specification(self.protocol).QUERIES.items()
-        queries = sorted(
-            name for name, query in known if f"observe.{name}" in capabilities and len(signature(query).parameters) == 1
-        )
+        known = sorted(specification(self.protocol).QUERIES.items())
+        queries = [what for what, query in known if f"observe.{what}" in capabilities and len(signature(query).parameters) == 1]
         return {what: self.fine({"op": "query", "handle": handle, "what": what})[0]["value"] for what in queries}
 
 
@@ -174,8 +172,7 @@ def isolation(bench: Bench) -> str:
         raise Flaw("what one node was told changed what another node answers")
     bench.fine({"op": "close", "handle": first["handle"]}, {"op": "close", "handle": second["handle"]})
     _expect_error(bench, {"op": "advance", "handle": first["handle"], "now_ms": 0}, ("no_handle",))
-    again = bench.open_node("one")
-    fresh = bench.open_node("one")
+    again, fresh = bench.open_node("one"), bench.open_node("one")
     if bench.feed_messages(again["handle"]) != bench.feed_messages(fresh["handle"]) and bench.hello.oracle:
         raise Flaw("two new nodes that are told the same answer differently: something is left of an earlier one")
     return "nodes know nothing of each other, and nothing of closed ones"
@@ -278,7 +275,11 @@ def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
                 yield Finding(made.__name__, False, f"it cannot be started again: {error}")
                 return
             yield finding if len(hello.protocols) == 1 else finding._replace(detail=f"{protocol}: {finding.detail}")
-    yield _check_bye(adapter)
+    begin = time.monotonic()
+    if adapter.stop():
+        yield Finding("bye", True, f"it ends when it is told to, in {time.monotonic() - begin:.1f} s")
+    else:
+        yield Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")
 
 
 def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Finding:
@@ -292,11 +293,3 @@ def _run_check(bench: Bench, made: Callable[[Bench], str], to_do: str) -> Findin
     except AdapterError as trouble:
         bench.adapter.start()
         return Finding(name, False, f"the adapter {trouble.detail}. To do: {to_do}")
-
-
-def _check_bye(adapter: Adapter) -> Finding:
-    """It ends when it is told to."""
-    begin = time.monotonic()
-    if not adapter.stop():
-        return Finding("bye", False, "it did not end by itself. To do: answer bye, then exit")
-    return Finding("bye", True, f"it ends when it is told to, in {time.monotonic() - begin:.1f} s")

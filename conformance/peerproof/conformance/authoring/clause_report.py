@@ -1,24 +1,121 @@
-"""One clause, or all of them, with everything that cites it."""
+"""
+The clause matrix, which clause is held by what, and one clause with everything that cites it.
+
+The matrix has a row for each clause and decision; columns for the code that cites it, the vectors that demand it, the properties
+that watch over it, the models that cover it and the proofs about it. A row that says "Not testable, because …" may be empty; any
+other without code or without a vector is a hole.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
-from peerproof.conformance.authoring.coverage import Row, matrix
 from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
-from peerproof.conformance.clauses.catalogue import Clause, Clauses
+from peerproof.conformance.clauses.catalogue import Clauses, in_order
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.schema import did_you_mean
 from peerproof.conformance.vectors.model_table import LAYER
-from peerproof.conformance.vectors.suite import Suite, load
+from peerproof.conformance.vectors.suite import Suite, Vector, load
 
 if TYPE_CHECKING:
     from peerproof.conformance.models.edge_coverage import EdgeCoverage  # it loads the models, which clauses do not need
+
+
+@dataclass(frozen=True)
+class Row:
+    """What holds one clause."""
+
+    clause: str
+    level: str
+    code: tuple[str, ...]  #: objects of the specification
+    vectors: tuple[str, ...]  #: ids
+    properties: tuple[str, ...]
+    models: tuple[str, ...]
+    proofs: tuple[str, ...]
+    untestable: str | None  #: the reason
+
+    @property
+    def holes(self) -> tuple[str, ...]:
+        """What is missing, unexplained."""
+        if self.untestable:
+            return ()
+        return tuple(name for name, found in (("code", self.code), ("vector", self.vectors)) if not found)
+
+
+def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
+    """The rows of a protocol, by kinds and numbers. A vector made from a model holds no clause: it repeats the code."""
+    by_clause: dict[str, list[str]] = {}
+    for vector in vectors:
+        for clause in vector.clauses if vector.protocol == clauses.protocol and vector.layer != "model" else ():
+            by_clause.setdefault(clause, []).append(vector.id)
+    return [
+        Row(
+            clause=clause.id,
+            level=str(clause.level),
+            code=tuple(dict.fromkeys(citation.within for citation in clauses.code.get(clause.id, ()))),
+            vectors=tuple(by_clause.get(clause.id, ())),
+            properties=tuple(clauses.properties.get(clause.id, ())),
+            models=tuple(clauses.models.get(clause.id, ())),
+            proofs=tuple(clauses.proofs.get(clause.id, ())),
+            untestable=clause.untestable,
+        )
+        for clause in sorted(clauses.with_level, key=lambda clause: in_order(clause.id))
+    ]
+
+
+def as_text(rows: Sequence[Row]) -> str:
+    """The matrix for a terminal, the holes after it."""
+    cells = [("clause", "level", "vectors", "code", "properties", "models", "proofs"), *map(_cells, rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(6)]
+    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in cells]
+    return "\n".join([*lines, "", *summary(rows)])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    first, *others = row.code or ("-",)
+    vectors = str(len(row.vectors)) if row.vectors or not row.untestable else "-"
+    names = (", ".join(names) or "-" for names in (row.properties, row.models, row.proofs))
+    return (row.clause, row.level, vectors, first + (f" +{len(others)}" if others else ""), *names)
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """How many clauses there are, which are holes, and which say why they are none."""
+    lines = [f"hole: {row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes]
+    lines += [f"not testable: {row.clause}, because {row.untestable}" for row in rows if row.untestable]
+    with_vectors = sum(bool(row.vectors) for row in rows)
+    holes = sum(bool(row.holes) for row in rows)
+    return [*lines, f"{len(rows)} clauses, {with_vectors} with vectors, {holes} {'hole' if holes == 1 else 'holes'}"]
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """The matrix as a table for the documentation, everything by name."""
+    lines = ["| clause | level | code | vectors | properties | models | proofs |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for row in rows:
+        vectors = "<br>".join(f"`{name.split('/', 1)[1]}`" for name in row.vectors)
+        if row.untestable:
+            vectors = f"{vectors} not testable, because {row.untestable}".strip()
+        code = "<br>".join(f"`{name}`" for name in row.code)
+        cells = (row.clause, row.level, code, vectors, *map(", ".join, (row.properties, row.models, row.proofs)))
+        lines.append(
+            f"| {' | '.join(cell or ('**hole**' if at in _NEEDED and row.holes else '–') for at, cell in enumerate(cells))} |"
+        )
+    return "\n".join([*lines, "", summary(rows)[-1]])
+
+
+_NEEDED = (2, 3)  #: the columns code and vectors
+
+
+def as_json(matrices: Mapping[str, Sequence[Row]]) -> str:
+    """The matrices of protocols for programs."""
+    rows = {protocol: [asdict(row) | {"holes": row.holes} for row in matrix] for protocol, matrix in matrices.items()}
+    return json.dumps(rows, indent=2, ensure_ascii=False)
+
 
 WIDTH = 100
 
@@ -70,47 +167,31 @@ def explain_clause(name: str, suite: Suite | None = None) -> str:
 
 
 def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
-    """A clause's text and what cites it."""
     clause = clauses.items[name]
     level = f", {clause.level}" if clause.level else ""
     code = [f"{where.within}  {path_text(where.file)}:{where.line}" for where in clauses.code.get(name, ())]
-    citing = [
-        vector
-        for vector in suite.vectors
-        if vector.protocol == clauses.protocol and (name in vector.clauses or name.lower() in vector.flags)
-    ]
+    of_protocol = (vector for vector in suite.vectors if vector.protocol == clauses.protocol)
+    citing = [vector for vector in of_protocol if name in vector.clauses or name.lower() in vector.flags]
     vectors = [f"{vector.id}  {vector.title}" for vector in citing if vector.layer != LAYER]
     if made := len(citing) - len(vectors):
         edges = Counter(vector.body["model"]["config"] for vector in citing if vector.layer == LAYER)
         vectors.append(f"{made} made from state graphs: peerproof list -k 'layer:{LAYER} clause:{name}'")
         vectors.append(f"  edges of {', '.join(f'{config} ({count})' for config, count in sorted(edges.items()))}")
-    beside = [
-        f"{other.id}  {_start(other.text)}" for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text)
-    ]
-    lists = (
-        ("code", code),
-        ("vectors", vectors),
-        ("properties", clauses.properties.get(name, [])),
-        ("proofs", clauses.proofs.get(name, [])),
-        ("models", clauses.models.get(name, [])),
-        ("cited by", beside),
-    )
+    others = (other for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text))
+    beside = [f"{other.id}  {_start(other.text)}" for other in others]
+    about = ((title, getattr(clauses, title).get(name, [])) for title in ("properties", "proofs", "models"))
+    lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside))
+    is_stale = any(one.clause == clause for one in stale(clauses))
+    to_do = f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {name}"
     return "\n".join(
         [
             f"{name} ({clauses.protocol}: {clause.section}{level})  {path_text(clauses.file)}:{clause.line}",
             "",
             indent(fill(clause.text, WIDTH - 2), "  "),
-            *_stale(clauses, clause),
+            *([to_do] if is_stale else []),
             *(f"\n{title}\n{indent(chr(10).join(lines), '  ')}" for title, lines in lists if lines),
         ]
     )
-
-
-def _stale(clauses: Clauses, clause: Clause) -> list[str]:
-    """What is to be done about its vectors."""
-    if clause.id not in {one.clause.id for one in stale(clauses) if one.clause}:
-        return []
-    return [f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {clause.id}"]
 
 
 def _start(text: str) -> str:

@@ -2,30 +2,120 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from peerproof.conformance.authoring.diagram_sources import CannotDraw, Kind, kind_of, model_of, run_of, vectors_of
 from peerproof.conformance.captures.pcap import is_capture
+from peerproof.conformance.captures.refusals import REASONS
 from peerproof.conformance.clauses.catalogue import protocols, specification
-from peerproof.conformance.diagrams.excerpt import Excerpt
-from peerproof.conformance.diagrams.message_graph import MessageGraph
+from peerproof.conformance.diagrams.message_graph import Excerpt, MessageGraph
 from peerproof.conformance.models import model_diagram
 from peerproof.conformance.models.counterexamples import Unlike
 from peerproof.conformance.runner.vector_diagram import of_vector
+from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.traces import trace_diagram
 from peerproof.conformance.vectors.selection import find_vector
-from peerproof.conformance.vectors.suite import Vector
+from peerproof.conformance.vectors.suite import Suite, Vector, load
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.traces.trace import parse
 from peerproof.tla.checking import check
-from peerproof.tla.manifest import BadManifest, Model
-from peerproof.tla.output.counterexample import Counterexample
+from peerproof.tla.manifest import BadManifest, Model, models
+from peerproof.tla.output.counterexample import Counterexample, from_itf
 from peerproof.tla.output.outcome import Progress
 from peerproof.tla.tools.installation import Tools
+
+#: So much of a file is looked at to tell what it is.
+_HEAD: Final = 2**20
+
+
+class Kind(Enum):
+    """What a file holds."""
+
+    TRACE = "a trace"
+    CAPTURE = "a capture"
+    COUNTEREXAMPLE = "a counterexample"
+    VECTORS = "vectors"
+
+
+class CannotDraw(Exception):
+    """This is nothing that can be drawn; the message says what to do."""
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file is, by its content. Raises CannotDraw and OSError."""
+    if path.is_dir():
+        raise CannotDraw(f"{path} is a directory: name the files in it")
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head.strip():
+        raise CannotDraw(f"{path} is empty")
+    if is_capture(path):
+        return Kind.CAPTURE
+    if head.lstrip().startswith(b"{"):
+        if _is_trace(head):
+            return Kind.TRACE
+        if b'"states"' in head:
+            return Kind.COUNTEREXAMPLE
+        raise CannotDraw(f"{path} is JSON, but neither a trace (see peerproof check-trace) nor a counterexample in ITF")
+    if b"\nvectors:" in head:
+        return Kind.VECTORS
+    raise CannotDraw(f"{path} is no trace, no capture, no file of vectors and no counterexample")
+
+
+def _is_trace(head: bytes) -> bool:
+    """Whether one of its first lines is one of a trace."""
+    for line in head.splitlines()[:100]:
+        with suppress(MalformedMessage):
+            parse(line.decode(errors="replace"))
+            return True
+    return False
+
+
+def vectors_of(path: Path) -> tuple[Suite, list[Vector]]:
+    """The vectors of a file, and the suite that they belong to. Raises CannotDraw and VectorError."""
+    path = path.resolve()
+    *_, protocol, layer, _ = ("", "", *path.parts)
+    if protocol not in protocols() or layer not in ("codec", "exchange", "cluster"):
+        raise CannotDraw(f"{locations.path_text(path)}: vectors are in files like PROTOCOL/LAYER/TOPIC.yaml")
+    suite = load(path.parents[2])
+    return suite, [vector for vector in suite.vectors if suite.path(vector).resolve() == path]
+
+
+def model_of(name: str) -> Model | None:
+    """The model of this name, or of `PROTOCOL/NAME`. Raises CannotDraw if there are several, or if it holds, and BadManifest."""
+    protocol, _, short = name.rpartition("/")
+    found = [model for model in models() if model.name == short and protocol in ("", model.protocol)]
+    failing = [model for model in found if model.verdict != "success"]
+    if len(failing) > 1:
+        raise CannotDraw(f"there are {' and '.join(f'{model.protocol}/{model.name}' for model in failing)}: which one?")
+    if found and not failing:
+        raise CannotDraw(f"the model {name} holds: there is no run in which it fails, so nothing to draw")
+    return failing[0] if failing else None
+
+
+def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
+    """Draws a counterexample of TLC in a file, in ITF. Raises CannotDraw, OSError."""
+    try:
+        itf: dict[str, Any] = json.loads(path.read_bytes())
+        example, about = from_itf(itf), itf.get("#meta", {})
+        name = f"{about['protocol']}/{about['model']}"
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise CannotDraw(f"{path} is no counterexample of a model as peerproof model-check writes it: {problem!r}") from None
+    model = model_of(name)
+    if model is None or not example.states:
+        raise CannotDraw(f"{path}: {'it has no states' if model else f'there is no model {name}'}")
+    try:
+        return _failing(model, model_diagram.of_run(model, example, without))
+    except (Unlike, KeyError, ValueError, TypeError, AssertionError) as problem:
+        raise CannotDraw(f"{path}: not a run of {model.name}: {problem}") from None
+
 
 #: Unreadable lines of traces that a remark is made on.
 MOST_UNREAD: Final = 3
@@ -94,11 +184,6 @@ def draw_model(model: Model, without: Collection[str] = (), example: Counterexam
     return _failing(model, found)
 
 
-def draw_counterexample(path: Path, without: Collection[str] = ()) -> Drawing:
-    """Draws a counterexample of TLC in a file, in ITF. Raises CannotDraw, OSError."""
-    return _failing(*run_of(path, list(without)))
-
-
 def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) -> Drawing:
     """
     Draws an excerpt of the traces of one run; the name `-` is standard input. Raises CannotDraw, OSError.
@@ -125,13 +210,10 @@ def draw_traces(names: Sequence[str], excerpt: Excerpt, run: str | None = None) 
 def draw_capture(path: Path, protocol: str, ports: Sequence[int], excerpt: Excerpt) -> Drawing:
     """Draws an excerpt of a capture. Raises CannotDraw, OSError, ImportError if a package is missing that reads captures."""
     from peerproof.conformance.captures import capture_diagram
-    from peerproof.conformance.captures.refusals import REASONS
 
     drawn = capture_diagram.capture_graph(path, specification(protocol), ports, excerpt)
-    remarks = [
-        f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}"
-        for reason, count in sorted(drawn.refused.items())
-    ]
+    refused = sorted(drawn.refused.items())
+    remarks = [f"{path}: {count:,} packets or parts of streams are not drawn: {REASONS[reason]}" for reason, count in refused]
     if drawn.left_out:
         remarks.append(f"{path}: {drawn.left_out.total():,} packets of other ports are not drawn")
     return Drawing(drawn.graph, f"{path.name}: {drawn.messages:,} messages of {protocol}", (*remarks, *_left_out(excerpt)))
@@ -169,7 +251,7 @@ def find_subject(sources: Sequence[str]) -> Subject:
             missing = next(name for name in sources if name not in files)
             raise CannotDraw(f"{missing} is no file; several sources are the traces of one run")
         return _subject_of(sources[0])
-    kinds = {Kind.TRACE if name == "-" else kind_of(Path(name), is_capture) for name in files}
+    kinds = {Kind.TRACE if name == "-" else kind_of(Path(name)) for name in files}
     if len(files) > 1 and kinds != {Kind.TRACE}:
         what = " and ".join(sorted(kind.value for kind in kinds))
         raise CannotDraw(f"several sources are the traces of one run; these are {what}")

@@ -96,14 +96,8 @@ def findings(readable: Sequence[Source]) -> list[Finding]:
     """Every broken rule in these files, but for behaviour, which takes a runner."""
     found: list[Finding] = []
     for source in readable:
-        found += [
-            *_clauses(source),
-            *_flags(source),
-            *_needs(source),
-            *_matchers(source),
-            *_format(source),
-            *_specification(source),
-        ]
+        for check in (_clauses, _flags, _needs, _matchers, _format, _specification):
+            found += check(source)
     found += [*_flags_across(readable), *_twins(readable)]
     for protocol in sorted({source.document.data["protocol"] for source in readable}):
         found += [*citations(prose.load(protocol)), *not_reviewed(prose.load(protocol))]
@@ -239,9 +233,13 @@ def _objects(value: Any, where: Where) -> Iterator[tuple[Where, Mapping[str, Any
     """Every object in it, outer ones first."""
     if isinstance(value, dict):
         yield where, value
-    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in items:
+    for name, part in _parts(value):
         yield from _objects(part, (*where, name))
+
+
+def _parts(value: Any) -> Any:
+    """The members of an object or the elements of a list, with their names or numbers."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
 
 def _format(source: Source) -> Iterator[Finding]:
@@ -252,9 +250,10 @@ def _format(source: Source) -> Iterator[Finding]:
         yield Finding(source.document.file, source.text.count("\n") + 1, 1, "format", "expected one line end at the end")
     for where, vector in _each(source):
         yield from _field_order(source, where, vector, vector_kind(vector))
+        step_kind = "cluster_step" if vector_file.layer_of(vector["id"]) == "cluster" else "exchange_step"
         for part in ("setup", "steps"):
             for index, step in enumerate(vector.get(part, ())):
-                yield from _field_order(source, (*where, part, index), step, _step_kind(vector))
+                yield from _field_order(source, (*where, part, index), step, step_kind)
         for name, key in (("clauses", in_order), ("flags", str), ("needs", str)):
             names = vector.get(name, [])
             if names != (ordered := sorted(names, key=key)):
@@ -270,10 +269,6 @@ def vector_kind(vector: Mapping[str, Any]) -> str:
     return f"{layer}_vector" if layer != "codec" else "rejecting_vector" if "rejects" in vector else "coding_vector"
 
 
-def _step_kind(vector: Mapping[str, Any]) -> str:
-    return "cluster_step" if vector_file.layer_of(vector["id"]) == "cluster" else "exchange_step"
-
-
 @cache
 def _order(kind: str) -> list[str]:
     schema = json.loads(locations.schema("vector").read_bytes())
@@ -287,8 +282,7 @@ def _field_order(source: Source, where: Where, fields: Mapping[str, Any], kind: 
 
 
 def _hex_in(value: Any, where: Where, *, protocols_own: bool) -> Iterator[tuple[Where, str]]:
-    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, part in items:
+    for name, part in _parts(value):
         own = protocols_own or name in vector_file.PROTOCOLS_OWN
         if isinstance(part, str) and (name == "hex" or (name in ("bytes", "byte") and not own)):
             yield (*where, name), part
@@ -331,12 +325,8 @@ def of_tables(suite: vectors.Suite, objections: Mapping[str, str]) -> list[Findi
     found: list[Finding] = []
     for vector in suite.vectors:
         if vector.layer == LAYER:
-            wrong = [
-                ("clause", _unknown(name, known))
-                for known in [_clauses_of(vector.protocol)]
-                for name in vector.clauses
-                if name not in known.items
-            ]
+            known = _clauses_of(vector.protocol)
+            wrong = [("clause", _unknown(name, known)) for name in vector.clauses if name not in known.items]
             wrong += [("specification", objections[vector.id])] if vector.id in objections else []
             found += [Finding(locations.path_text(suite.path(vector)), vector.line, 1, rule, message) for rule, message in wrong]
     return found

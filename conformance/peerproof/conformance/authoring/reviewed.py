@@ -46,9 +46,8 @@ def load_reviewed(protocol: str) -> Mapping[str, tuple[str, int]]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.exists() else (), start=1):
         match = _LINE.fullmatch(line)
         if match is None or match[1] in found:
-            raise VectorError(
-                locations.path_text(path), Place(number, 1), "expected a clause and twelve digits, each clause once"
-            )
+            message = "expected a clause and twelve digits, each clause once"
+            raise VectorError(locations.path_text(path), Place(number, 1), message)
         found[match[1]] = match[2], number
     return found
 

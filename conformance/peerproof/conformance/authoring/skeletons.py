@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -42,42 +43,22 @@ class Language:
     setup: str = ""  #: steps of the workflow
 
 
-LANGUAGES: Final[Mapping[str, Language]] = {
-    "python": Language(
-        title="Python",
-        build="python3 -m compileall -q adapter",
-        start="python3 -m adapter",
-        codec="adapter/codec.py",
-        events="adapter/events.py",
-        queries="adapter/queries.py",
-    ),
-    "go": Language(
-        title="Go",
-        build="go build -o adapter .",
-        start="./adapter",
-        codec="codec.go",
-        events="events.go",
-        queries="queries.go",
-        setup="""\
+_SETUP_GO: Final = """\
       - uses: actions/setup-go@v5
         with:
           go-version-file: "@FOLDER@/go.mod"
           cache: false
-""",
-    ),
-    "js": Language(
-        title="JavaScript",
-        build="node --check adapter.js",
-        start="node adapter.js",
-        codec="codec.js",
-        events="events.js",
-        queries="queries.js",
-        setup="""\
+"""
+_SETUP_JS: Final = """\
       - uses: actions/setup-node@v4
         with:
           node-version: "22"
-""",
-    ),
+"""
+_PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py"
+LANGUAGES: Final[Mapping[str, Language]] = {
+    "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
+    "go": Language("Go", "go build -o adapter .", "./adapter", "codec.go", "events.go", "queries.go", _SETUP_GO),
+    "js": Language("JavaScript", "node --check adapter.js", "node adapter.js", "codec.js", "events.js", "queries.js", _SETUP_JS),
 }
 
 
@@ -124,11 +105,7 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@RELEASE@": version("peerproof"),
-        "@BUILD@": language.build,
-        "@START@": language.start,
-        "@CODEC@": language.codec,
-        "@EVENTS@": language.events,
-        "@QUERIES@": language.queries,
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries")},
         "@WORDS@": "\n".join(_vocabulary(protocol)),
     }
 
@@ -141,7 +118,6 @@ def _fill_template(path: Path, words: Mapping[str, str]) -> str:
 
 
 def _vocabulary(protocol: str) -> Iterator[str]:
-    """What the requests name."""
     spec = specification(protocol)
     for title, forms in (("Messages", spec.MESSAGE.form.cases), ("Calls", spec.COMMAND.cases), ("Events", spec.NOTICE.cases)):
         shown = (f"`{name}` ({', '.join(record.forms)})" if record.forms else f"`{name}`" for name, record in forms.items())
@@ -156,29 +132,21 @@ def render_expected_failures(name: str, protocol: str, suite: Suite) -> Iterator
     yield f"# What {name} cannot do yet. Strike a line when `peerproof run` calls it stale: the case passes then."
     yield "#"
     yield "# id-or-pattern  failure-class  expiry-or-dash  link  reason"
-    found = [(case, _failure(case)) for case in _codec_cases(protocol, suite)]
+    every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
+    found = [(case, _failure(case)) for case in every if case.needs <= {"codec"}]
     width = max((len(case.id) for case, _ in found), default=0)
     for case, failure in found:
         if failure is not None:
             yield f"{case.id:{width}}  {failure:8}  -  -  not written yet"
 
 
-def _codec_cases(protocol: str, suite: Suite) -> list[Case]:
-    every = cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))
-    return [case for case in every if case.needs <= {"codec"}]
-
-
 def _failure(case: Case) -> str | None:
     """How a codec fails that rejects everything for a reason of no class, and has no encoder; None if it does not."""
     if case.vector.level != "must":
         return None
-    match case.part:
-        case "decode" | "reencode":
-            return "rejected"
-        case "encode":
-            return "error"
-        case _:
-            return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
+    if how := {"decode": "rejected", "reencode": "rejected", "encode": "error"}.get(case.part):
+        return how
+    return "class" if case.vector.body["rejects"].get("class") not in (None, "other") else None
 
 
 def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
@@ -190,54 +158,27 @@ def write_files(texts: Mapping[Path, str], *, force: bool = False) -> None:
     there = [path for path in texts if os.path.lexists(path) and (path.is_dir() or not force)]
     if there:
         raise AlreadyThere(there)
-    writing = _Writing()
+    parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in texts}  #: until all are there
     try:
-        with Deferred() as interruption:
+        with Deferred() as interruption, ExitStack() as undo:
             for path, text in texts.items():
-                writing.prepare(path, text)
-            writing.put()
+                for folder in reversed((path.parent, *path.parent.parents)):
+                    if not folder.exists():
+                        folder.mkdir()
+                        undo.callback(_try_to, folder.rmdir)
+                undo.callback(_try_to, partial(parts[path].unlink, missing_ok=True))
+                parts[path].write_text(text, encoding="utf-8")
+            for path, part in parts.items():
+                before = path.read_bytes() if path.exists() else None
+                undo.callback(_try_to, path.unlink if before is None else partial(path.write_bytes, before))
+                part.replace(path)
+            undo.pop_all()
     except OSError as error:
-        writing.undo()
         raise CannotWrite(f"{error.filename}: {error.strerror}") from None
-    except BaseException:
-        writing.undo()
-        raise
     if interruption.seen:
         raise KeyboardInterrupt
 
 
-class _Writing:
-    """Files that are written beside where they shall be, and what there was before."""
-
-    def __init__(self) -> None:
-        self._folders: list[Path] = []
-        self._parts: dict[Path, Path] = {}  #: place -> where its content is until all are there
-        self._before: dict[Path, bytes | None] = {}
-
-    def prepare(self, path: Path, text: str) -> None:
-        """A file, not yet in its place."""
-        for folder in reversed((path.parent, *path.parent.parents)):
-            if not folder.exists():
-                folder.mkdir()
-                self._folders.append(folder)
-        self._parts[path] = path.with_name(f".{path.name}.{os.getpid()}.part")
-        self._parts[path].write_text(text, encoding="utf-8")
-
-    def put(self) -> None:
-        """Every file in its place."""
-        for path, part in self._parts.items():
-            self._before[path] = path.read_bytes() if path.exists() else None
-            part.replace(path)
-
-    def undo(self) -> None:
-        """As it was before, as far as that can be."""
-        with suppress(OSError):
-            for part in self._parts.values():
-                part.unlink(missing_ok=True)
-            for path, content in self._before.items():
-                if content is None:
-                    path.unlink(missing_ok=True)
-                else:
-                    path.write_bytes(content)
-            for folder in reversed(self._folders):
-                folder.rmdir()
+def _try_to(undo: Callable[[], object]) -> None:
+    with suppress(OSError):
+        undo()

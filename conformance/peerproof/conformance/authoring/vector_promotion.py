@@ -10,7 +10,7 @@ from typing import Any
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.authoring import lint
-from peerproof.conformance.authoring.behaviour import objections
+from peerproof.conformance.authoring.suite_check import objections
 from peerproof.conformance.fuzz.findings import NotPromoted
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import load

@@ -7,6 +7,5 @@ __all__ = [
     "check_capture",
 ]
 
-from .capture_check import BadConfiguration, CaptureVerdict, check_capture
-from .passive import Judged, Passive
+from .passive import BadConfiguration, CaptureVerdict, Judged, Passive, check_capture
 from .pcap import NoCapture

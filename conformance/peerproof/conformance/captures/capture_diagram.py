@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from peerproof.conformance.captures.byte_source import Source
-from peerproof.conformance.captures.connections import connections_of
-from peerproof.conformance.captures.pcap import Frame, frames
+from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Traffic
-from peerproof.conformance.diagrams.excerpt import Excerpt, Timed
 from peerproof.conformance.diagrams.labels import message_text
-from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph
+from peerproof.conformance.diagrams.message_graph import Arrow, Excerpt, MessageGraph, Timed
 from peerproof.spec.core import Specification
 
 _MS = 1000
@@ -34,25 +34,20 @@ def capture_graph(path: Path, specification: Specification, ports: Collection[in
     """The messages of a protocol in a capture; without ports, all traffic is taken for it. Raises NoCapture and OSError."""
     refused: Counter[str] = Counter()
     count = 0
-    first: int | None = None
 
     def set_aside(refusal: Refusal) -> None:
         refused[refusal.reason] += 1
-
-    def looked_at(read: Iterator[Frame]) -> Iterator[Frame]:
-        nonlocal first
-        for frame in read:
-            first = frame.t_us if first is None else first
-            yield frame
 
     connections = connections_of(specification)
     traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
 
     def timed(source: Source) -> Iterator[Timed]:
         nonlocal count
-        for message in traffic.messages(looked_at(frames(source, set_aside))):
+        read = frames(source, set_aside)
+        first = next(read, None)
+        for message in traffic.messages(chain([first], read) if first else ()):
             count += 1
-            at = (message.t_us - (first or 0)) // _MS
+            at = (message.t_us - (first.t_us if first else 0)) // _MS
             plain = specification.MESSAGE.plain(specification.MESSAGE.decode(message.payload))
             yield Timed(at, Arrow(message.source, message.target, f"{at} ms: {message_text(plain)}"))
 

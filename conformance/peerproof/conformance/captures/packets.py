@@ -15,6 +15,8 @@ from socket import AF_INET6, inet_ntop
 from struct import Struct
 from typing import Final, NamedTuple
 
+from peerproof.conformance.captures.refusals import Unreadable
+
 TCP: Final = 6
 UDP: Final = 17
 
@@ -24,13 +26,8 @@ UDP_HEADER: Final = 8
 MAX_FLOWS: Final = 2**16
 
 
-class BadPacket(Exception):
-    """A frame that is damaged, cut or in pieces: the reason in one word, and a sentence."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
+class BadPacket(Unreadable):
+    """A frame that is damaged, cut or in pieces."""
 
 
 class OtherProtocol(Exception):
@@ -68,36 +65,20 @@ class Segment(NamedTuple):
 _packet: Final = partial(tuple.__new__, Packet)
 
 ETHERNET, NULL, LOOP, COOKED, COOKED2 = 1, 0, 108, 113, 276
+_TYPE_AT: Final = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # where the type of what follows is, and that itself
 _RAW: Final = frozenset({12, 14, 101, 228, 229})  # 12 and 14 are how some systems number 101
 
 _IPV4, _IPV6 = 0x0800, 0x86DD
 _VLAN: Final = frozenset({0x8100, 0x88A8, 0x9100})
 _ETHERTYPE_LEAST: Final = 0x0600  # below, it is the length of an IEEE 802.3 frame
-_ETHERTYPES: Final[Mapping[int, str]] = {
-    0x0806: "ARP",
-    0x8035: "RARP",
-    0x8847: "MPLS",
-    0x8863: "PPPoE",
-    0x8864: "PPPoE",
-    0x88CC: "LLDP",
-}
-_TRANSPORTS: Final[Mapping[int, str]] = {
-    1: "ICMP",
-    2: "IGMP",
-    47: "GRE",
-    50: "ESP",
-    58: "ICMPv6",
-    89: "OSPF",
-    103: "PIM",
-    112: "VRRP",
-    132: "SCTP",
-}
+_ETHERTYPES: Final = {0x0806: "ARP", 0x8035: "RARP", 0x8847: "MPLS", 0x8863: "PPPoE", 0x8864: "PPPoE", 0x88CC: "LLDP"}
+_TRANSPORTS: Final = {1: "ICMP", 2: "IGMP", 47: "GRE", 50: "ESP", 58: "ICMPv6", 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP"}
 
 #: Family of a loopback frame -> what is in it. IPv6 has another number on each system.
 _FAMILIES: Final[Mapping[int, int]] = {2: _IPV4, 10: _IPV6, 23: _IPV6, 24: _IPV6, 28: _IPV6, 30: _IPV6}
 
-_HOP_BY_HOP, _ROUTING, _FRAGMENT, _AUTHENTICATION, _OPTIONS = 0, 43, 44, 51, 60
-_EXTENSIONS: Final = frozenset({_HOP_BY_HOP, _ROUTING, _FRAGMENT, _AUTHENTICATION, _OPTIONS, 135, 139, 140})
+_FRAGMENT, _AUTHENTICATION = 44, 51
+_EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140})
 _IN_PIECES: Final = 0x3FFF  # of the fragment field of IPv4: more fragments, or not the first
 _IN_PIECES6: Final = 0xFFF9
 _IPV6_HEADER: Final = 40
@@ -143,10 +124,8 @@ def dissect(link: int, data: bytes, wire_length: int) -> Packet:
 def flow_of(key: bytes) -> Flow:
     """Addresses as nodes are named, `127.0.0.1:8119` or `[::1]:8119`, of `Packet.flow`."""
     half = (len(key) - 4) // 2
-    source_port, target_port = _ports(key[-4:])
-    return Flow(
-        f"{_address(key[:half])}:{source_port}", f"{_address(key[half : 2 * half])}:{target_port}", source_port, target_port
-    )
+    ports = _ports(key[-4:])
+    return Flow(f"{_address(key[:half])}:{ports[0]}", f"{_address(key[half : 2 * half])}:{ports[1]}", *ports)
 
 
 def segment_of(data: bytes, packet: Packet) -> Segment:
@@ -181,13 +160,9 @@ def _link(link: int, data: bytes) -> tuple[int, int]:
         if family not in _FAMILIES:
             raise OtherProtocol(f"address family {family}")
         return _FAMILIES[family], 4
-    if link == ETHERNET:
-        return _skip_vlan_tags(data, 12, 14)
-    if link == COOKED:
-        return _skip_vlan_tags(data, 14, 16)
-    if link == COOKED2:
-        return _skip_vlan_tags(data, 0, 20)
-    raise BadPacket("unknown_link", f"frames of link type {link} are not read")
+    if link not in _TYPE_AT:
+        raise BadPacket("unknown_link", f"frames of link type {link} are not read")
+    return _skip_vlan_tags(data, *_TYPE_AT[link])
 
 
 def _skip_vlan_tags(data: bytes, kind_at: int, at: int) -> tuple[int, int]:

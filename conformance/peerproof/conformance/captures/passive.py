@@ -10,27 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.captures.byte_source import Source
-from peerproof.conformance.captures.connections import connections_of
 from peerproof.conformance.captures.pcap import frames
 from peerproof.conformance.captures.refusals import Refusal
+from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Message, Traffic
-from peerproof.conformance.traces.events import Event, column_text
-from peerproof.conformance.traces.node_check import (
-    ACCEPTED,
-    REJECTED,
-    UNDETERMINED,
-    NodeCheck,
-    Options,
-    Replays,
-    Verdict,
-    specification_of,
-)
-from peerproof.conformance.traces.rows import EventRows
+from peerproof.conformance.traces import node_check
+from peerproof.conformance.traces.events import Event, EventRows, column_text
+from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
 
 #: Events of one node that are judged at once.
 LOT: Final = 512
@@ -44,7 +37,7 @@ RUN: Final = "capture"
 class Judged(NamedTuple):
     """One node."""
 
-    verdict: Verdict
+    verdict: node_check.Verdict
     findings: Sequence[Mapping[str, Any]]  #: rows of `violations`
 
     def plain(self) -> dict[str, Any]:
@@ -53,15 +46,13 @@ class Judged(NamedTuple):
         clauses = sorted({clause for row in rejected for clause in (row["clause"] or "").split(", ") if clause})
         first = next(iter([*rejected, *self.findings]), None)
         shown = {name: first[name] for name in _FIRST if first[name] is not None} if first else None
-        return {
-            "node": self.verdict.node,
-            "verdict": self.verdict.verdict,
-            "events": self.verdict.n_events,
-            "judged": self.verdict.judged,
-            "clauses": clauses,
-            **({"first": shown} if shown else {}),
-            **({"remark": self.verdict.remark} if self.verdict.remark else {}),
-        }
+        verdict = self.verdict
+        return (
+            {"node": verdict.node, "verdict": verdict.verdict, "events": verdict.n_events, "judged": verdict.judged}
+            | {"clauses": clauses}
+            | ({"first": shown} if shown else {})
+            | ({"remark": verdict.remark} if verdict.remark else {})
+        )
 
 
 _FIRST: Final = ("property", "clause", "severity", "message", "expected", "actual", "seq", "src_off")
@@ -84,25 +75,20 @@ class Passive:
     def counts(self) -> dict[str, int]:
         """Nodes by verdict."""
         counted = Counter(node.verdict.verdict for node in self.nodes)
-        return {verdict: counted[verdict] for verdict in (ACCEPTED, REJECTED, UNDETERMINED)}
+        return {verdict: counted[verdict] for verdict in (node_check.ACCEPTED, node_check.REJECTED, node_check.UNDETERMINED)}
 
     def plain(self) -> dict[str, Any]:
         """For other programs."""
-        return {
-            "capture": str(self.path),
-            "protocol": self.protocol,
-            "packets": self.packets,
-            "messages": self.messages,
-            "left_out": self.left_out,
-            "set_aside": dict(self.set_aside),
-            "counts": self.counts,
-            "nodes": [node.plain() for node in self.nodes],
-        }
+        return (
+            {"capture": str(self.path), "protocol": self.protocol, "packets": self.packets, "messages": self.messages}
+            | {"left_out": self.left_out, "set_aside": dict(self.set_aside), "counts": self.counts}
+            | {"nodes": [node.plain() for node in self.nodes]}
+        )
 
 
 def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapping[str, Plain]) -> Passive:
     """Reads a capture to its end. Raises NoCapture, OSError."""
-    specification = specification_of(protocol)
+    specification = node_check.specification_of(protocol)
     connections = connections_of(specification)
     refusals: list[Refusal] = []
     reasons: Counter[str] = Counter()
@@ -112,10 +98,10 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
         if len(refusals) < MOST:
             refusals.append(refusal)
 
-    nodes = _Nodes(protocol, column_text(path.name), Options(str(path), config))
+    nodes = _Nodes(protocol, column_text(path.name), node_check.Options(str(path), config))
     count = 0
+    traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
     with Source(path) as source:
-        traffic = Traffic(specification, ports, set_aside, connections.framing if connections else None)
         for message in traffic.messages(frames(source, set_aside)):
             nodes.take(message)
             count += 1
@@ -126,14 +112,14 @@ def check_messages(path: Path, protocol: str, ports: Sequence[int], config: Mapp
 class _Nodes:
     """Each message is an event of its sender, and one of its receiver."""
 
-    def __init__(self, protocol: str, file: str, options: Options) -> None:
+    def __init__(self, protocol: str, file: str, options: node_check.Options) -> None:
         self._protocol = protocol
         self._file = file
         self._options = options
-        self._replays = Replays()
+        self._replays = node_check.Replays()
         self._waiting: dict[str, list[Event]] = {}
         self._seqs: Counter[str] = Counter()
-        self._checks: dict[str, NodeCheck] = {}
+        self._checks: dict[str, node_check.NodeCheck] = {}
         self._latest = 0
 
     def take(self, message: Message) -> None:
@@ -147,8 +133,7 @@ class _Nodes:
         for node in sorted(self._waiting):
             self._check(node)
             check = self._checks[node]
-            verdict = check.end()
-            yield Judged(verdict, [row._asdict() for row in check.findings.rows()])
+            yield Judged(check.end(), [row._asdict() for row in check.findings.rows()])
 
     def _event(self, message: Message, node: str, kind: str, peer: str) -> None:
         shown = RUN, self._protocol, "unknown", node, self._seqs[node], self._latest, kind, peer, message.msg_type
@@ -166,6 +151,38 @@ class _Nodes:
             return
         rows = EventRows(events)
         if node not in self._checks:
-            self._checks[node] = NodeCheck(rows, self._replays, self._options)
+            self._checks[node] = node_check.NodeCheck(rows, self._replays, self._options)
         self._checks[node].take(rows)
         self._waiting[node] = []
+
+
+class CaptureVerdict(Enum):
+    """What the messages of a capture say of the nodes in it."""
+
+    ACCEPTED = "accepted"  #: no message contradicts the rules
+    REJECTED = "rejected"  #: a node sent what it must not
+    EMPTY = "empty"  #: it holds no message of the protocol
+
+
+class BadConfiguration(ValueError):
+    """No node of the protocol can be configured so."""
+
+
+def check_capture(
+    path: Path, protocol: str, ports: Sequence[int] = (), config: Mapping[str, Plain] | None = None
+) -> tuple[Passive, CaptureVerdict]:
+    """
+    Reads a capture, pcap or pcapng, to its end, and checks the messages of each node against the protocol's rules.
+
+    `ports` are the only ports whose packets count (default: all). `config` is the configuration of all nodes in plain form, as
+    far as it is not the default. Raises BadConfiguration, NoCapture if the file is no capture, OSError.
+    """
+    config = config or {}
+    try:
+        PROTOCOLS[protocol].runtime.load().build_config(config, NodeId("127.0.0.1:1"), [])
+    except ValueError as error:
+        raise BadConfiguration(str(getattr(error, "detail", None) or error)) from None
+    passive = check_messages(path, protocol, ports, config)
+    if not passive.messages:
+        return passive, CaptureVerdict.EMPTY
+    return passive, CaptureVerdict.REJECTED if passive.counts["rejected"] else CaptureVerdict.ACCEPTED

@@ -17,7 +17,7 @@ from struct import Struct, error
 from typing import Final, NamedTuple
 
 from peerproof.conformance.captures.byte_source import Source
-from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
+from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside, Unreadable
 
 #: Longer packets than any capture program writes: a length above it is damage.
 MAX_FRAME: Final = 2**24
@@ -122,15 +122,6 @@ def _end(source: Source, at: int, number: int, set_aside: SetAside) -> None:
         set_aside(Refusal(at, number, problem.reason, problem.detail, b""))
 
 
-class _Bad(Exception):
-    """A block cannot be read, the next can."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-
-
 class _Interface(NamedTuple):
     link: int
     snaplen: int
@@ -175,8 +166,8 @@ class _Sections:
             try:
                 if frame := self._frame(kind, body[:-4]):
                     yield frame
-            except (_Bad, error) as bad:
-                reason, detail = (bad.reason, bad.detail) if isinstance(bad, _Bad) else ("bad_length", "a block too short")
+            except (Unreadable, error) as bad:
+                reason, detail = (bad.reason, bad.detail) if isinstance(bad, Unreadable) else ("bad_length", "a block too short")
                 number = self._number if kind != _INTERFACE else None
                 self._set_aside(Refusal(self._at, number, reason, detail, (head[:8] + body)[:RAW]))
             self._number += kind in (_ENHANCED, _SIMPLE, _PACKET)
@@ -202,19 +193,19 @@ class _Sections:
         elif kind == _PACKET:
             interface, _, high, low, size, wire_length = self._obsolete(body)
         elif kind == _SIMPLE:
-            raise _Bad("no_time", "a simple packet block has no time, and so no place among the others: capture with times")
+            raise Unreadable("no_time", "a simple packet block has no time, and so no place among the others: capture with times")
         else:
             if kind == _INTERFACE:
                 self._interfaces.append(None)  # it counts even if it cannot be read
                 self._interfaces[-1] = self._interface(body)
             return None
         if interface >= len(self._interfaces) or (described := self._interfaces[interface]) is None:
-            raise _Bad("unknown_interface", f"a packet of interface {interface}; {len(self._interfaces)} are described")
+            raise Unreadable("unknown_interface", f"a packet of interface {interface}; {len(self._interfaces)} are described")
         if 20 + size > len(body):  # what both kinds begin with
-            raise _Bad("bad_length", f"a packet of {size} bytes in a block for {len(body) - 20}")
+            raise Unreadable("bad_length", f"a packet of {size} bytes in a block for {len(body) - 20}")
         moment = (high << 32 | low) * _MICRO // described.ticks + described.offset * _MICRO
         if not 0 <= moment <= MAX_TIME:
-            raise _Bad("no_time", f"a time of {moment} microseconds since 1970")
+            raise Unreadable("no_time", f"a time of {moment} microseconds since 1970")
         return Frame(self._at, self._number, moment, described.link, body[20 : 20 + size], wire_length)
 
     def _interface(self, body: bytes) -> _Interface:
@@ -234,6 +225,6 @@ class _Sections:
             if not code:
                 return
             if at + 4 + size > len(body):
-                raise _Bad("bad_length", f"an option of {size} bytes, which is longer than its block")
+                raise Unreadable("bad_length", f"an option of {size} bytes, which is longer than its block")
             yield code, body[at + 4 : at + 4 + size]
             at += 4 + size + -size % 4

@@ -59,7 +59,7 @@ SetAside: TypeAlias = Callable[[Refusal], None]
 
 
 class Unreadable(Exception):
-    """A record that could not be read: the reason, one of `REASONS`, and a sentence."""
+    """A record, packet or block that could not be read: the reason, one of `REASONS`, and a sentence."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")

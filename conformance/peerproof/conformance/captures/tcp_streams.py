@@ -4,6 +4,9 @@ TCP streams of a capture: segments in, messages out, each direction of each conn
 Segments are put in order by their numbers, whatever came twice, late or in other pieces. Where a message ends, the protocol
 says (`Framing`, of which each direction has its own). What was not captured is a gap: it is waited for until so much has come
 behind it that it will not come any more; then the message that it tore is set aside, and the reading goes on behind it.
+
+A protocol that sends one message over each connection has it confirmed on the way back. What confirms a message is no message:
+it is known by its bytes and counted. What follows either of them is not looked at.
 """
 
 from __future__ import annotations
@@ -16,8 +19,11 @@ from typing import Final, Protocol
 from peerproof.conformance.captures.packets import Segment
 from peerproof.conformance.captures.pcap import Frame
 from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
+from peerproof.spec.connections import Framing as Speech
+from peerproof.spec.core import Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.bounded import BoundedDict
+from peerproof.spec.protocols import PROTOCOLS
 
 
 class Framing(Protocol):
@@ -64,7 +70,6 @@ class _Stream:
 
     @property
     def next_number(self) -> int:
-        """The number of the next byte."""
         return (self.first + self.at) % _NUMBERS
 
     def keep(self, begin: int, data: bytes) -> None:
@@ -77,7 +82,6 @@ class _Stream:
             self.waiting[begin] = data
 
     def close(self) -> None:
-        """Read no more of it."""
         self.closed = True
         self.waiting.clear()
         self.nearest.clear()
@@ -192,3 +196,54 @@ class Streams:
             detail = f"{detail}; {len(stream.unframed)} bytes are set aside"
             self._set_aside(Refusal(stream.begun.offset, stream.begun.number, reason, detail, raw))
         stream.unframed.clear()
+
+
+class Connections:
+    """Makes the framing of both directions of a protocol's connections."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.acknowledgements = 0
+        self.speech: Final = speech
+
+    def framing(self) -> Framing:
+        """Of one direction."""
+        return _Direction(self)
+
+
+def connections_of(specification: Specification) -> Connections | None:
+    """Of a protocol over connections, which has a module `framing`; None of others."""
+    reference = PROTOCOLS[specification.NAME].framing
+    return Connections(reference.load()) if reference else None
+
+
+class _Direction:
+    """One direction of one connection. Which of the two it is, its first bytes show."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections: Final = connections
+        self._inbound: Final = connections.speech.Inbound()
+        self._fed = 0
+        self._is_over = False
+
+    def read(self, unread: bytearray) -> tuple[list[bytes], int]:
+        """See `Framing`."""
+        if self._is_over:
+            return [], len(unread)
+        acknowledgement = self._connections.speech.ACKNOWLEDGEMENT
+        begin = unread[: len(acknowledgement)]
+        if acknowledgement.startswith(begin):
+            if begin != acknowledgement:
+                return [], 0
+            self._connections.acknowledgements += 1
+            self._is_over = True
+            return [], len(unread)
+        message = self._inbound.feed(bytes(unread[self._fed :]))
+        self._fed = len(unread)
+        if message is None:
+            return [], 0
+        self._is_over = True
+        return [message], len(unread)
+
+    def tear(self) -> None:
+        """See `Framing`. The only message is lost."""
+        self._is_over = True

@@ -14,18 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from peerproof.conformance.captures.packets import (
-    MAX_FLOWS,
-    UDP,
-    UDP_HEADER,
-    BadPacket,
-    Flow,
-    OtherProtocol,
-    Packet,
-    dissect,
-    flow_of,
-    segment_of,
-)
+from peerproof.conformance.captures import packets
 from peerproof.conformance.captures.pcap import Frame
 from peerproof.conformance.captures.refusals import RAW, Refusal, SetAside
 from peerproof.conformance.captures.tcp_streams import Framing, Streams
@@ -73,11 +62,12 @@ class Traffic:
         senders: Callable[[], Senders] | None = senders_of(specification)
         self._senders = senders() if senders else None
         self._streams = Streams(framing, self._piece) if framing else None
-        self._flows: dict[bytes, Flow | None] = {}
+        self._flows: dict[bytes, packets.Flow | None] = {}
 
     def messages(self, frames: Iterable[Frame]) -> Iterator[Message]:
         """The messages, in the order of the frames in which they end."""
         flows, decode, names = self._flows, self._decode, self._names
+        dissect, udp, header = packets.dissect, packets.UDP, packets.UDP_HEADER
         make = partial(tuple.__new__, Message)  # its own constructor takes twice as long
         frame = None
         for frame in frames:
@@ -85,17 +75,17 @@ class Traffic:
             self.packets += 1
             try:
                 packet = dissect(link, data, wire_length)
-            except (BadPacket, OtherProtocol) as error:
+            except (packets.BadPacket, packets.OtherProtocol) as error:
                 self._not_ours(frame, error)
                 continue
             transport, key, start, end = packet
             flow = flows.get(key) or self._flow(key)
             if flow is None:
-                self.left_out["UDP" if transport == UDP else "TCP"] += 1
-            elif transport == UDP and not self._is_udp:
+                self.left_out["UDP" if transport == udp else "TCP"] += 1
+            elif transport == udp and not self._is_udp:
                 self._refuse(frame, "other_protocol", f"UDP, which {self._protocol} does not use, {_between(flow)}")
-            elif transport == UDP:
-                payload = data[start + UDP_HEADER : end]
+            elif transport == udp:
+                payload = data[start + header : end]
                 try:
                     name = names[type(decode(payload))]
                 except MalformedMessage as error:
@@ -108,30 +98,30 @@ class Traffic:
                 self._refuse(frame, "other_protocol", f"TCP, which {self._protocol} does not use, {_between(flow)}")
         if frame and self._streams:
             for key, data in self._streams.end(frame):
-                yield from self._decode_message(frame, flow_of(key), data)
+                yield from self._decode_message(frame, packets.flow_of(key), data)
 
-    def _flow(self, key: bytes) -> Flow | None:
+    def _flow(self, key: bytes) -> packets.Flow | None:
         if key in self._flows:  # one that is left out
             return self._flows[key]
-        flow: Flow | None = flow_of(key)
+        flow: packets.Flow | None = packets.flow_of(key)
         if flow and self._ports and not self._ports & {flow.source_port, flow.target_port}:
             flow = None
-        if len(self._flows) >= MAX_FLOWS:
+        if len(self._flows) >= packets.MAX_FLOWS:
             self._flows.clear()
         self._flows[key] = flow
         return flow
 
-    def _segment(self, streams: Streams, frame: Frame, packet: Packet, flow: Flow) -> Iterator[Message]:
+    def _segment(self, streams: Streams, frame: Frame, packet: packets.Packet, flow: packets.Flow) -> Iterator[Message]:
         try:
-            segment = segment_of(frame.data, packet)
-        except BadPacket as bad:
+            segment = packets.segment_of(frame.data, packet)
+        except packets.BadPacket as bad:
             self._refuse(frame, bad.reason, bad.detail)
             return
         self.segments += 1
         for data in streams.add(packet.flow, segment, frame):
             yield from self._decode_message(frame, flow, data)
 
-    def _decode_message(self, frame: Frame, flow: Flow, data: bytes) -> Iterator[Message]:
+    def _decode_message(self, frame: Frame, flow: packets.Flow, data: bytes) -> Iterator[Message]:
         try:
             message = self._decode(data)
         except MalformedMessage as error:
@@ -144,8 +134,8 @@ class Traffic:
             source = column_text(self._senders.sender(message, NodeId(source), NodeId(flow.target)))
         yield Message(frame.t_us, source, flow.target, self._names[type(message)], data, frame.offset)
 
-    def _not_ours(self, frame: Frame, error: BadPacket | OtherProtocol) -> None:
-        if isinstance(error, BadPacket):
+    def _not_ours(self, frame: Frame, error: packets.BadPacket | packets.OtherProtocol) -> None:
+        if isinstance(error, packets.BadPacket):
             self._refuse(frame, error.reason, error.detail)
         elif self._ports:
             self.left_out[str(error)] += 1
@@ -161,9 +151,9 @@ class Traffic:
         self._set_aside(refusal)
 
 
-def _no_message(flow: Flow, data: bytes, error: MalformedMessage) -> str:
+def _no_message(flow: packets.Flow, data: bytes, error: MalformedMessage) -> str:
     return f"{error.reason} at byte {error.offset}: {error.detail}; {len(data)} bytes {_between(flow)}"
 
 
-def _between(flow: Flow) -> str:
+def _between(flow: packets.Flow) -> str:
     return f"from {flow.source} to {flow.target}"

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
@@ -52,6 +52,9 @@ class Clause:
         return found["reason"] if found else None
 
 
+_What = TypeVar("_What")
+
+
 class Citation(NamedTuple):
     """A place that cites a clause."""
 
@@ -76,11 +79,7 @@ class Clauses:
     @cached_property
     def code(self) -> Mapping[str, list[Citation]]:
         """Where the specification's code cites each id, known or not."""
-        found: dict[str, list[Citation]] = {}
-        for path in code_of(self.protocol):
-            for clause, citation in _code_citations(path):
-                found.setdefault(clause, []).append(citation)
-        return found
+        return _group(cited for path in code_of(self.protocol) for cited in _code_citations(path))
 
     @cached_property
     def proofs(self) -> Mapping[str, list[str]]:
@@ -90,31 +89,28 @@ class Clauses:
             every = reference.load() if reference else ()
         except ImportError:
             every = ()
-        found: dict[str, list[str]] = {}
-        for proof in every:
-            for clause in proof.clauses:
-                found.setdefault(clause, []).append(proof.name)
-        return found
+        return _group((clause, proof.name) for proof in every for clause in proof.clauses)
 
     @cached_property
     def properties(self) -> Mapping[str, list[str]]:
         """Names of the properties that hold each id."""
-        found: dict[str, list[str]] = {}
-        for holding in specification(self.protocol).PROPERTIES:
-            for clause in holding.clauses:
-                found.setdefault(clause, []).append(holding.name)
-        return found
+        every = specification(self.protocol).PROPERTIES
+        return _group((clause, holding.name) for holding in every for clause in holding.clauses)
 
     @cached_property
     def models(self) -> Mapping[str, list[str]]:
         """Names of the models that cover each id; empty as long as there are none."""
         path = models_root(self.protocol) / "manifest.json"
-        found: dict[str, list[str]] = {}
-        if path.exists():
-            for model in json.loads(path.read_bytes()).get("models", ()):
-                for clause in model.get("clauses", ()):
-                    found.setdefault(clause, []).append(model["name"])
-        return found
+        models = json.loads(path.read_bytes()).get("models", ()) if path.exists() else ()
+        return _group((clause, model["name"]) for model in models for clause in model.get("clauses", ()))
+
+
+def _group(pairs: Iterable[tuple[str, _What]]) -> dict[str, list[_What]]:
+    """What stands beside each clause, in its order."""
+    found: dict[str, list[_What]] = {}
+    for clause, what in pairs:
+        found.setdefault(clause, []).append(what)
+    return found
 
 
 def protocols() -> list[str]:
@@ -140,9 +136,8 @@ def load(protocol: str) -> Clauses:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise VectorError(
-            locations.path_text(path), None, f"the clauses of {protocol} cannot be read: {error.strerror}"
-        ) from None
+        message = f"the clauses of {protocol} cannot be read: {error.strerror}"
+        raise VectorError(locations.path_text(path), None, message) from None
     return Clauses(protocol, path, parse(text, locations.path_text(path)))
 
 

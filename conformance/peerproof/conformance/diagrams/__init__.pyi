@@ -6,6 +6,5 @@ __all__ = [
     "render_svg",
 ]
 
-from .excerpt import Excerpt
-from .message_graph import Arrow, MessageGraph, Note
+from .message_graph import Arrow, Excerpt, MessageGraph, Note
 from .svg import render_svg

@@ -16,8 +16,7 @@ __all__ = [
     "table_protocols",
 ]
 
-from .edge_coverage import EdgeCoverage
-from .edge_report import report_edges
+from .edge_coverage import EdgeCoverage, report_edges
+from .generation import TableOutcome, generate_tables, table_names, table_protocols
 from .graph_check import GraphCheck, GraphVerdict, compare_graphs, record_digest, select_graphs
 from .model_check import ModelCheck, check_model, rewrite_vectors, select_models
-from .table_files import TableOutcome, generate_tables, table_names, table_protocols

@@ -13,24 +13,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.clauses.catalogue import in_order, load
 from peerproof.conformance.models.counterexamples import graph_of, is_asked, load_counterexample, replay, system_of
+from peerproof.conformance.models.local_steps import possible_outcomes
 from peerproof.conformance.models.run_diagram import find_event
 from peerproof.conformance.vectors.plain_data import open_picks, order, plain_config
 from peerproof.conformance.vectors.vector_text import document
-from peerproof.spec.core import Asked, CancelTimer, Expired, Pick, Received, Send, Sent, SetTimer, Specification, Step, outcomes
-from peerproof.spec.errors import NotEnabled
+from peerproof.spec.core import Asked, CancelTimer, Expired, Outcome, Received, Send, Sent, SetTimer, Specification, Step
 from peerproof.spec.model.bounded import NOW, RESTART, System, in_flight
 from peerproof.spec.model.bounded import Model as Bounded
-from peerproof.spec.model.exploration import Edge
-from peerproof.spec.model.run_monitor import Graph, Monitored
+from peerproof.spec.model.run_monitor import Monitored
 from peerproof.spec.properties import InFlight
 from peerproof.spec.protocols import PROTOCOLS
-from peerproof.spec.traces.trace import recording
 from peerproof.tla.manifest import Model
 
 #: Below the root of a protocol's vectors.
@@ -94,10 +92,7 @@ def vectors_of(model: Model) -> Iterator[dict[str, Any]]:
 
     Where the specification itself runs like this, the vectors have the path, and say by a flag that it is no mistake.
     """
-    yield from _vectors(model, *replay(model, load_counterexample(model)))
-
-
-def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dict[str, Any]]:
+    graph, path = replay(model, load_counterexample(model))
     system = system_of(graph)
     bare = graph.bare(path) if isinstance(graph, Monitored) else path
     known = load(model.protocol).items
@@ -105,10 +100,11 @@ def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dic
     is_variant = not all(script.is_shown for script in scripts)
     for place, (name, script) in enumerate(zip(system.places, scripts, strict=True)):
         steps = script.steps
-        if not any(_sends(step) for step in steps):
+        if not any(sent for step in steps if "expect" in step for sent in step["expect"]["messages"].values()):
             continue
+        word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         yield {
-            "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{_word(name)}",
+            "id": f"{model.protocol}/exchange/{model.name.lower()}-node-{word}",
             "rev": 1,
             "title": f"node {name} in the counterexample of {model.violated}",
             "about": model.question,
@@ -120,15 +116,6 @@ def _vectors(model: Model, graph: Graph, path: tuple[Edge, ...]) -> Iterator[dic
             "nodes": {_UNDER_TEST: _beginning(system, place, script)},
             "steps": steps,
         }
-
-
-def _word(name: str) -> str:
-    """An address as a part of an id."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def _sends(step: dict[str, Any]) -> bool:
-    return any(step.get("expect", {}).get("messages", {}).values())
 
 
 def _beginning(system: System, place: int, script: _Script) -> dict[str, Any]:
@@ -159,11 +146,13 @@ def _events(system: System, place: int, path: Iterable[Any]) -> Iterator[_Event]
             before, after = system.states[world[place]], system.states[edge.target[place]]
             sent = frozenset(message for number in taken.sent if (message := system.messages[number]).sender == before.self_id)
             if place == taken.told and taken.message is not None:
-                event = _delivery_event(system, before, taken.message, arrived=taken.place is not None)
+                told, model = system.messages[taken.message], system.model
+                outcome = None if taken.place is None else model.took(told)
+                event = model.project_event(before, Sent(NOW, told.to, told.message, outcome))
             else:
                 event = _event(system, before, edge.label, taken.message, after, sent)
             if event is not None:
-                yield _Event(event, seen(after), frozenset(filter(partial(_is_said, system), sent)))
+                yield _Event(event, seen(after), _said(system, sent))
         world = edge.target
     arriving = (system.messages[number] for number in world[len(system.places) + 1 :] if system.receivers[number] == place)
     yield from _arrivals(system, system.states[world[place]], arriving)
@@ -183,18 +172,13 @@ def _arrivals(system: System, whole: Any, messages: Iterable[InFlight]) -> Itera
             continue
         sent = _messages_of(system, whole, taken)
         whole = taken.state
-        yield _Event(event, model.project_state(whole), frozenset(filter(partial(_is_said, system), sent)))
+        yield _Event(event, model.project_state(whole), _said(system, sent))
 
 
-def _is_said(system: System, message: InFlight) -> bool:
-    """Whether it is a message of the protocol; a model may have others."""
-    return type(message.message) in _specification(system).MESSAGE.form.names
-
-
-def _delivery_event(system: System, before: Any, message: int, *, arrived: bool) -> Any | None:
-    """What it is for the program of a node that is told what became of its message; None if nothing."""
-    sent, model = system.messages[message], system.model
-    return model.project_event(before, Sent(NOW, sent.to, sent.message, model.took(sent) if arrived else None))
+def _said(system: System, messages: Iterable[InFlight]) -> frozenset[InFlight]:
+    """The messages of the protocol; a model may have others."""
+    names = _specification(system).MESSAGE.form.names
+    return frozenset(message for message in messages if type(message.message) in names)
 
 
 def _event(system: System, before: Any, label: str, message: int | None, after: Any, sent: frozenset[InFlight]) -> Any | None:
@@ -216,17 +200,8 @@ def _event(system: System, before: Any, label: str, message: int | None, after: 
     raise AssertionError(f"{label} is nothing that can happen to {before}")
 
 
-def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> Iterable[tuple[Any, Step[Any, Any]]]:
-    """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
-    step: Callable[[Pick], Step[Any, Any]] = partial(spec.step, state, event)
-    if model.first_moment is None:
-        return outcomes(step)
-    pick, answers = recording(model.first_moment)
-    try:
-        taken = step(pick)
-    except NotEnabled:
-        return ()
-    return ((tuple(answers), taken),)
+def _outcomes(model: Bounded, spec: Any, state: Any, event: Any) -> list[Outcome[Any, Any]]:
+    return possible_outcomes(model.first_moment, partial(spec.step, state, event))
 
 
 def _messages_of(system: System, before: Any, step: Step[Any, Any]) -> frozenset[InFlight]:
@@ -284,7 +259,7 @@ class _Script:
     def _take(self, happening: _Event) -> Iterable[Any]:
         """Of what the specification may do, what the counterexample shows; messages that its network refuses count."""
         before, event = self.state, happening.event
-        every = list(_outcomes(self.system.model, self.spec, before, event))
+        every = _outcomes(self.system.model, self.spec, before, event)
         alike = [taken for taken in every if taken[1].state == happening.after]
         same = [taken for taken in alike if _messages_of(self.system, before, taken[1]) == happening.sent]
         more = [taken for taken in alike if _messages_of(self.system, before, taken[1]) > happening.sent]
@@ -299,11 +274,8 @@ class _Script:
     def _messages(self, effects: Iterable[Any]) -> dict[str, Any]:
         """Those to different receivers have no order that anybody could see."""
         sends = [effect for effect in effects if isinstance(effect, Send)]
-        return {
-            order(self.spec, [send.to for send in sends]): [
-                {"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends
-            ]
-        }
+        messages = [{"to": send.to, "bytes": self.spec.MESSAGE.encode(send.message).hex()} for send in sends]
+        return {order(self.spec, [send.to for send in sends]): messages}
 
 
 def _running(state: Any) -> dict[Any, int | None] | None:
@@ -319,8 +291,7 @@ def _due(now: int, effects: Iterable[Any]) -> dict[Any, int]:
 def _step(spec: Any, now: int, event: Any) -> dict[str, Any]:
     match event:
         case Received(_, sender, message):
-            send = {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}
-            return {"at": now, "send": send}
+            return {"at": now, "send": {"from": sender, "to": _UNDER_TEST, "bytes": spec.MESSAGE.encode(message).hex()}}
         case Sent(_, to, message, took):
             outcome = {"failed": True} if took is None else {"took": took}
             return {"at": now, "sent": {"node": _UNDER_TEST, "to": to, "bytes": spec.MESSAGE.encode(message).hex()} | outcome}

@@ -235,22 +235,16 @@ def values(graph: Graph, world: World) -> Mapping[str, Value]:
         memory = {name: canonical(value) for name, value in graph.monitor.values(graph.memories[world[0]]).items()}
         world = world[1:]
     count = len(system.places)
-    nodes = [dict(zip(system.model.node_variables, _node_values(system, number), strict=True)) for number in world[:count]]
-    net = system.net_value(world[count + 1 :])
+    columns = zip(*(system.model.node_values(system.states[number]) for number in world[:count]), strict=True)
     variables = {
-        name: canonical({place: node[name] for place, node in zip(system.model.names, nodes, strict=True)})
-        for name in system.model.node_variables
+        name: canonical(dict(zip(system.model.names, column, strict=True)))
+        for name, column in zip(system.model.node_variables, columns, strict=True)
     }
-    return variables | {"net": canonical(net), "restarts": world[count]} | memory
-
-
-def _node_values(system: System, number: int) -> tuple[Any, ...]:
-    return system.model.node_values(system.states[number])
+    return variables | {"net": canonical(system.net_value(world[count + 1 :])), "restarts": world[count]} | memory
 
 
 def system_of(graph: Graph) -> System:
     """The system, whether it is watched or not."""
-    if isinstance(graph, Monitored):
-        return graph.system
-    assert isinstance(graph, System)
-    return graph
+    system = graph.system if isinstance(graph, Monitored) else graph
+    assert isinstance(system, System)
+    return system

@@ -6,23 +6,23 @@ expects exactly what the specification does there. A path counts as far as each 
 state on, is a step of the graph with just the messages that the body expects. And every edge is one of `spec.world.System`: the
 local steps that are attributed to edges must give the same edges, world by world.
 
-What is counted. An edge in which a node moves contains one local step, over connections perhaps one more, of who is told; the
-vectors of these steps exercise the edge, since what the nodes can do there depends on nothing else. A loss moves no node, and no
-program notices a crash: there is nothing that an implementation could do about it, but a path may have it on its way. An edge is
-*walked* if a path takes it, in its place in the graph.
+An edge in which a node moves contains one local step, over connections perhaps also the sender's; the vectors of these steps
+exercise the edge, since what the nodes can do there depends on nothing else. Losses and crashes, which no program notices, are
+not exercised, but a path may have them on its way. An edge is *walked* if a path takes it, in its place in the graph.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import starmap
 from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.models.local_steps import LocalSteps, Token, Tokens, Unnoticed, World, local_steps
 from peerproof.conformance.vectors.model_table import LAYER, NODE, Expanded, Row, Table, as_sent, tokens_of
 from peerproof.conformance.vectors.plain_data import Event, canonical, pick_first
-from peerproof.conformance.vectors.suite import Vector
+from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.core import EVERYBODY, Asked
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import FAIL, NOW, RECEIVE, RECEIVE_AGAIN, System
@@ -82,20 +82,12 @@ def coverage(protocol: str, vectors: Iterable[Vector]) -> Iterator[EdgeCoverage]
 
 def as_text(found: Sequence[EdgeCoverage]) -> str:
     """A line for each configuration, and what the columns say."""
-    rows = [("configuration", "worlds", "edges", "a node moves", "local steps", "loaded", "on paths", "walked in place")]
-    rows += [
-        (
-            one.configuration,
-            f"{one.worlds:,}",
-            f"{one.edges:,}",
-            f"{one.moving:,}",
-            f"{one.steps:,}",
-            _share(one.edges_loaded, one.moving),
-            _share(one.edges_on_paths, one.moving),
-            _share(one.walked, one.edges),
-        )
-        for one in found
-    ]
+    titles = "configuration", "worlds", "edges", "a node moves", "local steps", "loaded", "on paths", "walked in place"
+    rows: list[tuple[str, ...]] = [titles]
+    for one in found:
+        shares = (one.edges_loaded, one.moving), (one.edges_on_paths, one.moving), (one.walked, one.edges)
+        counts = (f"{count:,}" for count in (one.worlds, one.edges, one.moving, one.steps))
+        rows.append((one.configuration, *counts, *starmap(_share, shares)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         f"{row[0]:{widths[0]}}" + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
@@ -150,7 +142,6 @@ class _Walk:
         return found
 
     def content(self, number: int) -> Content:
-        """What one local step is."""
         local, step = self.local, self.local.steps[number]
         place = local.place_of[step.state]
         picks = canonical([{"site": site, "pick": list(pick)} for site, pick in step.picks])
@@ -176,7 +167,6 @@ class _Walk:
         return {number}
 
     def path(self, body: Mapping[str, Any]) -> list[int]:
-        """The local steps that a body takes one node through, from its start."""
         local, node = self.local, body["nodes"][NODE]
         addr, place = node["addr"], local.places.index(node["addr"])
         clock = _Clock(local, place, node)
@@ -204,11 +194,7 @@ class _Walk:
             steps = [self._row(table, row) for row in table.steps]
             for path in table.paths:
                 yield from self._along(
-                    tuple(
-                        self._silent_token(table, messages, token) if token < 0 else _twice(steps[token >> 1], token & 1)
-                        for token in tokens_of(entry)
-                    )
-                    for entry in path
+                    tuple(self._token(table, messages, steps, token) for token in tokens_of(entry)) for entry in path
                 )
 
     def _along(self, path: Iterable[tuple[Token | None, ...]]) -> Iterator[tuple[World, int]]:
@@ -228,11 +214,15 @@ class _Walk:
             yield world, at
             world = leaving[at][1]
 
-    def _silent_token(self, table: Table, messages: Sequence[int | None], token: Token) -> Token | None:
-        """The token here of an edge in which nothing moves that a program would notice."""
+    def _token(self, table: Table, messages: Sequence[int | None], steps: Sequence[int | None], token: Token) -> Token | None:
+        """The token here of what stands for an edge in a table; None if there is no such thing."""
+        if token >= 0:
+            step = steps[token >> 1]
+            return None if step is None else 2 * step + (token & 1)
         number = -1 - token
         if number < len(messages):
-            return _negative(messages[number])
+            message = messages[number]
+            return None if message is None else -1 - message
         label, about = table.unnoticed[number - len(messages)]
         of_message = label in (RECEIVE, RECEIVE_AGAIN, FAIL)
         here = messages[about] if of_message else self.local.places.index(table.nodes[about]["addr"])
@@ -273,14 +263,6 @@ class _Walk:
         raise NotOfTheGraph(f"it expects a refusal of {event.text}, the specification does it")
 
 
-def _negative(message: int | None) -> Token | None:
-    return None if message is None else -1 - message
-
-
-def _twice(step: int | None, again: int) -> Token | None:
-    return None if step is None else 2 * step + again
-
-
 class _Clock:
     """Which timer of a node under test it is that runs out."""
 
@@ -309,8 +291,18 @@ class _Clock:
 
 def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
     """Every world with the edges that leave it. Raises AssertionError if they are not those of the system."""
-    system = System(local.model)
-    numbers = _Numbers(local, system)
+    system, count = System(local.model), len(local.places)
+    states: dict[Any, int] = {}
+    messages: dict[Any, int] = {}
+
+    def of_system(world: World) -> World:
+        """The same world in the numbers of the system, which has seen it."""
+        for known, all_of_them in ((states, system.states), (messages, system.messages)):
+            if len(known) < len(all_of_them):
+                known |= {value: number for number, value in enumerate(all_of_them)}
+        under_way = system.network.arrange(messages[local.messages[number]] for number in world[count + 1 :])
+        return (*(states[local.wholes[number]] for number in world[:count]), world[count], *under_way)
+
     edges: dict[World, list[tuple[Tokens, World]]] = {}
     waiting = [(local.initial(), system.initial())]
     while waiting:
@@ -320,30 +312,10 @@ def _edges(local: LocalSteps) -> dict[World, list[tuple[Tokens, World]]]:
         moves = list(local.moves(world))
         edges[world] = [(move.tokens, move.target) for move in moves]
         others = Counter(system.moves(theirs))
-        mine = [(move.label, numbers.of_system(move.target)) for move in moves]
+        mine = [(move.label, of_system(move.target)) for move in moves]
         assert Counter(mine) == others, "local steps make the edges of the system"
         waiting += [(move.target, other) for move, (_, other) in zip(moves, mine, strict=True) if move.target not in edges]
     return edges
-
-
-class _Numbers:
-    """The numbers that a system has given to the states and messages so far."""
-
-    def __init__(self, local: LocalSteps, system: System) -> None:
-        self.local = local
-        self.system = system
-        self.states: dict[Any, int] = {}
-        self.messages: dict[Any, int] = {}
-
-    def of_system(self, world: World) -> World:
-        """The same world in the numbers of the system, which has seen it."""
-        for known, all_of_them in ((self.states, self.system.states), (self.messages, self.system.messages)):
-            if len(known) < len(all_of_them):
-                known |= {value: number for number, value in enumerate(all_of_them)}
-        count = len(self.local.places)
-        nodes = (self.states[self.local.wholes[number]] for number in world[:count])
-        under_way = self.system.network.arrange(self.messages[self.local.messages[number]] for number in world[count + 1 :])
-        return (*nodes, world[count], *under_way)
 
 
 def _by_expectation(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[Mapping[str, Any]], Mapping[str, Any]]]:
@@ -357,7 +329,6 @@ def _by_expectation(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[M
 
 
 def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
-    """What a body feeds, as an event of the graph."""
     match fed[0]:
         case {"send": {"from": sender, "bytes": digits}}:
             return Event("send", [body["nodes"][sender]["addr"], digits])
@@ -373,7 +344,6 @@ def _event(body: Mapping[str, Any], fed: Sequence[Mapping[str, Any]]) -> Event:
 
 
 def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
-    """What a body expects."""
     if "any_of" in expect:
         expect = next(branch for branch in expect["any_of"] if branch["branch"] == expect["picked"])
     (messages,) = expect["messages"].values()
@@ -381,3 +351,19 @@ def _expectation(body: Mapping[str, Any], expect: Mapping[str, Any]) -> Outcome:
     sent = [(addrs[message["to"]], message["bytes"]) for message in messages]
     told = canonical(sorted(map(canonical, expect.get("events", {"multiset": []})["multiset"])))
     return sent, told, canonical(expect["state"]) if "state" in expect else None
+
+
+def report_edges(suite: Suite, protocol: str | None = None, on_begin: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
+    """
+    Walks the state graphs of a protocol, or of all that have vectors, which takes minutes; returns JSON data.
+
+    `on_begin` gets the name of each protocol. Raises KeyError if the suite has no vectors of the protocol.
+    """
+    protocols = sorted({vector.protocol for vector in suite.vectors})
+    if protocol is not None and protocol not in protocols:
+        raise KeyError(protocol)
+    found: dict[str, Any] = {}
+    for name in [protocol] if protocol else protocols:
+        on_begin(name)
+        found[name] = [asdict(one) for one in coverage(name, suite.vectors)]
+    return {"vectors": {"version": suite.version, "digest": suite.digest}, "protocols": found}

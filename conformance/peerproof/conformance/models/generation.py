@@ -1,5 +1,5 @@
 """
-Tables of vectors from the state graphs of a protocol's model.
+Tables of vectors from the state graphs of a protocol's model: as text, and as files that are written or compared.
 
 Of which configurations: `tla/PROTOCOL/constants.json` says so. `"vectors": "every edge"` is for tiny graphs, whose paths take
 every edge; `"vectors": "every step"` for small ones, whose paths take every local step. The paths that take every edge of those
@@ -9,24 +9,18 @@ are too many to keep; their number and digest stand in the table, and whoever wa
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import Clauses, in_order, load
 from peerproof.conformance.models.local_steps import LocalSteps, Progress, local_steps
 from peerproof.conformance.models.path_cover import StateGraph, covering, state_graph
-from peerproof.conformance.vectors.model_table import (
-    FORMAT,
-    OutOfTime,
-    Row,
-    Table,
-    Tokens,
-    schedule,
-    split_states,
-    table_of,
-    tokens_of,
-)
+from peerproof.conformance.suite.locations import path_text, vectors_root
+from peerproof.conformance.suite.output import CannotWrite, write_whole
+from peerproof.conformance.vectors import model_table
 from peerproof.conformance.vectors.model_vectors import kind_of
 from peerproof.conformance.vectors.plain_data import Event, pick_first, plain_config
 from peerproof.spec.core import Asked, Expired, Instant, NodeId, Received, Sent
@@ -34,6 +28,7 @@ from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import NOW, Model, in_flight
 from peerproof.spec.properties import InFlight
 from peerproof.spec.protocols import PROTOCOLS
+from peerproof.tla import manifest
 from peerproof.tla.manifest import EVERY_EDGE, Configuration, configurations
 
 #: A table holds no more local steps; what takes longer to judge than all that somebody wrote is not run.
@@ -82,9 +77,9 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         raise TooManySteps(f'{found}; in constants.json, give it narrower bounds, or take "vectors" out of it')
     whole = every_edge or configuration.vectors == EVERY_EDGE
     refused = list(_refusals(local, _calls(configuration.protocol)))
-    parts, divided_states = split_states(local.plain_states)
+    parts, divided_states = model_table.split_states(local.plain_states)
     plain: dict[str, Any] = {
-        "format": FORMAT,
+        "format": model_table.FORMAT,
         "protocol": configuration.protocol,
         "configuration": configuration.name,
         "about": configuration.about,
@@ -103,7 +98,7 @@ def _plain(configuration: Configuration, *, every_edge: bool, progress: Progress
         "paths": list(_paths(graph, every_edge=whole)),
         "walks": [],
     }
-    table = table_of(json.loads(json.dumps(plain)))
+    table = model_table.table_of(json.loads(json.dumps(plain)))
     plain["clauses"] = _clauses(table)
     plain["walks"] = list(_walks(local, table, whole=whole))
     if not whole:
@@ -117,45 +112,42 @@ def _model(configuration: Configuration) -> Model:
 
 
 def _node(local: LocalSteps, place: int) -> dict[str, Any]:
-    """How a node begins."""
     state, (fresh, effects) = local.first[place], local.start_node(place, None)
     first = {} if state == fresh else {"state": local.beginnings[place]}
     config = plain_config(local.spec, state.config)
     return {"addr": local.places[place], "config": config} | first | {"timers": local.timers(effects)}
 
 
-def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[Tokens]]:
+def _paths(graph: StateGraph, *, every_edge: bool) -> Iterator[list[model_table.Tokens]]:
     """Paths as a table has them."""
     for path in covering(graph, every_edge=every_edge):
         yield [tokens[0] if len(tokens) == 1 else list(tokens) for tokens in path]
 
 
-def fingerprint(paths: Iterable[Sequence[Tokens]]) -> dict[str, Any]:
+def fingerprint(paths: Iterable[Sequence[model_table.Tokens]]) -> dict[str, Any]:
     """How many paths there are and how many edges they take, one after the other, and what tells them from others."""
     count, edges, hashed = 0, 0, sha256()
     for path in paths:
         count, edges = count + 1, edges + len(path)
-        hashed.update(f"{' '.join('+'.join(map(str, tokens_of(tokens))) for tokens in path)}\n".encode())
+        hashed.update(f"{' '.join('+'.join(map(str, model_table.tokens_of(tokens))) for tokens in path)}\n".encode())
     return {"paths": count, "edges": edges, "sha256": hashed.hexdigest()}
 
 
 def _calls(protocol: str) -> list[Any]:
     """The finite domain of calls: what may be asked of any node at first, in the configurations whose graphs are compared."""
     found: dict[Any, None] = {}
-    for configuration in (one for one in configurations(protocol).values() if one.expected):
-        model = _model(configuration)
+    for model in (_model(one) for one in configurations(protocol).values() if one.expected):
         for _, state in model.nodes:
             noticed = (model.project_event(state, event) for _, event in model.offers(state))
             found.update((event.command, None) for event in noticed if isinstance(event, Asked))
     return list(found)
 
 
-def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, list[int]]]:
+def _refusals(local: LocalSteps, calls: Collection[Any]) -> Iterator[tuple[int, list[int]]]:
     """The calls that a node refuses, state by state. What a model only leaves out, to stay small, is no refusal."""
-    commands = list(calls)
     for number, state in enumerate(local.states):
         refused = []
-        for command in commands:
+        for command in calls:
             try:
                 local.spec.step(state, Asked(NOW, command), pick_first)
             except NotEnabled:
@@ -164,18 +156,14 @@ def _refusals(local: LocalSteps, calls: Iterable[Any]) -> Iterator[tuple[int, li
             yield number, refused
 
 
-def _clauses(table: Table) -> dict[str, list[str]]:
+def _clauses(table: model_table.Table) -> dict[str, list[str]]:
     """What an event is about -> the clauses that the code cites which handles it: `on_round`, for a restart `initial`."""
     clauses = load(table.protocol)
     kinds = sorted({kind_of(table, event) for event in range(len(table.events))})
-    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *_refusal_events(table))}
+    refused = [event for _, events in table.refusals for event in events]
+    taken = {kind_of(table, event) for event in (*[step.event for step in table.steps], *refused)}
     about = {kind: _citations(clauses, "initial" if kind == "restart" else f"on_{kind}", must=kind in taken) for kind in kinds}
     return {kind: cited for kind, cited in about.items() if cited}
-
-
-def _refusal_events(table: Table) -> Iterator[int]:
-    for _, events in table.refusals:
-        yield from events
 
 
 def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
@@ -186,7 +174,7 @@ def _citations(clauses: Clauses, function: str, *, must: bool) -> list[str]:
     return found
 
 
-def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
+def _walks(local: LocalSteps, table: model_table.Table, *, whole: bool) -> Iterator[tuple[int, int, int]]:
     """
     Which node under test is to walk which path, and how far.
 
@@ -209,7 +197,7 @@ def _walks(local: LocalSteps, table: Table, *, whole: bool) -> Iterator[tuple[in
             yield place, path, len(taken)
 
 
-def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[int]:
+def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) -> Iterator[int]:
     """
     The steps of one node in a path, as far as they are the same when time passes.
 
@@ -217,11 +205,11 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
     """
     steps = table.projection(place, path)
     state = local.first[place]
-    clock = schedule(table, place, steps)
+    clock = model_table.schedule(table, place, steps)
     for number in steps:
         try:
             at, row = next(clock)
-        except OutOfTime:
+        except model_table.OutOfTime:
             return
         state, sent, effects = _take_step(local, state, row, Instant(at))
         timers, told = list(local.timers(effects)), list(local.notices_of(effects))
@@ -231,7 +219,7 @@ def in_time(local: LocalSteps, table: Table, place: int, path: int) -> Iterator[
         yield number
 
 
-def _take_step(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
+def _take_step(local: LocalSteps, state: Any, row: model_table.Row, now: Instant) -> tuple[Any, list[InFlight], Collection[Any]]:
     """The state, the messages and all effects after a step at this time."""
     spec, (kind, plain) = local.spec, local.events[row.event]
     match kind:
@@ -253,3 +241,107 @@ def _take_step(local: LocalSteps, state: Any, row: Row, now: Instant) -> tuple[A
 
     after, effects = spec.step(state, event, pick)
     return after, list(in_flight(state.self_id, effects, local.places)), effects
+
+
+@dataclass(frozen=True)
+class TableOutcome:
+    """What became of one file."""
+
+    path: Path | None  #: None: of a configuration as such
+    text: str  #: in words
+    is_stale: bool  #: it was not what would be made now, and was left so; or paths are not those that are written down
+
+
+def table_protocols() -> list[str]:
+    """
+    Returns the protocols that have models, from which tables can be made.
+
+    >>> "scuttlebutt" in table_protocols()
+    True
+    """
+    return sorted(protocol for protocol in PROTOCOLS if (manifest.root(protocol) / protocol / "constants.json").exists())
+
+
+def table_names(protocol: str) -> list[str]:
+    """
+    Returns the configurations of a protocol that tables are made of. Raises BadManifest.
+
+    >>> "tiny" in table_names("scuttlebutt")
+    True
+    """
+    return [one.name for one in select_configurations(protocol)]
+
+
+def generate_tables(  # each has its default
+    protocol: str,
+    root: Path,
+    only: Collection[str] = (),
+    *,
+    check: bool = False,
+    every_edge: bool = False,
+    on_begin: Callable[[Configuration], Callable[[int, int, int], None]] = lambda _: lambda *_: None,
+) -> Iterator[TableOutcome]:
+    """
+    Writes the tables of a protocol below a root of vectors, or with `check` only compares them; yields what became of each.
+
+    Files of configurations that are gone are removed, unless only some are asked for. With `every_edge` the paths take every
+    edge. `on_begin` returns what is told how many states are explored and waiting, and at which depth. Raises BadManifest,
+    TooManySteps, CutShort, CannotWrite.
+    """
+    folder = root / protocol / "model"
+    configurations = select_configurations(protocol)
+    names = [one.name for one in configurations]
+    for configuration in configurations:
+        if configuration.name in (only or names):
+            path = folder / f"{configuration.name}.json"
+            yield from _table(configuration, path, on_begin(configuration), check=check, every_edge=every_edge)
+    for path in sorted(folder.glob("*.json")) if not only else ():
+        if path.stem not in names:
+            if not check:
+                path.unlink()
+            yield TableOutcome(path, f"{'is made of' if check else 'removed: there is'} no configuration", is_stale=check)
+
+
+def _table(
+    configuration: Configuration, path: Path, progress: Callable[[int, int, int], None], *, check: bool, every_edge: bool
+) -> Iterator[TableOutcome]:
+    text = render_table(configuration, every_edge=every_edge, progress=progress)
+    before = path.read_text(encoding="utf-8") if path.exists() else None
+    if before == text:
+        yield TableOutcome(path, f"as it is: {_format_counts(text)}", is_stale=False)
+        return
+    if check:
+        yield TableOutcome(path, f"{_difference(before, text)}; peerproof generate makes it anew", is_stale=True)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    except (OSError, CannotWrite) as error:
+        raise CannotWrite(f"{path_text(path)} cannot be written: {error}") from None
+    yield TableOutcome(path, f"written: {_format_counts(text)}", is_stale=False)
+    if every_edge and (other := _other_paths(configuration, text)):
+        yield TableOutcome(None, f"{configuration.name}  {other}", is_stale=True)
+
+
+def _other_paths(configuration: Configuration, text: str) -> str | None:
+    """In what the paths that take every edge are not those whose digest the kept table has."""
+    kept = vectors_root(configuration.protocol) / configuration.protocol / "model" / f"{configuration.name}.json"
+    digest = json.loads(kept.read_bytes())["every_edge"] if kept.exists() else {}
+    if digest in ({}, found := fingerprint(json.loads(text)["paths"])):
+        return None
+    return f"its paths are others than {path_text(kept)} says: {found}, not {digest}"
+
+
+def _format_counts(text: str) -> str:
+    table = model_table.table_of(json.loads(text))
+    counts = ", ".join(f"{table.count(kind):,} {kind}s" for kind in model_table.KINDS)
+    return f"{counts} from {table.graph['worlds']:,} worlds and {table.graph['edges']:,} edges"
+
+
+def _difference(before: str | None, now: str) -> str:
+    if before is None:
+        return "is missing"
+    old, new = before.splitlines(), now.splitlines()
+    at = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
+    lines = [lines[at][:100] if at < len(lines) else "(the end)" for lines in (old, new)]
+    return f"differs in line {at + 1}: it has {lines[0]}, now it is {lines[1]}"

@@ -117,7 +117,7 @@ def compare_graphs(  # each has its default
             found = compare(dump, exploration)
     except (RunFailed, BadDump, OSError) as problem:
         return _no_verdict(model, problem)
-    if miscounted := _dump_mismatch(result, found.states, found.edges, found.labels):
+    if miscounted := _dump_mismatch(result, found):
         return _no_verdict(model, miscounted)
     return _verdict_of(model, exploration, found)
 
@@ -158,14 +158,9 @@ def _counts(exploration: Exploration) -> str:
 
 def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool) -> str | None:
     """In what the Python graph differs from what stands in constants.json."""
-    expected = model.configuration.expected
-    found: dict[str, int | str] = {
-        "distinct": len(exploration.depths),
-        "generated": sum(exploration.edges.values()) + 1,
-        "depth": max(exploration.depths.values()) + 1,
-    }
-    if digest:
-        found["digest"] = str(exploration.digest)
+    expected, depths = model.configuration.expected, exploration.depths
+    found: dict[str, int | str] = {"distinct": len(depths), "generated": sum(exploration.edges.values()) + 1}
+    found |= {"depth": max(depths.values()) + 1} | ({"digest": str(exploration.digest)} if digest else {})
     for name, value in found.items():
         if expected.get(name) != value:
             written = expected.get(name, "nothing")
@@ -173,11 +168,12 @@ def _constants_mismatch(model: Model, exploration: Exploration, *, digest: bool)
     return None
 
 
-def _dump_mismatch(result: Result, states: int, edges: int, labels: dict[str, int]) -> str | None:
+def _dump_mismatch(result: Result, found: Comparison) -> str | None:
     """In what the dump is not what TLC says of itself."""
-    if (result.distinct, result.edges) != (states, edges):
-        return f"TLC says {result.distinct:,} states and {result.edges:,} edges, its dump has {states:,} and {edges:,}"
+    if (result.distinct, result.edges) != (found.states, found.edges):
+        said = f"TLC says {result.distinct:,} states and {result.edges:,} edges"
+        return f"{said}, its dump has {found.states:,} and {found.edges:,}"
     for action, count in result.actions.items():
-        if count.generated != labels.get(action, 0):
-            return f"TLC says {count.generated:,} edges of {action}, its dump has {labels.get(action, 0):,}"
+        if count.generated != found.labels[action]:
+            return f"TLC says {count.generated:,} edges of {action}, its dump has {found.labels[action]:,}"
     return None

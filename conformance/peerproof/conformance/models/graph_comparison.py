@@ -176,7 +176,6 @@ _MOST_KEPT: Final = 100_000
 
 
 def _plain(value: Value) -> Any:
-    """A value of TLA+ as models have them: a function as a mapping."""
     match value:
         case Function(rows):
             return {_plain(argument): _plain(result) for argument, result in rows}
@@ -275,30 +274,28 @@ def _compare_edges(comparison: Comparison, exploration: Exploration, world: Worl
         if sorted(known) == sorted(explored):
             return
     of_tla, of_python = Counter[tuple[str, Found]](edges), Counter[tuple[str, Found]](explored)
-    for (label, target), times in (of_tla - of_python).items():
-        comparison.only_tla += times
-        _note(comparison, exploration, Difference("TLA+", world, label, target, times))
-    for (label, target), times in (of_python - of_tla).items():
-        comparison.only_python += times
-        _note(comparison, exploration, Difference("Python", world, label, target, times))
+    for side, more in (("TLA+", of_tla - of_python), ("Python", of_python - of_tla)):
+        for (label, target), times in more.items():
+            _note(comparison, exploration, Difference(side, world, label, target, times))
 
 
 def _compare_initial(comparison: Comparison, exploration: Exploration, initial: list[Found]) -> None:
     first = exploration.system.initial()
     for world in initial:
         if world != first:
-            comparison.only_tla += 1
-            comparison.first = Difference("TLA+", None, "Init", world, 1)
+            _note(comparison, exploration, Difference("TLA+", None, "Init", world, 1))
     if first not in initial:
-        comparison.only_python += 1
-        comparison.first = Difference("Python", None, "Init", first, 1)
+        _note(comparison, exploration, Difference("Python", None, "Init", first, 1))
 
 
 def _note(comparison: Comparison, exploration: Exploration, difference: Difference) -> None:
-    """Keeps the difference that is nearest to the initial state."""
-    assert difference.source is not None
-    known = comparison.first
-    if known is None or (known.source is not None and exploration.depths[difference.source] < exploration.depths[known.source]):
+    """Counts a difference, and keeps the one that is nearest to the initial state."""
+    if difference.side == "TLA+":
+        comparison.only_tla += difference.times
+    else:
+        comparison.only_python += difference.times
+    known, depths = comparison.first, exploration.depths
+    if known is None or difference.source is None or (known.source and depths[difference.source] < depths[known.source]):
         comparison.first = difference
 
 

@@ -1,17 +1,14 @@
 """
 A configuration of a model as the steps of single nodes, and its state graph as combinations of them.
 
-What an implementation can be asked is what one node does: in a state, about an event, with these draws. Two edges of the state
-graph that differ only in what the other nodes know or what else is under way are the same *local step*. A state graph of
-hundreds of thousands of edges has some hundreds of them. Over connections, an edge in which a message arrives has two: the
-receiver's, and that of the sender, who is told.
+An implementation can only be asked what one node does: in a state, about an event, with these draws. Edges of the state graph
+that differ only in what other nodes know or what else is under way are the same *local step*; hundreds of thousands of edges have
+some hundreds of them. Over connections, an edge in which a message arrives has two: the receiver's and the sender's.
 
-A state of the model may hold more than the program of the node has (`Model.project_state`): that the node is down, or what its
-application still has to do. Local steps are about what is seen, and made by the specification itself. An edge in which no
-program notices anything, such as a crash, has no local step.
+A state of the model may hold more than the node's program has (`Model.project_state`), such as that the node is down. Local steps
+are about what is seen, and made by the specification itself. An edge that no program notices, such as a crash, has none.
 
-What is seen and messages have numbers in an order of their own, not in that in which the explorer happens to see them, so that
-what is made from them is the same in every process and by every explorer.
+States and messages are numbered in an order of their own, so that tables are the same in every process and by every explorer.
 """
 
 from __future__ import annotations
@@ -19,23 +16,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from peerproof.conformance.vectors.plain_data import Event, canonical, open_picks, plain_event
-from peerproof.spec.core import (
-    CancelTimer,
-    Expired,
-    Notify,
-    Outcome,
-    Pick,
-    Received,
-    Sent,
-    SetTimer,
-    Step,
-    outcomes,
-)
+from peerproof.spec.core import CancelTimer, Expired, Notify, Outcome, Pick, Received, Sent, SetTimer, Step, outcomes
+from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, in_flight
 from peerproof.spec.model.explorer import explore
 from peerproof.spec.model.in_flight import Network
@@ -120,14 +107,12 @@ class LocalSteps:
         self._event_numbers: dict[str, int] = {}
         self._unnoticed_numbers: dict[Unnoticed, int] = {}
         self._draws: dict[tuple[int, int], dict[Any, int]] = {}
-        self._local: dict[int, tuple[tuple[str, _Branch], ...]] = {}
-        self._received: dict[tuple[int, int], tuple[_Branch, ...]] = {}
-        self._settled: dict[tuple[int, int, bool], tuple[_Branch, ...]] = {}
+        self.local, self.receive, self.confirm = cache(self._local), cache(self._receive), cache(self._confirm)
+        self.restart = cache(self._restart)
         connected = self.model.faults.connections
         self._first = self.model.first_moment
         self._took = self.model.took if connected else None
         self._there = [connected and self.model.is_there(state) for state in self.wholes]
-        self._restarted: dict[int, _Branch] = {}
         self.fresh = tuple(self._whole_numbers[state] for _, state in self.model.nodes)
         self.beginnings = tuple(self._state_numbers[state] for state in self.first)
 
@@ -171,7 +156,7 @@ class LocalSteps:
         """How a message over a connection can end: the label, the nodes then, what they have sent, and the tokens."""
         sender, to = self.senders[message], self.receivers[message]
         arrives = self._there[nodes[to]]
-        settled = self.confirm(nodes[sender], message, arrived=arrives)
+        settled = self.confirm(nodes[sender], message, arrives)
         if not arrives:
             for told in settled:
                 yield FAIL, _put(nodes, sender, told.after), self.messages_of(told), (self.token(told),)
@@ -198,51 +183,39 @@ class LocalSteps:
             self.unnoticed.append(what)
         return -1 - len(self.messages) - number
 
-    def local(self, whole: int) -> tuple[tuple[str, _Branch], ...]:
+    def _local(self, whole: int) -> tuple[tuple[str, _Branch], ...]:
         """What can happen to a node in this state by itself."""
-        if whole not in self._local:
-            state = self.wholes[whole]
-            place = self.places.index(state.self_id)
-            self._local[whole] = tuple(
-                (label, branch)
-                for label, event in self.model.offers(state)
-                for branch in self._branches(whole, event, Unnoticed(label, place))
-            )
-        return self._local[whole]
+        state = self.wholes[whole]
+        place = self.places.index(state.self_id)
+        offers = ((label, self._branches(whole, event, Unnoticed(label, place))) for label, event in self.model.offers(state))
+        return tuple((label, branch) for label, branches in offers for branch in branches)
 
-    def receive(self, whole: int, message: int) -> tuple[_Branch, ...]:
+    def _receive(self, whole: int, message: int) -> tuple[_Branch, ...]:
         """What a message can make of a node in this state."""
-        if (whole, message) not in self._received:
-            sender, _, content = self.messages[message]
-            event = Received(NOW, sender, content)
-            self._received[whole, message] = self._branches(whole, event, Unnoticed(RECEIVE, message))
-        return self._received[whole, message]
+        sender, _, content = self.messages[message]
+        return self._branches(whole, Received(NOW, sender, content), Unnoticed(RECEIVE, message))
 
-    def confirm(self, whole: int, message: int, *, arrived: bool) -> tuple[_Branch, ...]:
+    def _confirm(self, whole: int, message: int, arrived: bool) -> tuple[_Branch, ...]:
         """What it makes of the sender of a message, in this state, to learn whether it has arrived."""
-        if (whole, message, arrived) not in self._settled:
-            sent = self.messages[message]
-            took = self._took(sent) if self._took and arrived else None
-            event, label = Sent(NOW, sent.to, sent.message, took), RECEIVE if arrived else FAIL
-            self._settled[whole, message, arrived] = self._branches(whole, event, Unnoticed(label, message))
-        return self._settled[whole, message, arrived]
+        sent = self.messages[message]
+        took = self._took(sent) if self._took and arrived else None
+        event, label = Sent(NOW, sent.to, sent.message, took), RECEIVE if arrived else FAIL
+        return self._branches(whole, event, Unnoticed(label, message))
 
-    def restart(self, whole: int) -> _Branch:
+    def _restart(self, whole: int) -> _Branch:
         """What a restart makes of a node in this state."""
-        if whole not in self._restarted:
-            before = self.wholes[whole]
-            after = self.model.restart(before)
-            place, state = self.places.index(before.self_id), self._state_numbers[self.model.project_state(before)]
-            event = Event("restart", self.config_changes(place, after.config) or None)
-            seen, effects = self.start_node(place, event.plain)
-            assert seen == self.model.project_state(after), "a restart of the model is one of the specification"
-            number = self._state_numbers[seen]
-            step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.notices_of(effects))
-            draws = self._draws.setdefault((state, step.event), {})
-            if () not in draws:
-                draws[()] = self._add(step)
-            self._restarted[whole] = _Branch(self._whole_numbers[after], draws[()])
-        return self._restarted[whole]
+        before = self.wholes[whole]
+        after = self.model.restart(before)
+        place, state = self.places.index(before.self_id), self._state_numbers[self.model.project_state(before)]
+        event = Event("restart", self.config_changes(place, after.config) or None)
+        seen, effects = self.start_node(place, event.plain)
+        assert seen == self.model.project_state(after), "a restart of the model is one of the specification"
+        number = self._state_numbers[seen]
+        step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.notices_of(effects))
+        draws = self._draws.setdefault((state, step.event), {})
+        if () not in draws:
+            draws[()] = self._add(step)
+        return _Branch(self._whole_numbers[after], draws[()])
 
     def config_changes(self, place: int, config: Any) -> dict[str, Any]:
         """The members of a configuration that are not as when the node first started."""
@@ -297,11 +270,10 @@ class LocalSteps:
             return (_Branch(self._whole_numbers[after], unnoticed),)
         if not taken:
             return ()
+        steps = self._steps(self._state_numbers[seen], noticed, len(taken))
         if self._first is not None:
-            steps = self._steps(self._state_numbers[seen], noticed, len(taken))
             ((_, (after, _)),) = taken
             return tuple(_Branch(self._whole_numbers[after], step) for step in steps.values())
-        steps = self._steps(self._state_numbers[seen], noticed, len(taken))
         return tuple(_Branch(self._whole_numbers[after], steps[picks]) for picks, (after, _) in taken)
 
     def _steps(self, state: int, event: Any, count: int) -> dict[Any, int]:
@@ -310,7 +282,7 @@ class LocalSteps:
         if (state, number) not in self._draws:
             draws = self._draws[state, number] = {}
             step = partial(self.spec.step, before, event)
-            every = self._outcomes(step)
+            every = possible_outcomes(self._first, step)
             self._check_whole(state, number, len(every), count)
             for picks, (after, effects) in every:
                 sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
@@ -318,14 +290,6 @@ class LocalSteps:
                 draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
         self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]
-
-    def _outcomes(self, step: Callable[[Pick], Step[Any, Any]]) -> list[Outcome[Any, Any]]:
-        """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
-        if self._first is None:
-            return list(outcomes(step))
-        pick, answers = recording(self._first)
-        taken = step(pick)
-        return [Outcome(tuple(answers), taken)]
 
     def _check_whole(self, state: int, event: int, expected: int, found: int) -> None:
         if found != expected:
@@ -335,6 +299,18 @@ class LocalSteps:
     def _add(self, step: LocalStep) -> int:
         self.steps.append(step)
         return len(self.steps) - 1
+
+
+def possible_outcomes(first_moment: Pick | None, step: Callable[[Pick], Step[Any, Any]]) -> list[Outcome[Any, Any]]:
+    """What an event can lead to; one way to draw stands for all if the model knows that they only decide on moments."""
+    if first_moment is None:
+        return list(outcomes(step))
+    pick, answers = recording(first_moment)
+    try:
+        taken = step(pick)
+    except NotEnabled:
+        return []
+    return [Outcome(tuple(answers), taken)]
 
 
 def _put(nodes: tuple[int, ...], place: int, state: int) -> tuple[int, ...]:
@@ -349,26 +325,18 @@ def local_steps(model: Model, progress: Progress | None = None) -> LocalSteps:
     """The local steps of a model whose graph is explored for this. Raises CutShort while they are found."""
     system = explore(model, progress=progress).system
     spec, places = model.spec, [node for node, _ in model.nodes]
-    states = sorted(
-        (
-            (places.index(state.self_id), canonical(spec.STATE.plain(state)), state)
-            for state in dict.fromkeys(map(model.project_state, system.states))
-        ),
-        key=itemgetter(0, 1),
-    )
-    messages = sorted(
-        (
-            (places.index(message.sender), places.index(message.to), spec.MESSAGE.encode(message.message).hex(), message)
-            for message in system.messages
-        ),
-        key=itemgetter(0, 1, 2),
-    )
+    seen = dict.fromkeys(map(model.project_state, system.states))
+    states = [(places.index(state.self_id), canonical(spec.STATE.plain(state)), state) for state in seen]
+    states.sort(key=itemgetter(0, 1))
+    digits = (spec.MESSAGE.encode(message.message).hex() for message in system.messages)
+    pairs = ((places.index(message.sender), places.index(message.to)) for message in system.messages)
+    messages = sorted(zip(pairs, digits, system.messages, strict=True), key=itemgetter(0, 1))
     assert len({(place, plain) for place, plain, _ in states}) == len(states), "a state is shown whole"
     return LocalSteps(
         model,
         wholes=system.states,
         states=[state for _, _, state in states],
-        messages=[message for _, _, _, message in messages],
+        messages=[message for _, _, message in messages],
         plain_states=[json.loads(plain) for _, plain, _ in states],
-        datagrams=[digits for _, _, digits, _ in messages],
+        datagrams=[digits for _, digits, _ in messages],
     )

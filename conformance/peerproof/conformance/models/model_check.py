@@ -38,11 +38,8 @@ def select_models(protocol: str | None = None, size: str = "small", names: Colle
     ['tiny']
     """
     sizes = SIZES[: SIZES.index(size) + 1]
-    return [
-        model
-        for model in manifest.models()
-        if protocol in (None, model.protocol) and (model.name in names if names else model.size in sizes)
-    ]
+    known = (model for model in manifest.models() if protocol in (None, model.protocol))
+    return [model for model in known if (model.name in names if names else model.size in sizes)]
 
 
 def check_model(
@@ -68,9 +65,12 @@ def check_model(
     if model.by == "tlc":
         if tools is None:
             raise ValueError(f"{model.name} is a question to TLC, and there are no tools to ask it")
-        checked = _check_with_tlc(model, tools, seconds, on_tlc, rewrite=rewrite)
+        checked = checking.check(tools, model, on_tlc, seconds=seconds)
         said.append(_line(checked))
-        surprises += checked.surprises
+        if rewrite and checking.has_expected_verdict(model, checked.result):
+            checking.keep(checked)
+        else:
+            surprises += checked.surprises
     if not counterexamples.is_asked(model):
         if model.by == "explorer":
             surprises.append("the explorer does not know what the model asks; see is_asked in counterexamples.py")
@@ -101,16 +101,6 @@ def _own_figures(model: Model, answer: Answer) -> dict[str, int]:
     if answer.trap:
         return {"trap": len(answer.path)}
     return dict(answer.counts) if model.by == "explorer" and not answer.broken else {}
-
-
-def _check_with_tlc(
-    model: Model, tools: Tools, seconds: float | None, on_tlc: Callable[[Progress], None], *, rewrite: bool
-) -> Checked:
-    checked = checking.check(tools, model, on_tlc, seconds=seconds)
-    if rewrite and checking.has_expected_verdict(model, checked.result):
-        checking.keep(checked)
-        return Checked(checked.model, checked.result, ())
-    return checked
 
 
 def _not_replayed(model: Model) -> list[str]:

@@ -1,23 +1,22 @@
-"""How a model fails that must fail, as a message graph."""
+"""
+How a model fails that must fail, as a message graph.
+
+Runs of DistKV's models with time, `Pinging` and `Recovering`, are TLC's alone. There each step says at which time it happens, in
+clocks from the start; that time passes is no happening of its own. What a step was is found out from the states on both sides, as
+TLC says only what it is called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
-from peerproof.conformance.models import timed_runs
-from peerproof.conformance.models.counterexamples import (
-    ask_explorer,
-    draw_path,
-    is_asked,
-    load_counterexample,
-    replay,
-    variants_of,
-)
+from peerproof.conformance.models import counterexamples
 from peerproof.conformance.models.run_diagram import value_text
+from peerproof.spec.distkv.model.notation import chain_text, change_texts, nodes_text, pairs_text
 from peerproof.spec.model.bounded import FAIL
 from peerproof.tla.manifest import Model
 from peerproof.tla.output.counterexample import Counterexample, TraceState
@@ -45,10 +44,10 @@ def failing(model: Model, without: Collection[str] = ()) -> Failing:
     Nodes are drawn without members called as in `without`. Raises OSError if the counterexample is not there, and Unlike.
     """
     if not is_answered(model):
-        return of_run(model, load_counterexample(model), without)
-    answer = ask_explorer(model)
+        return of_run(model, counterexamples.load_counterexample(model), without)
+    answer = counterexamples.ask_explorer(model)
     ends = f", then for ever within {pluralize(answer.trap.size, 'state')}" if answer.trap else ""
-    return Failing(draw_path(answer.graph, answer.path, without), len(answer.path), ends)
+    return Failing(counterexamples.draw_path(answer.graph, answer.path, without), len(answer.path), ends)
 
 
 def is_answered(model: Model) -> bool:
@@ -57,19 +56,19 @@ def is_answered(model: Model) -> bool:
 
     Of what it and TLC both find at the same depth, TLC's run is the one that is kept.
     """
-    only_tlc = timed_runs.has(model.module) or not is_walked(model)
-    return not only_tlc and is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant")
+    only_tlc = has(model.module) or not is_walked(model)
+    return not only_tlc and counterexamples.is_asked(model) and not (model.by == "tlc" and model.verdict == "invariant")
 
 
 def of_run(model: Model, example: Counterexample, without: Collection[str] = ()) -> Failing:
     """A run that TLC has found. Raises Unlike if the Python specification does not do what it does."""
-    if timed_runs.has(model.module):
+    if has(model.module):
         ends = ", and then nothing happens" if example.stutters else after(example.loop)
-        return Failing(timed_runs.draw_run(model.module, model.configuration.constants, example.states), example.steps, ends)
+        return Failing(draw_run(model.module, model.configuration.constants, example.states), example.steps, ends)
     if not is_walked(model):
         return Failing(draw_trace(example.states, without), example.steps, "")
-    graph, path = replay(model, example)
-    return Failing(draw_path(graph, path, without), len(path), after(example.loop))
+    graph, path = counterexamples.replay(model, example)
+    return Failing(counterexamples.draw_path(graph, path, without), len(path), after(example.loop))
 
 
 def after(loop: int | None) -> str:
@@ -84,16 +83,16 @@ def pluralize(number: int, what: str) -> str:
 
 def is_walked(model: Model) -> bool:
     """Whether the model's runs are some of the Python specification's bounded worlds; the others TLC alone has."""
-    return model.behaviour in variants_of(model.protocol).BEHAVIOURS
+    return model.behaviour in counterexamples.variants_of(model.protocol).BEHAVIOURS
 
 
 def draw_trace(run: tuple[TraceState, ...], without: Collection[str]) -> MessageGraph:
     """A run as TLC has it: of nodes and the messages under way, or of one message on its way through a ring."""
     first = run[0].variables
     if "net" in first:
-        nodes = [node for node, _ in _rows(first["up"])]
+        nodes = tuple(map(str, _rows(first["up"])))
         happenings = [each for number in range(1, len(run)) for each in _step(number, run[number - 1], run[number], without)]
-        return MessageGraph(tuple(map(str, nodes)), tuple(happenings))
+        return MessageGraph(nodes, tuple(happenings))
     hops = run[-1].variables["path"]
     assert isinstance(hops, tuple)
     key, ends = value_text(first["key"]), run[-1].variables["done"]
@@ -115,9 +114,9 @@ def _step(number: int, before: TraceState, after: TraceState, without: Collectio
     else:
         yield Note("", f"{number}. {after.action}")
     told = [name for name in new if name not in without and name not in ("net", "restarts")]
-    rows = {name: (dict(_rows(old[name])), _rows(new[name])) for name in told}
-    for node, _ in _rows(new["up"]):
-        changed = [f"{name} = {value_text(dict(now)[node])}" for name, (was, now) in rows.items() if was[node] != dict(now)[node]]
+    rows = {name: (_rows(old[name]), _rows(new[name])) for name in told}
+    for node in _rows(new["up"]):
+        changed = [f"{name} = {value_text(now[node])}" for name, (was, now) in rows.items() if was[node] != now[node]]
         if changed:
             yield Note(str(node), ", ".join(changed))
 
@@ -127,7 +126,170 @@ def _messages(net: Value) -> frozenset[Any]:
     return net
 
 
-def _rows(function: Value) -> tuple[tuple[Any, Value], ...]:
+Happenings = Iterator[Arrow | Note]
+State = Mapping[str, Any]
+
+#: Variables that have a value for each node.
+_OF_NODES: Final = frozenset(
+    {"status", "up", "tock", "last", "heard", "due", "start", "since", "judged", "apart"}
+    | {"ticks", "superseded", "has", "recovery", "wanted", "timers", "got"}
+)
+
+
+def draw_run(module: str, constants: Mapping[str, Any], run: tuple[TraceState, ...]) -> MessageGraph:
+    """A run of such a module."""
+    states = [_state(each) for each in run]
+    actions = [str(each.action) for each in run[1:]]
+    names = tuple(f"n{node}" for node in sorted(states[0]["last"]))
+    return MessageGraph(names, tuple(_DRAWN[module](constants, states, actions)))
+
+
+def has(module: str) -> bool:
+    """Whether it is one of those."""
+    return module in _DRAWN
+
+
+def _state(state: TraceState) -> State:
+    return {name: _rows(value) if name in _OF_NODES else value for name, value in state.variables.items()}
+
+
+def _rows(value: Any) -> Any:
     """What a function on nodes says of each."""
-    assert isinstance(function, Function)
-    return tuple(function.rows)
+    return dict(value.rows) if isinstance(value, Function) else dict(enumerate(value, 1))
+
+
+def _steps(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Iterator[tuple[int, str, str, State, State]]:
+    """Each step but the ticks of the clock: its number, how its line begins, its name, and the states before and after it."""
+    units = 0
+    for number, (action, (was, now)) in enumerate(zip(actions, pairwise(states), strict=True), 1):
+        if action == "Tick":
+            units += 1
+        else:
+            yield number, f"{number}. at {units / constants['Clock']:g}", action, was, now
+
+
+def _later(sent: int | None, number: int) -> str:
+    return f" (sent in {sent})" if sent not in (None, number - 1) else ""
+
+
+def _pinging(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
+    states = list(_accumulate_tocks(states, actions))
+    for node, last in states[0]["last"].items():
+        text = f"last {_ping(*last)}" if last else "no last"
+        yield Note(f"n{node}", text if states[0]["status"][node] == "up" else "not there yet")
+    sent: dict[Any, int] = {}
+    for number, begin, action, was, now in _steps(constants, states, actions):
+        yield from _draw_step(number, begin, action, was, now, sent)
+        sent |= {(to, chain, tock): number for to, _, chain, tock, again in now["net"] - was["net"] if not again}
+    for to, _, chain, tock, again in sorted(states[-1]["net"]):
+        yield Note(f"n{chain[0][0][0]}", f"still under way to n{to}: ping: {_ping(chain, tock)}{' (once more)' if again else ''}")
+
+
+def _accumulate_tocks(states: list[State], actions: list[str]) -> Iterator[State]:
+    """The model counts tocks anew after each step, from the lowest that is left; these count on, as nodes do."""
+    yield states[0]
+    above = 0
+    for action, (was, now) in zip(actions, pairwise(states), strict=True):
+        there = [node for node, status in now["status"].items() if status != "gone"]
+        alone = action in ("Ping", "Start") and len(there) == 1  # otherwise somebody does nothing
+        above += max((was["tock"][node] + alone - now["tock"][node] for node in there), default=0)
+        yield {
+            **now,
+            "last": {node: (last[0], last[1] + above) if last else last for node, last in now["last"].items()},
+            "net": frozenset((to, left, chain, tock + above, again) for to, left, chain, tock, again in now["net"]),
+        }
+
+
+def _ping(chain: Any, tock: int) -> str:
+    return f"{chain_text(chain)} tock {tock}"
+
+
+def _draw_step(number: int, begin: str, action: str, was: State, now: State, sent: Mapping[Any, int]) -> Happenings:
+    acting = [
+        node for node in was["last"] if any(was[each][node] != now[each][node] for each in ("last", "due", "start", "judged"))
+    ]
+    match action:
+        case "Split":
+            yield Note("", f"{begin}: the network is split")
+        case "Heal":
+            yield Note("", f"{begin}: the split is over")
+        case "Join" | "Crash":
+            (node,) = (node for node in was["status"] if was["status"][node] != now["status"][node])
+            yield Note(f"n{node}", f"{begin}: {'starts' if action == 'Join' else 'goes'}")
+        case "Ping" | "Start":
+            (node,) = (node for node in acting if now["status"][node] == "up")
+            yield Note(f"n{node}", f"{begin}: {action}, last {_ping(*now['last'][node])}")
+        case _:
+            # A copy that has arrived before stays under way as it is.
+            taken = was["net"] - now["net"] or {message for message in was["net"] if message[4] and message[0] in acting}
+            to, _, chain, tock, _ = min(taken, key=lambda message: message[3])
+            text = f"{begin}: ping: {_ping(chain, tock)}{_later(sent.get((to, chain, tock)), number)}"
+            yield Arrow(f"n{chain[0][0][0]}", f"n{to}", text, lost=action == "Lose")
+            told = [f"last {_ping(*now['last'][to])}"] if was["last"][to] != now["last"][to] else []
+            told += ["sees a split"] if was["judged"][to] != now["judged"][to] else []
+            yield from (Note(f"n{to}", ", ".join(told)) for _ in told[:1])
+
+
+def _recovering(constants: Mapping[str, Any], states: list[State], actions: list[str]) -> Happenings:
+    entries = {e: (tuple(zip(flat[::2], flat[1::2], strict=True)), bool(cut)) for e, cut, *flat in constants["Entries"]}
+
+    def content(kind: str, said: Any) -> str:
+        match kind:
+            case "ping":
+                return f"ping: {_ping(*said)}"
+            case "ticks":
+                return f"info: ticks {pairs_text(said[0])}{f', reason {chain_text(said[1][0])}' if said[1] else ''}"
+            case "update":
+                return f"update: /{said} {chain_text(entries[said])}"
+        return f"info: {kind} {pairs_text(said[1])}"
+
+    first = states[0]
+    for node, last in first["last"].items():
+        told = [f"last {_ping(*last)}", *(f"/{e} {chain_text(entries[e])}" for e in sorted(first["has"][node]))]
+        told += [f"superseded {pairs_text(first['superseded'][node])}"] if first["superseded"][node] else []
+        yield Note(f"n{node}", ", ".join(told))
+    sent: dict[Any, int] = {}
+    for number, begin, action, was, now in _steps(constants, states, actions):
+        if action in ("Receive", "Lose"):
+            ((to, _, sender, kind, said, _),) = was["net"] - now["net"]
+            text = f"{begin}: {content(kind, said)}{_later(sent.get((sender, kind, said)), number)}"
+            yield Arrow(f"n{sender}", f"n{to}", text, lost=action == "Lose")
+        for node in was["last"]:
+            told = [f"/{e} {chain_text(entries[e])}" for e in sorted(now["has"][node] - was["has"][node])]
+            told += _news(node, was, now)
+            if told and action in ("Expire", "Crash"):
+                told.insert(0, f"{begin}: {_due(node, was, now)}")
+            yield from (Note(f"n{node}", ", ".join(told)) for _ in told[:1])
+        sent |= {(sender, kind, said): number for _, _, sender, kind, said, _ in now["net"] - was["net"]}
+
+
+def _due(node: int, was: State, now: State) -> str:
+    """The timer that has expired, or that the node has gone."""
+    if was["up"][node] != now["up"][node]:
+        return "goes"
+    names = {name for name, left in was["timers"][node] - now["timers"][node] if left == 0}
+    return f"{'over' if 'over' in names else min(names)} is due"
+
+
+def _news(node: int, was: State, now: State) -> Iterator[str]:
+    """What is new of a node, but for its entries."""
+    for name in ("last", "ticks", "superseded", "wanted"):
+        if was[name][node] != now[name][node] and now["up"][node]:
+            yield from change_texts(name, was[name][node], now[name][node])
+    before, recovery = was["recovery"][node], now["recovery"][node]
+    if recovery and not before:
+        mine, side, lost, _ = recovery
+        yield f"recovers: mine {chain_text(mine)}, side {nodes_text(side)}, {'lost' if lost else 'won'}"
+    elif recovery and recovery[3] != before[3]:
+        yield f"covered {pairs_text(recovery[3])}"
+    names, names_before = ({name for name, _ in state["timers"][node]} for state in (now, was))
+    if names != names_before or was["up"][node] != now["up"][node]:
+        yield from change_texts("timers", (), names)
+    if any(who == node for who, *_ in now["sent"] - was["sent"]) and (twice := now["twice"] - was["twice"]):
+        yield f"the second {' and '.join(sorted(twice))} of its side"
+
+
+_DRAWN: Final[Mapping[str, Callable[[Mapping[str, Any], list[State], list[str]], Happenings]]] = {
+    "MCPinging": _pinging,
+    "MCRecovering": _recovering,
+}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Final, TypeAlias
 
 from peerproof.conformance.models.local_steps import LocalSteps, Tokens
@@ -72,11 +73,8 @@ Goals: TypeAlias = tuple[int, ...]
 
 
 def _edge_goals(graph: StateGraph) -> list[list[Goals]]:
-    goals, count = list[list[Goals]](), 0
-    for leaving in graph.edges:
-        goals.append([(number,) for number in range(count, count + len(leaving))])
-        count += len(leaving)
-    return goals
+    numbers = count()
+    return [[(next(numbers),) for _ in leaving] for leaving in graph.edges]
 
 
 def _step_goals(graph: StateGraph) -> list[list[Goals]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
-from peerproof.spec.model.bounded import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, Model, System, World
+from peerproof.spec.model.bounded import FAIL, LOSE, RECEIVE, RECEIVE_AGAIN, RESTART, System, World
 from peerproof.spec.model.exploration import Edge
 from peerproof.tla.output.values import Function
 
@@ -112,11 +112,9 @@ def _foreign(system: System, number: int, world: World, edge: Edge) -> Iterator[
         if changed := changes(system, world, edge.target, place):
             yield Note(str(name), changed)
     count = len(system.places) + 1
-    for what, messages in (
-        ("no longer under way", sorted(set(world[count:]) - set(edge.target[count:]))),
-        ("sent", sorted(set(edge.target[count:]) - set(world[count:]))),
-    ):
-        for message in messages:
+    before, after = set(world[count:]), set(edge.target[count:])
+    for what, messages in (("no longer under way", before - after), ("sent", after - before)):
+        for message in sorted(messages):
             sender, to, _ = system.messages[message]
             yield Note(str(sender), f"{what} to {to}: {_content(system, message)}")
 
@@ -160,14 +158,12 @@ def changes(system: System, before: World, after: World, place: int, without: Co
     old, new = system.states[before[place]], system.states[after[place]]
     values = system.model.node_values
     both = zip(system.model.node_variables, values(old), values(new), strict=True)
-    return ", ".join(change for name, was, now in both for change in _changes_of(system.model, name, was, now, without))
-
-
-def _changes_of(model: Model, name: str, was: Any, now: Any, without: Collection[str]) -> Iterable[str]:
-    if was == now or name in without:
-        return ()
-    texts = model.change_texts(name, was, now)
-    return _change_texts(name, was, now, without) if texts is None else texts
+    found: list[str] = []
+    for name, was, now in both:
+        if was != now and name not in without:
+            texts = system.model.change_texts(name, was, now)
+            found += _change_texts(name, was, now, without) if texts is None else texts
+    return ", ".join(found)
 
 
 def _change_texts(name: str, was: Any, now: Any, without: Collection[str]) -> Iterator[str]:

@@ -1,13 +1,10 @@
 """
 A second copy of the specifications, in this process.
 
-The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it): so what is wrong in the second
-is not held to be right.
-
-Mutants are no `peerproof.spec.overrides`, which would be in force for the suite as well: a mutant is one for as long as its
-process lives, and the suite judges it from the same process. It is not enough either to exchange names: a mutant is the function
-itself with other code, also where a table or a decorator has kept the function since its module was loaded, and some mutants are
-in what runs only then.
+The suite goes on judging by the first one, which it got before (`clauses.specification` keeps it). Mutants are therefore no
+`peerproof.spec.overrides`, which would be in force for the suite in the same process as well. Exchanging names is not enough: a
+mutant is the function itself with other code, also where a table or a decorator has kept the function since its module was
+loaded, and some mutants are in what runs only then.
 """
 
 from __future__ import annotations
@@ -36,11 +33,9 @@ class _Replacing(MetaPathFinder, Loader):
         self._code = code
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:  # noqa: ARG002  # so finders are called
-        """Only of that module."""
         return spec_from_loader(fullname, self) if fullname == self._name else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """What is in it."""
         module.__file__ = self._code.co_filename
         exec(self._code, vars(module))
 
@@ -120,7 +115,6 @@ def _find_function(module: ModuleType, within: str) -> FunctionType | None:
 
 
 def _unload_modules(packages: tuple[str, ...]) -> dict[str, ModuleType]:
-    """The modules of these packages, which are forgotten."""
     inside = tuple(f"{package}." for package in packages)
     found = {name: module for name, module in sys.modules.items() if name in packages or name.startswith(inside)}
     for name in found:
@@ -133,7 +127,6 @@ def _unload_modules(packages: tuple[str, ...]) -> dict[str, ModuleType]:
 
 
 def _put_in(modules: Mapping[str, ModuleType]) -> None:
-    """Remember these modules again."""
     sys.modules.update(modules)
     for name, module in modules.items():
         parent, _, child = name.rpartition(".")

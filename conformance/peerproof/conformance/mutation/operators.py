@@ -191,7 +191,10 @@ def _call(node: ast.Call, place: Place) -> Iterator[Change]:
 
 
 def _tuple(node: ast.Tuple, place: Place) -> Iterator[Change]:
-    if not isinstance(node.ctx, ast.Load) or isinstance(place.parent, ast.Compare | ast.Subscript) or _is_type_test(place.parent):
+    match place.parent:
+        case ast.Compare() | ast.Subscript() | ast.Call(func=ast.Name("isinstance")):
+            return
+    if not isinstance(node.ctx, ast.Load):
         return
     for index in range(len(node.elts) - 1):
         first, second = node.elts[index : index + 2]
@@ -209,19 +212,9 @@ def _slice(node: ast.Slice, _: Place) -> Iterator[Change]:
             yield "missing bound", Place(node, bound, None), None
 
 
-def _is_type_test(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-
-
 def _is_never(body: list[Any]) -> bool:
     """Whether this says that it is never reached."""
-    return any(
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == "assert_never"
-        for node in body
-    )
+    return any(isinstance(node, ast.Expr) and ast.unparse(node).startswith("assert_never(") for node in body)
 
 
 #: By the class of a node: what may stand in its place.
@@ -238,13 +231,8 @@ OPERATORS: Final[dict[type[ast.AST], Callable[[Any, Place], Iterator[Change]]]] 
     ast.comprehension: _comprehension,
     ast.match_case: _case,
     ast.Expr: _expression,
-    ast.AugAssign: _statement,
-    ast.Assign: _assignment,
-    ast.AnnAssign: _assignment,
-    ast.Delete: _statement,
-    ast.Raise: _statement,
-    ast.Break: _statement,
-    ast.Continue: _statement,
+    **dict.fromkeys((ast.Assign, ast.AnnAssign), _assignment),
+    **dict.fromkeys((ast.AugAssign, ast.Delete, ast.Raise, ast.Break, ast.Continue), _statement),
     ast.Call: _call,
     ast.Tuple: _tuple,
     ast.Slice: _slice,

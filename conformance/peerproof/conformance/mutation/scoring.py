@@ -1,23 +1,127 @@
-"""Mutants from their selection to a score: which there are, what the vectors say of each, and what that comes to."""
+"""Mutants from their selection to a score: how many were killed, by which vectors, and which survived."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from peerproof.conformance.mutation.copies import begin_again
-from peerproof.conformance.mutation.detections import load_detections, store_detections
-from peerproof.conformance.mutation.equivalents import equivalents
-from peerproof.conformance.mutation.score import Score
+from peerproof.conformance.mutation.mutant_files import Equivalent, Record, digest, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.sites import Mutant, modules, mutants
 from peerproof.conformance.mutation.trials import Bench, Verdict
-from peerproof.conformance.mutation.verdict_log import Record, digest
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.vectors.suite import Suite
 from peerproof.spec.protocols import PROTOCOLS
+
+#: Vectors that are listed of those that kill most.
+LISTED: Final = 10
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of a protocol, or of some mutants of it."""
+
+    protocol: str
+    verdicts: Mapping[Mutant, Verdict]
+    equivalents: Mapping[str, Equivalent]
+    vectors: frozenset[str]  #: the ids of those that were there
+    whole: bool = True  #: all mutants were tried
+
+    @cached_property
+    def killed(self) -> list[Mutant]:
+        """Those that a vector detected."""
+        return [mutant for mutant, verdict in self.verdicts.items() if verdict.killed]
+
+    @cached_property
+    def equivalent(self) -> list[Mutant]:
+        """Those that are listed as equivalent and were not killed."""
+        return [mutant for mutant, verdict in self.verdicts.items() if not verdict.killed and mutant.id in self.equivalents]
+
+    @cached_property
+    def survivors(self) -> list[Mutant]:
+        """Those that are not listed as equivalent and were not killed."""
+        return [mutant for mutant, verdict in self.verdicts.items() if not verdict.killed and mutant.id not in self.equivalents]
+
+    @property
+    def score(self) -> float:
+        """Killed ÷ non-equivalent, from 0 to 1."""
+        counted = len(self.killed) + len(self.survivors)
+        return len(self.killed) / counted if counted else 1.0
+
+    @cached_property
+    def stale(self) -> list[str]:
+        """What is wrong with the list of equivalent mutants."""
+        made = {mutant.id: mutant for mutant in self.verdicts}
+        killers = {mutant.id: self.verdicts[mutant] for mutant in self.killed}
+        wrong = []
+        for name, entry in self.equivalents.items():
+            if name in killers:
+                wrong.append(f"{entry.where}: {name} is no equivalent: {killers[name].killer or killers[name].how} kills it")
+            elif name in made and made[name].change != entry.change:
+                wrong.append(f"{entry.where}: {name} changes {made[name].change!r}, not {entry.change!r}")
+            elif name not in made and self.whole:
+                wrong.append(f"{entry.where}: there is no mutant {name} any more")
+        return wrong
+
+    def kills(self) -> Counter[str]:
+        """By vector, how many mutants it was the first to kill."""
+        killers = (verdict.killer for verdict in self.verdicts.values())
+        return Counter(killer.partition("#")[0] for killer in killers if killer is not None)
+
+    def plain(self) -> dict[str, Any]:
+        """For programs."""
+        kills = self.kills()
+        return {
+            **self.counts(),
+            "whole": self.whole,
+            "modules": {name: part.counts() for name, part in self.modules().items()},
+            "survivors": [
+                {"mutant": one.id, "kind": one.kind, "change": one.change, "cases": self.verdicts[one].cases, "diff": one.diff()}
+                for one in self.survivors
+            ],
+            "stale": self.stale,
+            "kills": dict(kills.most_common()),
+            "kill nothing": sorted(self.vectors - kills.keys()),
+        }
+
+    def counts(self) -> dict[str, Any]:
+        """How many mutants there are and what became of them, for programs."""
+        counts = {"mutants": len(self.verdicts), "killed": len(self.killed), "equivalent": len(self.equivalent)}
+        return counts | {"score": round(self.score, 4)}
+
+    def modules(self) -> dict[str, Score]:
+        """The same of each module alone."""
+        parts: defaultdict[str, dict[Mutant, Verdict]] = defaultdict(dict)
+        for mutant, verdict in self.verdicts.items():
+            parts[mutant.module.name.rpartition(".")[2]][mutant] = verdict
+        return {name: Score(self.protocol, part, self.equivalents, self.vectors, whole=False) for name, part in parts.items()}
+
+    def text(self) -> str:
+        """For people."""
+        lines = [f"{'module':<14}{'mutants':>9}{'killed':>9}{'equivalent':>12}{'score':>9}"]
+        rows = {**self.modules(), self.protocol: self}
+        lines += [
+            f"{name:<14}{len(row.verdicts):>9,}{len(row.killed):>9,}{len(row.equivalent):>12,}{row.score:>9.1%}"
+            for name, row in rows.items()
+        ]
+        kills = self.kills()
+        lines += ["", "vectors that were the first to kill most:"]
+        lines += [f"{count:>7,}  {name}" for name, count in kills.most_common(LISTED)]
+        lines += [f"{len(self.vectors) - len(kills):,} of {len(self.vectors):,} vectors were the first to kill none", ""]
+        for mutant in self.survivors:
+            lines += [f"not killed: {mutant.id}, by which {self.verdicts[mutant].cases:,} cases come", mutant.diff(), ""]
+        return "\n".join([*lines, *self.stale])
+
+
+def as_plain(scores: Iterable[Score]) -> dict[str, Any]:
+    """Of some protocols, for programs."""
+    return {"protocols": {score.protocol: score.plain() for score in scores}}
+
 
 #: The implementation that a mutant runs in, and what is loaded anew beside the specification.
 IMPLEMENTATION: Final = "peerproof.reference.harness.harness:Harness"
@@ -44,10 +148,9 @@ def select_mutants(protocol: str, words: str = "", *, unlisted: bool = False) ->
 def find_mutant(name: str) -> Mutant:
     """Returns the mutant of this name. Raises KeyError."""
     protocol = name.partition(".")[0]
-    if protocol in PROTOCOLS:
-        for mutant in select_mutants(protocol):
-            if mutant.id == name:
-                return mutant
+    for mutant in select_mutants(protocol) if protocol in PROTOCOLS else ():
+        if mutant.id == name:
+            return mutant
     raise KeyError(name)
 
 
@@ -86,9 +189,8 @@ class Scoring:
         vectors = [vector for vector in self.suite.vectors if vector.protocol == self.protocol]
         bench = Bench(self.protocol, cases(self.suite, vectors), IMPLEMENTATION, PACKAGES, self.suite.version)
         record, name = self.record, self.protocol
-        self.verdicts = (
-            {mutant: record.found[mutant.id] for mutant in self.mutants if mutant.id in record.found} if record else {}
-        )
+        known = record.found if record else {}
+        self.verdicts = {mutant: known[mutant.id] for mutant in self.mutants if mutant.id in known}
         left = [mutant for mutant in self.mutants if mutant not in self.verdicts]
         detected = sum(verdict.killed for verdict in self.verdicts.values())
         try:

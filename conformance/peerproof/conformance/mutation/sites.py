@@ -27,17 +27,12 @@ ROOTS: Final = ("step", "MESSAGE")
 
 #: Fields of a node whose inside does nothing that can be seen.
 SILENT: Final = frozenset(
-    {
-        (ast.arg, "annotation"),
-        (ast.FunctionDef, "returns"),
-        (ast.FunctionDef, "decorator_list"),
-        (ast.ClassDef, "decorator_list"),
-        (ast.ClassDef, "bases"),
-        (ast.ClassDef, "keywords"),
-        (ast.AnnAssign, "annotation"),
-        (ast.Raise, "exc"),
-    }
+    {(ast.FunctionDef, "returns"), (ast.FunctionDef, "decorator_list"), (ast.arg, "annotation"), (ast.AnnAssign, "annotation")}
+    | {(ast.ClassDef, "decorator_list"), (ast.ClassDef, "bases"), (ast.ClassDef, "keywords"), (ast.Raise, "exc")}
 )
+
+#: Characters of a change that are shown.
+SHORT: Final = 80
 
 #: Calls whose first argument is a name for people, or a type.
 NAMING: Final = ("pick", "cast", "NewType", "TypeVar", "encode_string")
@@ -148,9 +143,8 @@ def mutants(module: Module) -> list[Mutant]:
             name = module.name.removeprefix("peerproof.spec.") + (f".{within}" if within else "")
             at = _with_position(original)
             lines = range(at.lineno, at.end_lineno + 1)
-            made.append(
-                Mutant(f"{name}/{kind.replace(' ', '-')}/{digest}", module, within, kind, place, original, changed, lines)
-            )
+            name += f"/{kind.replace(' ', '-')}/{digest}"
+            made.append(Mutant(name, module, within, kind, place, original, changed, lines))
     return made
 
 
@@ -169,24 +163,16 @@ def _places(parent: ast.AST, within: str) -> Iterator[tuple[Place, str]]:
 
 def _is_silent(node: ast.AST, parent: ast.AST, field: str, index: int | None) -> bool:
     match node:
-        case ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
+        case ast.Assert() | ast.JoinedStr() | ast.Import() | ast.ImportFrom() | ast.Expr(ast.Constant(str())):
             return True
-        case ast.Expr(ast.Constant(str())):
-            return True
-        case ast.AnnAssign(annotation=ast.Name("TypeAlias")):
-            return True
-        case ast.If(ast.Name("TYPE_CHECKING")):
+        case ast.AnnAssign(annotation=ast.Name("TypeAlias")) | ast.If(ast.Name("TYPE_CHECKING")):
             return True
         case ast.Assign([ast.Name("__all__")]):
             return True
-    return isinstance(parent, ast.Call) and field == "args" and index == 0 and _callee_name(parent) in NAMING
-
-
-def _callee_name(call: ast.Call) -> str:
-    match call.func:
-        case ast.Name(name) | ast.Attribute(attr=name):
-            return name
-    return ""
+    match parent:
+        case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name)):
+            return field == "args" and index == 0 and name in NAMING
+    return False
 
 
 def _with_position(node: ast.AST) -> Any:
@@ -211,6 +197,3 @@ def _short(node: ast.AST | None) -> str:
         return "nothing"
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
-
-
-SHORT: Final = 80

@@ -207,28 +207,25 @@ class Bench:
         return Reach(dict(lines), imported, seconds)
 
 
+@dataclass(frozen=True, eq=False)
 class _Running:
-    """A mutant that is being tried."""
-
-    def __init__(self, mutant: Mutant, cases: int, pid: int, answer: IO[bytes]) -> None:
-        self.mutant = mutant
-        self.answer = answer
-        self._cases = cases
-        self._pid = pid
+    mutant: Mutant
+    cases: int
+    pid: int
+    answer: IO[bytes]
 
     def verdict(self) -> Verdict:
         """What came out; waits for the end. Raises RuntimeError if it is the suite that failed."""
-        answer = _answer(self._pid, self.answer)
+        answer = _answer(self.pid, self.answer)
         if answer is None:
-            return Verdict(None, HUNG, self._cases)
+            return Verdict(None, HUNG, self.cases)
         if isinstance(answer, Verdict):
             return answer
         raise RuntimeError(f"{self.mutant.id} could not be judged: {answer}")
 
     def kill(self) -> None:
-        """End it."""
-        os.kill(self._pid, signal.SIGKILL)
-        _answer(self._pid, self.answer)
+        os.kill(self.pid, signal.SIGKILL)
+        _answer(self.pid, self.answer)
 
 
 def _may_compute(seconds: float) -> None:
@@ -248,9 +245,7 @@ def _following(paths: frozenset[str], seen: set[tuple[str, int]]) -> Callable[[F
         return line
 
     def call(frame: FrameType, _: str, __: Any) -> Any:
-        if frame.f_code.co_filename not in paths:
-            return None
-        return line(frame, "line", None)
+        return line(frame, "line", None) if frame.f_code.co_filename in paths else None
 
     return call
 

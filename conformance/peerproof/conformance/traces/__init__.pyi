@@ -8,5 +8,4 @@ __all__ = [
     "trace_verdict",
 ]
 
-from .file_check import TraceVerdict, check_trace, trace_verdict
-from .files import Found, NodeReport, NoTrace, Report
+from .file_check import Found, NodeReport, NoTrace, Report, TraceVerdict, check_trace, trace_verdict

@@ -1,17 +1,254 @@
-"""Checking whole traces, by the replay and by TLC, and the verdict on several of them."""
+"""
+Checking whole traces, by the replay and by TLC, and the verdict on several of them.
+
+A file is read line by line. What is kept is a state and a few lines for each node, the first divergences, and for TLC a line of
+numbers for each event, up to a limit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
-from peerproof.conformance.traces.files import Report, ask_tlc, check
-from peerproof.tla.output.outcome import Progress
+from peerproof.conformance.clauses.catalogue import protocols, specification
+from peerproof.conformance.traces.findings import step_clauses
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.forms.form import Plain
+from peerproof.spec.traces.replay import Replay
+from peerproof.spec.traces.trace import Divergence, Line, parse
+from peerproof.tla.output.outcome import Progress, RunFailed
 from peerproof.tla.tools.installation import Tools
-from peerproof.tla.traces.trace_check import Comparison
+from peerproof.tla.traces import trace_check
+from peerproof.tla.traces.trace_check import Comparison, Judgement
+from peerproof.tla.traces.trace_data import TraceData
+
+#: The lines of a node after a divergence that are kept.
+LINES_AFTER: Final = 2
+
+#: So many divergences of one node, and so many unreadable lines of one file, are kept; of others only the number.
+MOST_KEPT: Final = 10
+
+#: Longer lines are no lines of a trace.
+LONGEST_LINE: Final = 2**24
+
+_OWNER: Final = re.compile(r'\{"run":"([^"\\]*)".*?,"node":"([^"\\]*)"')
+_TOLD_EVERY: Final = 20_000
+
+
+class NoTrace(Exception):
+    """This is no trace, or one of a protocol that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A line that is no line of the trace."""
+
+    line: int  #: of the file, from 1
+    problem: str
+
+
+@dataclass(slots=True)
+class Found:
+    """A divergence, and where it is."""
+
+    divergence: Divergence
+    line: int  #: of the file, from 1
+    event: int  #: of the node, from 1
+    text: str
+    clauses: tuple[str, ...]  #: those that the step of the specification cites
+    before: list[str]
+    after: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class NodeReport:
+    """What came of one node's lines."""
+
+    run: str
+    node: str
+    events: int = 0
+    found: list[Found] = field(default_factory=list)
+    further: int = 0  #: divergences after these
+    judgement: Judgement | None = None  #: TLC's
+    comparison: Comparison | None = None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the replay agrees with all of its lines."""
+        return not self.found
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of one file."""
+
+    name: str
+    protocol: str = ""
+    lines: int = 0  #: blank ones are not counted
+    nodes: dict[tuple[str, str], NodeReport] = field(default_factory=dict)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable_lines: int = 0
+    data: TraceData | None = None  #: what TLC is to be told
+    tlc_problem: str | None = None  #: why TLC has no verdict on any of it
+    unseen: str = ""  #: what TLC does not compare
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether every line could be read and agrees."""
+        return not self.unreadable_lines and all(node.is_accepted for node in self.nodes.values())
+
+
+def check(name: str, file: BinaryIO, tlc_events: int, progress: Callable[[int, int], None]) -> Report:
+    """Replays a file; `progress` gets the lines and bytes read, and so many events are kept for TLC. Raises NoTrace."""
+    reading = _Reading(name, tlc_events)
+    size = 0
+    for number, raw in _lines(file):
+        size += len(raw)
+        if number % _TOLD_EVERY == 0:
+            progress(number, size)
+        if raw.strip():
+            reading.take(number, raw)
+    return reading.finish()
+
+
+class _Reading:
+    def __init__(self, name: str, tlc_events: int) -> None:
+        self.report = Report(name)
+        self._tlc_events = tlc_events
+        self._replay: Replay | None = None
+        self._followed: dict[tuple[str, str], Found] = {}  #: divergences whose lines after are still to come
+
+    def take(self, number: int, raw: bytes) -> None:
+        self.report.lines += 1
+        try:
+            text = _text(raw)
+            replay = self._replay or self._begin(parse(text))
+            if self._followed:
+                self._follow(text)
+            divergence = replay.text(text)
+            if self.report.data is not None:
+                self.report.data.add(parse(text))
+        except MalformedMessage as error:
+            self.report.unreadable_lines += 1
+            if len(self.report.unreadable) < MOST_KEPT:
+                self.report.unreadable.append(Unreadable(number, error.detail))
+            return
+        if divergence is not None:
+            self._keep(replay, divergence, number, text)
+
+    def finish(self) -> Report:
+        if self._replay is None and self.report.lines:
+            first = self.report.unreadable[0]
+            raise NoTrace(f"no line of it is a line of a trace; line {first.line}: {first.problem}")
+        for (run, node), kept in self._replay.nodes.items() if self._replay else ():
+            self._node(run, node).events = kept.events
+        return self.report
+
+    def _begin(self, line: Line) -> Replay:
+        known = protocols()
+        if line.protocol not in known:
+            raise NoTrace(f"a trace of the protocol {line.protocol!r}; known are {', '.join(known)}")
+        spec = specification(line.protocol)
+        self.report.protocol = line.protocol
+        self._replay = Replay(spec)
+        if self._tlc_events and trace_check.module(line.protocol):
+            self.report.data = TraceData(spec, self._tlc_events)
+        return self._replay
+
+    def _node(self, run: str, node: str) -> NodeReport:
+        return self.report.nodes.setdefault((run, node), NodeReport(run, node))
+
+    def _keep(self, replay: Replay, divergence: Divergence, number: int, text: str) -> None:
+        owner = divergence.line.run, divergence.line.node
+        node, kept = self._node(*owner), replay.nodes[owner]
+        if len(node.found) == MOST_KEPT:
+            node.further += 1
+            return
+        clauses = step_clauses(self.report.protocol, divergence.line)
+        found = Found(divergence, number, kept.events, text.rstrip(), clauses, [line.rstrip() for line in kept.recent])
+        node.found.append(found)
+        self._followed[owner] = found
+
+    def _follow(self, text: str) -> None:
+        begin = _OWNER.match(text)
+        if begin and (found := self._followed.get((begin[1], begin[2]))):
+            found.after.append(text.rstrip())
+            if len(found.after) == LINES_AFTER:
+                del self._followed[begin[1], begin[2]]
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers; of one that is too long its beginning."""
+    number = 0
+    while raw := file.readline(LONGEST_LINE):
+        number += 1
+        yield number, raw
+        while len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+            raw = file.readline(LONGEST_LINE)
+
+
+def _text(raw: bytes) -> str:
+    if len(raw) == LONGEST_LINE:
+        raise MalformedMessage("other", 0, f"a line of more than {LONGEST_LINE:,} bytes")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise MalformedMessage("other", error.start, f"not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def ask_tlc(report: Report, tools: Tools, progress: Callable[[Progress], None] = lambda _: None) -> None:
+    """What TLC says of the same lines, and how that stands to what the replay says."""
+    if report.data is None:
+        report.tlc_problem = f"there is no TLA+ module for traces of {report.protocol}"
+        return
+    try:
+        judgements = trace_check.check_with_tlc(tools, report.protocol, report.data, progress)
+    except RunFailed as problem:
+        report.tlc_problem = str(problem)
+        return
+    seen_by = trace_check.view(report.protocol)
+    report.unseen = seen_by.about
+    for judgement in judgements:
+        node = report.nodes[judgement.run, judgement.node]
+        first = node.found[0] if node.found else None
+        node.judgement = judgement
+        divergence, event = (first.divergence, first.event) if first else (None, None)
+        node.comparison = trace_check.compare(divergence, event, judgement, seen_by)
+
+
+def plain(report: Report) -> Plain:
+    """A report as JSON data."""
+    unreadable = [{"line": bad.line, "problem": bad.problem} for bad in report.unreadable]
+    return (
+        {"file": report.name, "protocol": report.protocol, "lines": report.lines, "accepted": report.is_accepted}
+        | {"unreadable": report.unreadable_lines, "unreadable_lines": unreadable}
+        | {"tlc_problem": report.tlc_problem, "tlc_does_not_compare": report.unseen}
+        | {"nodes": [_plain_node(node) for node in report.nodes.values()]}
+    )
+
+
+def _plain_node(node: NodeReport) -> Plain:
+    shown: dict[str, Any] = {"run": node.run, "node": node.node, "events": node.events, "accepted": node.is_accepted}
+    shown |= {"divergences": [_plain_found(found) for found in node.found], "further_divergences": node.further}
+    if node.judgement is not None and node.comparison is not None:
+        tlc = {name: getattr(node.judgement, name) for name in ("events", "event", "seq", "what", "why")}
+        shown["tlc"] = {"opinion": node.judgement.opinion.value, **tlc, "comparison": node.comparison.name.lower()}
+    return shown
+
+
+def _plain_found(found: Found) -> Plain:
+    divergence = found.divergence
+    return (
+        {"line": found.line, "event": found.event, "seq": divergence.line.seq, "kind": divergence.line.kind}
+        | {"what": divergence.what, "expected": divergence.expected, "actual": divergence.actual}
+        | {"clauses": list(found.clauses), "before": found.before, "text": found.text, "after": found.after}
+    )
+
 
 #: Events of one file that TLC is told of, unless another number is asked for.
 TLC_EVENTS: Final = 1_000_000

@@ -1,4 +1,8 @@
-"""What was found, as rows of `violations`: with the events around it, and of a node's further ones only their number."""
+"""
+What was found, as rows of `violations`: with the events around it, and of a node's further ones only their number.
+
+A divergence is called by a property that the recorded step contradicts, with the clauses and the first difference in words.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,18 @@ import shlex
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from peerproof.conformance.traces.events import Event, json_text
-from peerproof.conformance.traces.rows import Ref
-from peerproof.spec.core import Specification
+from peerproof.conformance.clauses.catalogue import find_clause_ids
+from peerproof.conformance.traces.events import Event, Ref, json_text
+from peerproof.spec.core import NodeId, Received, Send, Specification
+from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.properties import Property, Taken, find_violations
+from peerproof.spec.protocols import PROTOCOLS
+from peerproof.spec.traces.observed import Rule, Seen
+from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAnswer, event_of
 
 #: Events around a finding.
 BEFORE: Final = 5
@@ -135,9 +145,7 @@ class Findings:
             where = f"node {self._node}" if self._node else "run"
             severity = "rejected" if self.divergences else "undetermined" if self.undetermined else "log"
             message = f"{further:,} more of this {where}"
-            yield Violation(
-                self._run_id, self._node, None, None, None, severity, None, None, message, None, None, None, self._replay
-            )
+            yield Violation(self._run_id, self._node, severity=severity, message=message, replay=self._replay)
 
     def row(self, finding: Finding) -> Violation:
         """A row of `violations`."""
@@ -152,31 +160,23 @@ class Findings:
             _value_text(finding.expected),
             _value_text(finding.actual),
             finding.message,
-            self._context(finding, event),
+            self._context(finding),
             event.src_file if event else None,
             event.src_off if event else None,
             self._replay,
         )
 
-    def _context(self, finding: Finding, event: Event | None) -> str | None:
-        if event is None:
+    def _context(self, finding: Finding) -> str | None:
+        if finding.ref is None:
             return None
-        around = (*finding.before, event, *finding.after)
+        around = (*finding.before, finding.ref.event, *finding.after)
         return json_text([line(self._specification, each) for each in around])
 
 
 def line(specification: Specification, event: Event) -> dict[str, Plain]:
     """An event as a trace line shows it, without what is not known of it; a message that was seen as bytes is decoded."""
-    shown: dict[str, Plain] = {
-        "run": event.run_id,
-        "protocol": event.protocol,
-        "impl": event.impl,
-        "node": event.node,
-        "seq": event.seq,
-        "t_us": event.t_us,
-        "kind": event.kind,
-        "peer": event.peer,
-    }
+    shown: dict[str, Plain] = {"run": event.run_id}
+    shown |= {name: getattr(event, name) for name in ("protocol", "impl", "node", "seq", "t_us", "kind", "peer")}
     if event.args is not None:
         shown["args"] = json.loads(event.args)
     elif event.payload is not None:
@@ -226,3 +226,114 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
 def _truncate(text: str) -> str:
     shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text):,} characters)"
     return shown if shown.isprintable() else ascii(shown)
+
+
+#: Divergences that no property names, by what differs.
+NAMES: Final[Mapping[str, str]] = {
+    "seq": "Sequence",
+    "args": "Event",
+    "picks": "Answers",
+    "effects": "Effects",
+    "state": "StateDigest",
+    "refused": "Refusal",
+}
+
+
+def finding_of(specification: Specification, before: Any, ref: Ref, divergence: Divergence) -> Finding:
+    """The finding of a divergence; `before` is the state that the node was in."""
+    broken = [] if divergence.what != "effects" or before is None else list(_find_broken(specification, before, divergence))
+    clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
+    about = f"; so it is not true that {broken[0].about}" if broken else ""
+    return Finding(
+        "rejected",
+        ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
+        f"{_words(divergence)}{about}",
+        ref,
+        tuple(clauses) or step_clauses(specification.NAME, divergence.line),
+        divergence.expected,
+        divergence.actual,
+    )
+
+
+def step_clauses(protocol: str, line: Line) -> tuple[str, ...]:
+    """The clauses that the specification's functions for such a step cite; none if there is no such function."""
+    modules = [reference.load() for reference in PROTOCOLS[protocol].handlers]
+    name = line.args.get("type") if isinstance(line.args, dict) else None
+    function = "initial" if line.kind == "start" else f"on_{name}"
+    if line.kind == "recv" and any(hasattr(module, f"{function}_message") for module in modules):
+        function = f"{function}_message"  # a command has the same name
+    docs = (getattr(getattr(module, function, None), "__doc__", None) for module in modules)
+    return tuple(dict.fromkeys(clause for doc in docs for clause in find_clause_ids(doc or "")))
+
+
+def _words(divergence: Divergence) -> str:
+    line, what = divergence.line, divergence.what
+    kind = line.args.get("type") if isinstance(line.args, dict) else None
+    event = f"{line.kind} {kind}" if kind and line.kind != "start" else line.kind
+    if what == "effects":
+        where, expected, actual = next(differences(divergence.expected, divergence.actual, "effect"))
+        return f"{event}: {where}: {_short(actual)}, where the specification has {_short(expected)}"
+    if what == "state":
+        return f"{event}: the state afterwards is another than that of the specification, though all effects are the same"
+    return f"{event}: {what}: expected {_short(divergence.expected)}, found {_short(divergence.actual)}"
+
+
+def differences(expected: Plain, actual: Plain, where: str) -> Iterator[tuple[str, Plain, Plain]]:
+    """Every place at which two plain data differ, the first one first."""
+    if isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
+        for name, value in expected.items():
+            yield from differences(value, actual[name], f"{where}.{name}")
+    elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        for place in range(max(len(expected), len(actual))):
+            mine, theirs = (values[place] if place < len(values) else "nothing" for values in (expected, actual))
+            yield from differences(mine, theirs, f"{where}[{place}]")
+    elif expected != actual:
+        yield where, expected, actual
+
+
+def _find_broken(specification: Specification, before: Any, divergence: Divergence) -> Iterator[Property | Rule]:
+    """The properties of a step and the rules for messages that the recorded step contradicts, as far as it can be read."""
+    try:
+        event = event_of(specification, divergence.line)
+        sends, instead = (_sends(specification, effects) for effects in (divergence.actual, divergence.expected))
+    except (MalformedMessage, KeyError, TypeError):
+        return
+    after = _after(specification, before, event, divergence.line)
+    yield from find_violations(specification.PROPERTIES, "step", Taken(before, event, after, sends))
+    received = [Seen(False, event.sender, event.message, 0)] if isinstance(event, Received) else []
+    encode, broken_rules = specification.MESSAGE.encode, partial(_find_broken_rules, specification, before)
+    right, wrong = ([Seen(True, s.to, s.message, len(encode(s.message))) for s in each] for each in (instead, sends))
+    at_odds = set(broken_rules([*received, *wrong], right))  # which of the two is wrong they do not say
+    yield from (rule for rule in broken_rules([*received, *right], wrong) if rule not in at_odds)
+
+
+def _after(specification: Specification, before: Any, event: Any, line: Line) -> Any:
+    """The state that the specification comes to with the recorded answers of chance; if it comes to none, the one before."""
+    try:
+        return specification.step(before, event, Script(line.picks)).state
+    except (NotEnabled, WrongAnswer):
+        return before
+
+
+def _find_broken_rules(specification: Specification, before: Any, first: list[Seen], then: list[Seen]) -> Iterator[Rule]:
+    monitors = PROTOCOLS[specification.NAME].monitors
+    if monitors is None:
+        return
+    see = monitors.load().monitor(before.self_id, before.config).see
+    for seen in first:
+        list(see(seen))
+    for seen in then:
+        yield from (breach.rule for breach in see(seen))
+
+
+def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...]:
+    return tuple(
+        Send(NodeId(TEXT.value(effect["send"]["to"])), specification.MESSAGE.value(effect["send"]["message"]))
+        for effect in effects
+        if "send" in effect
+    )
+
+
+def _short(plain: Plain) -> str:
+    text = plain if isinstance(plain, str) else json_text(plain)
+    return text if len(text) <= 200 else f"{text[:200]}…"  # noqa: PLR2004  # the whole of it is in the columns

@@ -5,19 +5,17 @@ Nodes' clocks are their own. So their events are put into an order in which each
 those that may be next, the earliest by its own clock is. Each such order is one in which the run may have happened, and what must
 hold always holds at each of its instants.
 
-What a message brings that comes from a node whose log is not there, or not whole, may be of the future of one that is here. From
-then on no order is known to be one of the run, and the cluster is not looked at any more; nor after a restart, as the properties
-are promised for runs without. Single nodes and steps are.
+A message from a node whose log is missing or incomplete may be of the future of one that is here. From then on no order is known
+to be one of the run, and cluster properties are not checked any more; nor after a restart, as they are promised for runs without.
+Properties of single nodes and steps are.
 
-Of each node the events are read in their order, some at a time, and one state is kept. Each step is that of the specification
+The events of each node are read in their order, some at a time, and one state is kept. Each step is that of the specification
 with the recorded answers of chance; that the node did the same is what `node_check` looks at. A node leaves when its state is not
-known any more, and after its last event: its log may end earlier than the node did.
+known any more, and after its last event: its log may end earlier than the node did. A message to everybody is one message, also
+received by its sender; receivers need not know the sender.
 
-What is for everybody is one message, whoever receives it, the sender too; and from whom it came its receivers need not know.
-
-Over connections more is known: a node stays after its last event, because whoever sends to it then learns that it is not there.
-From then on somebody is missing, and so it is when a node's state is not known any more; what such a protocol promises of a
-cluster it promises as long as nobody has gone.
+Over connections a node stays after its last event, because senders then learn that it is not there. From then on, or once a
+node's state is not known, a node is missing, and such a protocol promises nothing more of the cluster.
 """
 
 from __future__ import annotations
@@ -26,11 +24,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from peerproof.conformance.traces.events import Ref, Rows
 from peerproof.conformance.traces.findings import Finding, Findings, replay_command
 from peerproof.conformance.traces.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
-from peerproof.conformance.traces.order import ConnectedOrder, Mail, Order
-from peerproof.conformance.traces.rows import Ref, Rows
-from peerproof.conformance.traces.steps import ANYBODY, Address, NodeSteps, Stepped, messages_of
+from peerproof.conformance.traces.steps import ANYBODY, Address, ConnectedOrder, Mail, NodeSteps, Order, Stepped, messages_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.properties import Cluster, InFlight, Property
@@ -97,12 +94,8 @@ class RunCheck:
         specification, messages = self._specification, messages_of(self._specification)
         nodes = [NodeSteps(specification, self._events(p, size), messages, leaves=p.until is not None) for p in self._places]
         self._names = tuple(node.name for node in nodes)
-        order = (
-            ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
-            if self._is_anybodys
-            else Order(nodes, self._mail, self._unsent)
-        )
-        for index in order:
+        connected = ConnectedOrder(nodes, self._mail, self._arrived, self._unsent)
+        for index in connected if self._is_anybodys else Order(nodes, self._mail, self._unsent):
             node = nodes[index]
             self._step(node)
             if self._is_connected and node.is_lost:
@@ -120,19 +113,8 @@ class RunCheck:
         found = self.findings
         verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
         events = sum(place.events for place in self._places)
-        remark = self._remark or self._note or None
-        return Verdict(
-            self._run_id,
-            self._protocol,
-            "",
-            "cluster",
-            verdict,
-            events,
-            self._instants,
-            found.divergences,
-            found.log_faults,
-            remark,
-        )
+        outcome = found.divergences, found.log_faults, self._remark or self._note or None
+        return Verdict(self._run_id, self._protocol, "", "cluster", verdict, events, self._instants, *outcome)
 
     def _events(self, place: Place, size: int) -> Iterator[Ref]:
         """The events of a node whose state is known, in their order; an event that comes again is left out."""
@@ -165,8 +147,10 @@ class RunCheck:
             self._under_way.remove(stepped.received._replace(to=node.name))
             if self._is_connected:
                 self._arrived.add(stepped.received, is_news=True)
-        if stepped.failed is not None:
-            self._handle_failed_send(stepped, stepped.failed)
+        if stepped.failed is not None and not self._is_over:  # its sender takes the receiver for gone
+            self._is_over, event = True, stepped.ref.event
+            where = f"event {event.seq} of {event.node}, by which {stepped.failed} has gone"
+            self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
         self._look(stepped)
 
     def _look(self, stepped: Stepped) -> None:
@@ -194,16 +178,8 @@ class RunCheck:
             self._is_over = True
             self._remark = f"what holds of the cluster was looked at up to {why}"
 
-    def _handle_failed_send(self, stepped: Stepped, to: NodeId) -> None:
-        """A message has not arrived: its sender takes whoever it was for for gone."""
-        if not self._is_over:
-            self._is_over = True
-            event = stepped.ref.event
-            where = f"event {event.seq} of {event.node}, by which {to} has gone"
-            self._note = f"what holds of the cluster as long as nobody has gone was looked at up to {where}"
-
-    def _unsent(self, node: NodeSteps, other: NodeId, *, is_told: bool) -> None:
-        """See `order`. `is_told` if the log of the other one, who has sent it, is there and whole."""
+    def _unsent(self, node: NodeSteps, other: NodeId, is_told: bool) -> None:
+        """See `Unsent`. `is_told` if the log of the other one, who has sent it, is there and whole."""
         ref = node.head
         assert ref is not None
         if node.confirmed is not None:

@@ -9,14 +9,13 @@ are only messages.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from peerproof.conformance.traces.events import Event, line_of, text_of
-from peerproof.conformance.traces.findings import Finding
-from peerproof.conformance.traces.naming import finding_of
-from peerproof.conformance.traces.rows import Ref, Rows
+from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
+from peerproof.conformance.traces.findings import Finding, finding_of, step_clauses
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -30,36 +29,36 @@ NO_START: Final = "NoStart"
 NO_ANSWERS: Final = "NoAnswers"
 
 
-class Judge(Protocol):
+class Judge(ABC):
     """Judges the events of one node, in their order."""
 
     way: str
-    judged: int  #: events
-    remark: str  #: why not all was judged
-    is_lost: bool  #: what the node knows is not known, up to its next start
 
+    def __init__(self) -> None:
+        self.judged = 0  #: events
+        self.remark = ""  #: why not all was judged
+        self.is_lost = True  #: what the node knows is not known, up to its next start
+
+    @abstractmethod
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """Judges some of these events, up to `end` or to the first with a finding; where it came to, and what it found."""
-        ...
 
     def lose(self, why: str) -> None:
         """Events are missing."""
-        ...
+        self.is_lost, self.remark = True, self.remark or why
 
     def end(self) -> list[Finding]:
         """There are no more."""
-        ...
+        return []
 
 
-class ReplayJudge:
+class ReplayJudge(Judge):
     """Replays. `replay` may be one that other nodes were replayed with."""
 
     way = "replay"
 
     def __init__(self, replay: Replay, rows: Rows) -> None:
-        self.judged = 0
-        self.remark = ""
-        self.is_lost = True
+        super().__init__()
         self._replay: Final = replay
         self._key: Final = text_of(rows.run_id), text_of(rows.node)
         self._is_told = False  #: that there is no start
@@ -96,13 +95,9 @@ class ReplayJudge:
 
     def lose(self, why: str) -> None:
         """See `Judge`."""
-        self.is_lost, self.remark = True, self.remark or why
+        super().lose(why)
         if known := self._replay.nodes.get(self._key):
             known.course.is_lost = True
-
-    def end(self) -> list[Finding]:
-        """See `Judge`."""
-        return []
 
     def _slowly(self, ref: Ref) -> Finding | None:
         known = self._replay.nodes.get(self._key)
@@ -124,15 +119,13 @@ class ReplayJudge:
         return Finding("log", NO_START, f"{self.remark}: up to the next start nothing can be judged", ref)
 
 
-class RelationJudge:
+class RelationJudge(Judge):
     """Looks for some outcome that explains each step: what happened, and the messages that were sent before the next."""
 
     way = "relation"
 
     def __init__(self, specification: Specification, bounds: Bounds) -> None:
-        self.judged = 0
-        self.remark = ""
-        self.is_lost = True
+        super().__init__()
         self._specification: Final = specification
         reference = PROTOCOLS[specification.NAME].relation
         module = reference.load() if reference else None
@@ -153,7 +146,8 @@ class RelationJudge:
 
     def lose(self, why: str) -> None:
         """See `Judge`."""
-        self.is_lost, self.remark, self._held = True, self.remark or why, None
+        super().lose(why)
+        self._held = None
 
     def end(self) -> list[Finding]:
         """See `Judge`."""
@@ -172,7 +166,7 @@ class RelationJudge:
             return Finding("rejected", "Messages", self.remark, ref, actual=event.msg_type)
         found = self._explain_step()
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
-        if not (self.is_lost and event.kind != "start"):
+        if not self.is_lost or event.kind == "start":
             self._held, self._sends = ref, []
         return found
 
@@ -208,12 +202,9 @@ class RelationJudge:
             observed = Observed(None, effects, sends, state, refused)
         if event.kind == "start":
             return relation.start(NodeId(text_of(event.node)), specification.CONFIG.value(args), observed)
-        happened = event_of(specification, _happening(specification, event, args))
-        return relation.take(happened, observed)
+        return relation.take(event_of(specification, _happening(specification, event, args)), observed)
 
     def _make_finding(self, ref: Ref, event: Event, judgement: Judgement) -> Finding:
-        from peerproof.conformance.traces.files import step_clauses
-
         what = f"{event.kind} {event.msg_type}" if event.msg_type else event.kind
         if judgement.opinion is Opinion.UNDETERMINED:
             self.lose(f"event {event.seq} was explained by none of the states that were looked at, but there are {judgement.why}")
@@ -240,14 +231,13 @@ class RelationJudge:
         return seen
 
 
-class MonitorJudge:
+class MonitorJudge(Judge):
     """Looks at messages alone."""
 
     way = "monitor"
 
     def __init__(self, specification: Specification, node: str, configured: Callable[[NodeId], Any]) -> None:
-        self.judged = 0
-        self.remark = ""
+        super().__init__()
         self.is_lost = False
         self._specification: Final = specification
         monitors = PROTOCOLS[specification.NAME].monitors

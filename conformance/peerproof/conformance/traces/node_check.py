@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from peerproof.conformance.traces.events import Ref, Rows
 from peerproof.conformance.traces.findings import AFTER, BEFORE, Finding, Findings, replay_command
 from peerproof.conformance.traces.judges import Judge, MonitorJudge, RelationJudge, ReplayJudge
-from peerproof.conformance.traces.log_order import Fault, Item, LogOrder
-from peerproof.conformance.traces.rows import Ref, Rows
-from peerproof.conformance.traces.timing import Timing
+from peerproof.conformance.traces.node_log import Fault, Item, LogOrder, Timing
 from peerproof.spec.core import Specification
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -28,7 +27,7 @@ ACCEPTED, REJECTED, UNDETERMINED = "accepted", "rejected", "undetermined"
 NODES: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """How to judge."""
 
@@ -41,9 +40,9 @@ class Options:
     def arguments(self) -> tuple[str, ...]:
         """As a command takes them."""
         given = ["--config", json.dumps(self.config, sort_keys=True)] if self.config else []
-        bounds = Options(self.place)
-        given += ["--states", str(self.states)] if self.states != bounds.states else []
-        return (*given, *(("--tries", str(self.tries)) if self.tries != bounds.tries else ()))
+        given += ["--states", str(self.states)] if self.states != Options.states else []
+        given += ["--tries", str(self.tries)] if self.tries != Options.tries else []
+        return tuple(given)
 
 
 class Verdict(NamedTuple):
@@ -106,26 +105,16 @@ class NodeCheck:
         """There are no more."""
         self._items(self._order.end())
         for finding in self.judge.end():
-            self._add_finding(finding)
+            self.findings.add(finding)
         findings, judge = self.findings, self.judge
         verdict = REJECTED if findings.divergences else UNDETERMINED if judge.remark or findings.undetermined else ACCEPTED
-        return Verdict(
-            self.run_id,
-            self.protocol,
-            self.node,
-            judge.way,
-            verdict,
-            self._count,
-            judge.judged,
-            findings.divergences,
-            findings.log_faults,
-            judge.remark or None,
-        )
+        found = findings.divergences, findings.log_faults, judge.remark or None
+        return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found)
 
     def _items(self, items: Iterator[Item]) -> None:
         for item in items:
             if isinstance(item, Fault):
-                self._add_finding(Finding("log", item.name, item.message, item.ref))
+                self.findings.add(Finding("log", item.name, item.message, item.ref))
                 if item.lost:
                     self.judge.lose(item.message)
                     self._timing.lose()
@@ -135,19 +124,16 @@ class NodeCheck:
 
     def _check_rows(self, rows: Rows, begin: int, end: int) -> None:
         for finding in self._timing.take(rows, begin, end):
-            self._add_finding(finding)
+            self.findings.add(finding)
         while begin < end:
             until, found = self.judge.advance(rows, begin, min(begin + AFTER, end) if self.findings.awaits else end)
             first = begin if self.findings.awaits else max(begin, until - BEFORE - AFTER)
             self.findings.observe(Ref(rows, index) for index in range(first, until))
             for finding in found:
-                self._add_finding(finding)
+                self.findings.add(finding)
                 if self.judge.is_lost:
                     self._mark_lost(rows.seqs[until - 1])
             begin = until
-
-    def _add_finding(self, finding: Finding) -> None:
-        self.findings.add(finding)
 
     def _mark_lost(self, seq: int) -> None:
         self.until = seq if self.until is None else min(self.until, seq)

@@ -1,16 +1,24 @@
-"""The steps of one node, one after the other, as the specification takes them with the recorded answers of chance."""
+"""
+The steps of a run's nodes, as the specification takes them with the recorded answers of chance, and an order of them.
+
+In that order each message is received after it was sent. Among the nodes that may be next, the earliest by its own clock is.
+Over connections, and of what is for everybody, a receiver does not say from which node it came, so that it is waited for until
+some node sends it. Over connections a message is also confirmed after it was received.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from peerproof.conformance.traces.events import text_of
-from peerproof.conformance.traces.rows import Ref
+from peerproof.conformance.traces.events import Ref, text_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, Asked, Expired, Instant, NodeId, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.json_text import remembering
 from peerproof.spec.properties import Taken
 from peerproof.spec.protocols import PROTOCOLS
@@ -139,7 +147,8 @@ class NodeSteps:
             if kind == "recv":
                 message, key = self._message(rows.column("args")[at] or "null")
                 self._event = Received(now, NodeId(rows.peers[at] or ""), message)
-                self.maker = self._sender_of(self._event)
+                sender = self._event.sender
+                self.maker = self._senders().sender(message, sender, self.name) if self._senders else sender
                 to = EVERYBODY if self._is_everybodys else self.name
                 self.message = Address(ANYBODY if self._is_anybodys else self.maker, to, key)
             elif kind == "sent":
@@ -162,9 +171,160 @@ class NodeSteps:
         if self._event.took is not None:
             self.confirmed = Address(ANYBODY, to, key)
 
-    def _sender_of(self, event: Received[Any]) -> NodeId:
-        return self._senders().sender(event.message, event.sender, self.name) if self._senders else event.sender
-
 
 def _json(ref: Ref, name: str) -> Any:
     return json.loads(ref.rows.column(name)[ref.at] or "null")
+
+
+#: Messages of which it is remembered that they were sent, of each sender to each receiver.
+SENT: Final = 2**12
+
+
+class Mail:
+    """Which messages were sent. It forgets the oldest, and then knows that it does not know."""
+
+    def __init__(self) -> None:
+        self._sent: dict[tuple[NodeId, NodeId], BoundedDict[int, None]] = {}
+        self._news: list[Address] = []
+
+    def news(self) -> list[Address]:
+        """What was sent since this was asked last, as news."""
+        news, self._news = self._news, []
+        return news
+
+    def add(self, address: Address, *, is_news: bool = False) -> None:
+        """A message was sent; `is_news` if `news` is to have it."""
+        if is_news:
+            self._news.append(address)
+        known = self._sent.setdefault(address[:2], BoundedDict(SENT))
+        if address.key not in known:
+            known[address.key] = None
+
+    def was_sent(self, address: Address) -> bool:
+        """Whether it was, and is not forgotten."""
+        return address.key in self._sent.get(address[:2], ())
+
+    def forgets(self, address: Address) -> bool:
+        """Whether messages between these two are forgotten."""
+        return len(self._sent.get(address[:2], ())) >= SENT
+
+
+#: Is told that a node is to receive from another what was not sent before, or is confirmed what that one did not receive;
+#: and whether the other one's log is there and whole.
+Unsent: TypeAlias = Callable[[NodeSteps, NodeId, bool], None]
+
+
+Key = TypeVar("Key")
+
+
+class Order:
+    """The numbers of nodes, in an order in which they may have taken their steps."""
+
+    def __init__(self, nodes: Sequence[NodeSteps], mail: Mail, unsent: Unsent) -> None:
+        self._nodes: Final = nodes
+        self._mail: Final = mail
+        self._unsent: Final = unsent
+        self._numbers: dict[NodeId, int] = {}
+        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
+        self._waiting: dict[int, list[int]] = {}  #: sender -> those who wait for a message of it
+
+    def __iter__(self) -> Iterator[int]:
+        self._numbers = {node.name: number for number, node in enumerate(self._nodes)}
+        for number in range(len(self._nodes)):
+            self._put(number)
+        while self._ready or self._waiting:
+            if not self._ready:
+                self._break_the_circle()
+            _, number = heappop(self._ready)
+            yield number
+            self._put(number)
+            for other in self._waiting.pop(number, ()):
+                self._put(other)
+
+    def _put(self, number: int) -> None:
+        """What this node does next is ready, or waits for a message to be sent."""
+        node = self._nodes[number]
+        if node.head is None:
+            return
+        message = node.message
+        if message is not None and not self._mail.was_sent(message):
+            sender = self._numbers.get(message.sender)
+            if sender is not None and sender != number and self._nodes[sender].head is not None:
+                self._waiting.setdefault(sender, []).append(number)
+                return
+            is_told = sender is not None and not self._nodes[sender].is_lost and not self._mail.forgets(message)
+            self._unsent(node, message.sender, is_told)
+        heappush(self._ready, (node.now, number))
+
+    def _break_the_circle(self) -> None:
+        """Each waits for another: something is wrong with their logs. The earliest goes on."""
+        number, _ = _take_earliest(self._nodes, self._waiting)
+        node = self._nodes[number]
+        assert node.message is not None
+        self._unsent(node, node.message.sender, not self._mail.forgets(node.message))
+        heappush(self._ready, (node.now, number))
+
+
+class ConnectedOrder:
+    """The same over connections, or of what is for everybody."""
+
+    def __init__(self, nodes: Sequence[NodeSteps], sent: Mail, arrived: Mail, unsent: Unsent) -> None:
+        self._nodes: Final = nodes
+        self._sent: Final = sent
+        self._arrived: Final = arrived
+        self._unsent: Final = unsent
+        self._ready: list[tuple[int, int]] = []  #: a heap of times and numbers
+        self._waiting: dict[tuple[bool, Address], list[int]] = {}  #: for what to be sent, or to arrive -> who waits
+
+    def __iter__(self) -> Iterator[int]:
+        for number in range(len(self._nodes)):
+            self._put(number)
+        while self._ready or self._waiting:
+            if not self._ready:
+                self._go_on()
+            _, number = heappop(self._ready)
+            yield number
+            for arrives, mail in ((False, self._sent), (True, self._arrived)):
+                for address in mail.news():
+                    for other in self._waiting.pop((arrives, address), ()):
+                        self._put(other)
+            self._put(number)
+
+    def _put(self, number: int) -> None:
+        node = self._nodes[number]
+        if node.head is None:
+            return
+        awaited = self._dependency(node)
+        if awaited is None:
+            heappush(self._ready, (node.now, number))
+        else:
+            self._waiting.setdefault(awaited, []).append(number)
+
+    def _dependency(self, node: NodeSteps) -> tuple[bool, Address] | None:
+        """What must come before the node's next step and has not; whether it has to arrive."""
+        if node.message is not None and not self._sent.was_sent(node.message):
+            return False, node.message
+        if node.confirmed is not None and not self._arrived.was_sent(node.confirmed):
+            return True, node.confirmed
+        return None
+
+    def _go_on(self) -> None:
+        """No log has what is waited for. The earliest goes on."""
+        number, (arrives, address) = _take_earliest(self._nodes, self._waiting)
+        node = self._nodes[number]
+        other = address.to if arrives else node.maker
+        mail = self._arrived if arrives else self._sent
+        whole = any(each.name == other and not each.is_lost for each in self._nodes)
+        self._unsent(node, other, not arrives and whole and not mail.forgets(address))
+        heappush(self._ready, (node.now, number))
+
+
+def _take_earliest(nodes: Sequence[NodeSteps], waiting: dict[Key, list[int]]) -> tuple[int, Key]:
+    """The node with the earliest clock among those that wait, which waits no longer, and what it waited for."""
+    _, number, key = min(
+        ((nodes[number].now, number, key) for key, numbers in waiting.items() for number in numbers), key=itemgetter(0, 1)
+    )
+    waiting[key].remove(number)
+    if not waiting[key]:
+        del waiting[key]
+    return number, key

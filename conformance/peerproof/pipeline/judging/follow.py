@@ -17,10 +17,9 @@ from typing import Any, BinaryIO, Final, TextIO
 import msgspec
 
 from peerproof.conformance.captures.refusals import Unreadable
-from peerproof.conformance.traces.events import Event, column_text
+from peerproof.conformance.traces.events import Event, EventRows, column_text
 from peerproof.conformance.traces.findings import violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
-from peerproof.conformance.traces.rows import EventRows
 from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.storage.tables import VIOLATIONS
 

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from peerproof.conformance.traces.events import Event, text_of
-from peerproof.conformance.traces.rows import Rows
+from peerproof.conformance.traces.events import Event, Rows, text_of
 
 #: Rows that are read at once: more are hardly faster, and take more memory.
 READ: Final = 512
