@@ -59,6 +59,7 @@ class Protocol:
     senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
     runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides
     inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
+    answers: Reference[Any] | None = None  #: `peerproof.conformance.runner.answer_rules.Rules`, for `run --connect`
     measures: Reference[Any] | None = None  #: module with `Observer`: what the pipeline measures besides messages and bytes
     proofs: Reference[tuple[Any, ...]] | None = None  #: `peerproof.conformance.proofs.proof.Proof`, one for each statement
     #: The folder with its clauses (`NAME.md`), vectors (`vectors/NAME/…`), models (`tla/manifest.json`, `tla/NAME/…`) and the
@@ -111,6 +112,7 @@ PROTOCOLS: Final = Protocols(
         relation=Reference("peerproof.spec.scuttlebutt.relation"),
         runtime=Reference("peerproof.reference.protocols.scuttlebutt.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.scuttlebutt:INPUTS"),
+        answers=Reference("peerproof.conformance.runner.answer_rules:SCUTTLEBUTT"),
         measures=Reference("peerproof.pipeline.measures.protocols.scuttlebutt"),
         proofs=Reference("peerproof.conformance.proofs.scuttlebutt.proofs:PROOFS"),
     ),
@@ -125,6 +127,7 @@ PROTOCOLS: Final = Protocols(
         relation=Reference("peerproof.spec.swim.relation"),
         runtime=Reference("peerproof.reference.protocols.swim.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.swim:INPUTS"),
+        answers=Reference("peerproof.conformance.runner.answer_rules:SWIM"),
         measures=Reference("peerproof.pipeline.measures.protocols.swim"),
         proofs=Reference("peerproof.conformance.proofs.swim.proofs:PROOFS"),
     ),

@@ -13,11 +13,12 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.runner.address_map import is_address
+from peerproof.conformance.runner.answer_rules import Rules
 from peerproof.conformance.runner.codec_cases import variants
 from peerproof.conformance.runner.eligibility import ineligible_reason
 from peerproof.conformance.runner.peers import Endpoint, own_host
@@ -26,17 +27,10 @@ from peerproof.conformance.runner.trial import Asking, Case, Dialogue, Failure, 
 from peerproof.conformance.vectors.matching import Bound, Difference, first_difference
 from peerproof.conformance.vectors.plain_data import describe_bytes
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS, Reference
 
 _AGAIN: Final = 4  #: so often a question is asked within the slack, since a datagram may be lost
 _PEER: Final = "peer:1"
-
-
-class Rules(NamedTuple):
-    """What is known of answers in a protocol."""
-
-    probe: str  #: a message that every node answers, whatever it knows
-    answers: tuple[str, ...]  #: types of messages that are only sent as answers
-    about: tuple[str, str] | None  #: the member with what an answer says of nodes, and whom each entry is about, if it says so
 
 
 MALFORMED: Final = ("survives", "unchanged", "serves")  #: parts of a case about malformed datagrams
@@ -47,14 +41,18 @@ _OF_LAYER: Final = {
     "cluster": "it is about several nodes of the implementation",
 }
 
-RULES: Final[Mapping[str, Rules]] = {
-    "scuttlebutt": Rules("01", ("delta", "digest_response"), ("entries", "addr")),
-    "swim": Rules(
-        "9194a77e3a70726f626592a37e237592cf1111111111114111d381111111111111110101",  # [probe 1111… 1 1], SA-41
-        ("probe_ack", "ack"),
-        None,
-    ),
-}
+
+def _rules(protocol: str) -> Rules | None:
+    """The rules of a protocol; None if no message is known that every node answers, whatever it knows."""
+    reference: Reference[Rules] | None = PROTOCOLS[protocol].answers
+    return reference.load() if reference else None
+
+
+def _rules_of(trial: Trial) -> Rules:
+    """Those of a case that `why_not` has let pass."""
+    rules = _rules(trial.vector.protocol)
+    assert rules is not None
+    return rules
 
 
 def adapt_case(case: Case, over: Over) -> Case:
@@ -71,7 +69,8 @@ def why_not(case: Case) -> str | None:
 
 def _why_not(case: Case) -> str | None:
     vector = case.vector
-    if vector.protocol not in RULES:
+    rules = _rules(vector.protocol)
+    if rules is None:
         return f"no message is known that every node of {vector.protocol} answers, whatever it knows"
     if case.part == "connected-malformed":
         return None
@@ -91,7 +90,6 @@ def _why_not(case: Case) -> str | None:
     wanted = [message for expect in expects for messages in expect["messages"].values() for message in messages]
     if not wanted or any("bytes" not in message for message in wanted):
         return "it has no answers as bytes"
-    rules = RULES[vector.protocol]
     if rules.about is None:
         return "its answers go only to who knows the node by name"
     said = [describe_bytes(vector.protocol, message["bytes"]) for message in wanted]
@@ -116,7 +114,7 @@ class Running:
     def start(self) -> Hello:
         """Asks until it answers. Raises AdapterUnavailable."""
         address = f"udp://{self._to[0]}:{self._to[1]}"
-        if rules := RULES.get(self._protocol):
+        if rules := _rules(self._protocol):
             self._probe(address, bytes.fromhex(rules.probe))
         offered = {self._protocol: Offered(frozenset())}
         return Hello(address, "of unknown version", offered, clock="real", sockets=("udp",))
@@ -193,7 +191,7 @@ class RunningStage(SocketStage):
 
 def ignores_malformed(trial: Trial) -> Dialogue:
     """Malformed datagrams are not answered, and afterwards the node answers as before."""
-    rules = RULES[trial.vector.protocol]
+    rules = _rules_of(trial)
     nodes = {"node": {"addr": "node:1"}, "peer": {"addr": _PEER, "role": "scripted"}}
     stage, part = RunningStage(trial, nodes), trial.case.id.rpartition("#")[2]
     try:
@@ -233,7 +231,7 @@ class _Answers(OverSocket):
 
     def check(self, expect: Mapping[str, Any], bound: Bound) -> Bound:
         """The names bound. Raises Failure."""
-        protocol, rules = self.trial.vector.protocol, RULES[self.trial.vector.protocol]
+        protocol, rules = self.trial.vector.protocol, _rules_of(self.trial)
         stage = self.stage
         stage.messages[:] = [message for message in stage.messages if stage.kind(message) in rules.answers]
         self.trial.wanted = expect
@@ -247,7 +245,7 @@ class _Answers(OverSocket):
         return bound
 
     def _of_others(self, plain: Plain) -> Plain:
-        about = RULES[self.trial.vector.protocol].about
+        about = _rules_of(self.trial).about
         assert about is not None, "otherwise no exchange vector applies"
         entries, whom = about
         own = self.stage.node.addr
