@@ -17,7 +17,7 @@ from peerproof.spec.core import EVERYBODY, Duration, NodeId
 from peerproof.spec.distkv import Config, Info, Message
 from peerproof.spec.distkv.model import monitors
 from peerproof.spec.distkv.model.monitors import RULES, monitor
-from peerproof.spec.traces.observed import Breach, Seen
+from peerproof.spec.traces.observed import RuleViolation, Seen
 from peerproof.spec.traces.trace import Line, parse
 
 CLOCK = 1_000_000  #: microseconds
@@ -39,7 +39,7 @@ def info(of: str = "n1", tock: int = 1, **members: Any) -> Info:
 def broken(*seen: Seen, **config: Any) -> list[str]:
     """The names of the rules that a node breaks."""
     watch = monitor(NodeId("n"), Config(**{"clock": 1000, **config}))
-    return [breach.rule.name for each in seen for breach in watch.see(each)]
+    return [violation.rule.name for each in seen for violation in watch.see(each)]
 
 
 BREACHES = {
@@ -116,7 +116,7 @@ def lines(seed: str, **plan: Any) -> list[Line]:
     return [parse(line) for line in written]
 
 
-def complaints(trace: list[Line], *, with_starts: bool) -> Iterator[Breach]:
+def complaints(trace: list[Line], *, with_starts: bool) -> Iterator[RuleViolation]:
     """What monitors of all nodes say, with times; they are told of starts, or one watches a node in all its lives."""
     watching: dict[str, Any] = {}
     read = distkv.MESSAGE.value

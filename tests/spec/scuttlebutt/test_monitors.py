@@ -41,7 +41,7 @@ def said(message: Message, peer: NodeId = B) -> Seen:
 def broken(*seen: Seen, max_payload: int = 1400) -> list[str]:
     """The names of the rules that a node at a:1 breaks."""
     watch = monitor(A, Config(max_payload=max_payload))
-    return [breach.rule.name for each in seen for breach in watch.see(each)]
+    return [violation.rule.name for each in seen for violation in watch.see(each)]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def said(message: Message, peer: NodeId = THERE) -> Seen:
 def broken(*seen: Seen, **config: Any) -> list[str]:
     """The names of the rules that a node breaks."""
     watch = monitor(HERE, Config(A, **config))
-    return [breach.rule.name for each in seen for breach in watch.see(each)]
+    return [violation.rule.name for each in seen for violation in watch.see(each)]
 
 
 @pytest.mark.parametrize(

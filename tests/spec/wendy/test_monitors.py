@@ -64,7 +64,7 @@ def got(message: Message, at: float | None = 0, of: str = "70") -> Seen:
 def broken(*seen: Seen, **config: Any) -> list[str]:
     """The names of the rules that a node breaks."""
     watch = monitor(HERE, Config(h("40"), **config))
-    return [breach.rule.name for each in seen for breach in watch.see(each)]
+    return [violation.rule.name for each in seen for violation in watch.see(each)]
 
 
 def beat(*versions: int) -> Heartbeat:

@@ -323,7 +323,7 @@ def _find_broken_rules(specification: Specification, before: Any, first: list[Se
     for seen in first:
         list(see(seen))
     for seen in then:
-        yield from (breach.rule for breach in see(seen))
+        yield from (violation.rule for violation in see(seen))
 
 
 def _sends(specification: Specification, effects: Plain) -> tuple[Send[Any], ...]:

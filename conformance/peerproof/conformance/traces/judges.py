@@ -20,7 +20,7 @@ from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
-from peerproof.spec.traces.observed import Breach, Monitor, Seen
+from peerproof.spec.traces.observed import Monitor, RuleViolation, Seen
 from peerproof.spec.traces.relation import Bounds, Judgement, Observed, Opinion, Relation
 from peerproof.spec.traces.replay import Replay
 from peerproof.spec.traces.trace import Line, event_of
@@ -243,7 +243,7 @@ class MonitorJudge(Judge):
         monitors = PROTOCOLS[specification.NAME].monitors
         make: Callable[[NodeId, Any], Monitor] | None = monitors.load().monitor if monitors else None
         name = NodeId(text_of(node))
-        self._see: Final[Callable[[Seen], Iterable[Breach]] | None] = make(name, configured(name)).see if make else None
+        self._see: Final[Callable[[Seen], Iterable[RuleViolation]] | None] = make(name, configured(name)).see if make else None
         if make is None:
             self.remark = f"{specification.NAME} has no rules for messages alone"
 
@@ -262,8 +262,8 @@ class MonitorJudge(Judge):
                 size = len(self._specification.MESSAGE.encode(message))
             self.judged += 1
             seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size, rows.times[at])
-            if breaches := list(self._see(seen)):
-                return at + 1, [_rule_finding(Ref(rows, at), breach) for breach in breaches]
+            if violations := list(self._see(seen)):
+                return at + 1, [_rule_finding(Ref(rows, at), violation) for violation in violations]
         return end, []
 
     def lose(self, why: str) -> None:
@@ -283,9 +283,11 @@ def message_of(specification: Specification, event: Event) -> Any:
     return specification.MESSAGE.value(json.loads(event.args or "null"))
 
 
-def _rule_finding(ref: Ref, breach: Breach) -> Finding:
-    rule = breach.rule
-    return Finding("rejected", rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, breach.expected, breach.actual)
+def _rule_finding(ref: Ref, violation: RuleViolation) -> Finding:
+    rule = violation.rule
+    return Finding(
+        "rejected", rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, violation.expected, violation.actual
+    )
 
 
 def _happening(specification: Specification, event: Event, args: Plain) -> Any:

@@ -42,7 +42,7 @@ def rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
     return tuple(value for value in names.values() if isinstance(value, Rule))
 
 
-class Breach(NamedTuple):
+class RuleViolation(NamedTuple):
     """What a message contradicts."""
 
     rule: Rule
@@ -53,7 +53,7 @@ class Breach(NamedTuple):
 class Monitor(Protocol):
     """Watches one node."""
 
-    def see(self, seen: Seen) -> Iterable[Breach]:
+    def see(self, seen: Seen) -> Iterable[RuleViolation]:
         """The next message. Memory must stay bounded, however many there are."""
         ...
 

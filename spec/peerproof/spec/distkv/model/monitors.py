@@ -22,7 +22,7 @@ from peerproof.spec.distkv.ticks import TickSets, difference, union
 from peerproof.spec.distkv.transitions import ticks_in
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 
 LIMIT: Final = Rule("WithinLimit", "no message is larger than Serf carries", ("DA-12", "DA-82"))
 LENGTHS: Final = Rule("ChainsBounded", "no chain is longer than the configured maximum", ("D-14", "DA-13"))
@@ -91,7 +91,7 @@ class DistKVMonitor:
         self._asked: TickSets = Table()
         self._life = Life()
 
-    def see(self, seen: Seen) -> Iterator[Breach]:
+    def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
         message: Message = seen.message
         if self._begun is None:
@@ -100,13 +100,13 @@ class DistKVMonitor:
             self._record_received(seen, message)
             return
         if (size := len(payload(message))) > self._config.max_payload:
-            yield Breach(LIMIT, {"at most": self._config.max_payload}, size)
+            yield RuleViolation(LIMIT, {"at most": self._config.max_payload}, size)
         yield from self._check_length(message)
         if isinstance(message, Update):
             yield from self._update(seen, message)
             return
         if self._own not in (None, message.chain.head.node):
-            yield Breach(ONE_NAME, self._own, message.chain.head.node)
+            yield RuleViolation(ONE_NAME, self._own, message.chain.head.node)
             return
         self._own = message.chain.head.node
         if isinstance(message, Ping) and self._begins_anew(message):
@@ -133,61 +133,61 @@ class DistKVMonitor:
         elif message.missing:
             self._asked = Table({node: _hull(ranges) for node, ranges in union(self._asked, message.missing).items()})
 
-    def _check_length(self, message: Message) -> Iterator[Breach]:
+    def _check_length(self, message: Message) -> Iterator[RuleViolation]:
         most = self._config.change_length if isinstance(message, Update) else self._config.ping_length
         chain = message.reason if isinstance(message, Info) else message.chain
         if chain is not None and len(chain.elements) > most:
-            yield Breach(LENGTHS, {"at most": most}, len(chain.elements))
+            yield RuleViolation(LENGTHS, {"at most": most}, len(chain.elements))
 
-    def _check_tock(self, seen: Seen, message: Message) -> Iterator[Breach]:
+    def _check_tock(self, seen: Seen, message: Message) -> Iterator[RuleViolation]:
         """A message that was not sent before."""
         life = self._life
         while life.waiting and _is_past(life.waiting[0].at, seen.at, self._patience):
             life.tock = max(life.tock, life.waiting.popleft().tock)
         if message.tock <= life.tock:
-            yield Breach(TOCKS, {"above": life.tock}, message.tock)
+            yield RuleViolation(TOCKS, {"above": life.tock}, message.tock)
         life.tock = max(life.tock, message.tock)
 
-    def _update(self, seen: Seen, update: Update) -> Iterator[Breach]:
+    def _update(self, seen: Seen, update: Update) -> Iterator[RuleViolation]:
         life, head = self._life, update.chain.head
         tick, known = head.tick or 0, self._changes.get(head)
         if known is None and head.node == self._own and tick > (life.tick or 0):
             if life.is_changed and tick != (life.tick or 0) + 1:
-                yield Breach(NO_GAPS, (life.tick or 0) + 1, tick)
+                yield RuleViolation(NO_GAPS, (life.tick or 0) + 1, tick)
             life.tick, life.is_changed = tick, True
             yield from self._check_tock(seen, update)
         elif known is not None and not any(_is_same(update, other) for other in known):
-            yield Breach(AS_IT_WAS, _plain(known[0]), _plain(update))
+            yield RuleViolation(AS_IT_WAS, _plain(known[0]), _plain(update))
         self._remember(update)
 
-    def _shows(self, message: Info | Ping) -> Iterator[Breach]:
+    def _shows(self, message: Info | Ping) -> Iterator[RuleViolation]:
         life, tick = self._life, message.chain.head.tick or 0
         if life.tick is not None and (tick < life.tick or (life.is_changed and tick > life.tick)):
-            yield Breach(SHOWN, life.tick, tick)
+            yield RuleViolation(SHOWN, life.tick, tick)
         life.tick = max(tick, life.tick or 0)
 
-    def _ping(self, seen: Seen, ping: Ping) -> Iterator[Breach]:
+    def _ping(self, seen: Seen, ping: Ping) -> Iterator[RuleViolation]:
         life, chain = self._life, ping.chain
         if life.has_pinged and not is_startup(ping) and len(life.pings) < PINGS:
             based = [heard.chain for heard in life.pings if agree(chain.prev, heard.chain.within(self._config.ping_length))]
             if not based:
-                yield Breach(BASED, "the chain of a ping that was heard or sent", _elements(chain.prev))
+                yield RuleViolation(BASED, "the chain of a ping that was heard or sent", _elements(chain.prev))
             elif not chain.head.tick and not any(zero_may_ping(one.within(self._config.ping_length)) for one in based):
-                yield Breach(SILENT, "silence", _elements(chain))
+                yield RuleViolation(SILENT, "silence", _elements(chain))
         life.has_pinged = True
         while life.pings and _is_past(life.pings[0].at, seen.at, self._patience):
             life.pings.popleft()
         life.pings.append(Heard(seen.at, chain))
 
-    def _info(self, seen: Seen, info: Info) -> Iterator[Breach]:
+    def _info(self, seen: Seen, info: Info) -> Iterator[RuleViolation]:
         ticks = self._life.ticks
         for node, tick in info.ticks.items():
             if tick < ticks.get(node, 0):
-                yield Breach(GROWS, {node: ticks[node]}, {node: tick})
+                yield RuleViolation(GROWS, {node: ticks[node]}, {node: tick})
             ticks[node] = max(tick, ticks.get(node, 0))
         unasked = difference(info.known, self._asked)
         if unasked and _is_past(self._begun, seen.at, ANSWERING * self._config.clock * _MICROSECONDS):
-            yield Breach(ASKED, "what was asked for", {node: list(ranges.wire()) for node, ranges in unasked.items()})
+            yield RuleViolation(ASKED, "what was asked for", {node: list(ranges.wire()) for node, ranges in unasked.items()})
 
     def _remember(self, update: Update) -> None:
         head = update.chain.head

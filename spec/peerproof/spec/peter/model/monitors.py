@@ -17,7 +17,7 @@ from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.peter.messages import Own, lower_message
 from peerproof.spec.peter.tree import MOST_HOPS
-from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 from peerproof.spec.wendy.ids import Id, id_text
 from peerproof.spec.wendy.messages import Application, NodeJoin
 from peerproof.spec.wendy.model.monitors import RULES as WENDY_RULES
@@ -66,7 +66,7 @@ class PeterMonitor:
         #: From whom, by hops; None: not down a tree.
         self._came: Final = BoundedDict[tuple[Id, bytes], dict[int, set[NodeId | None]]](EVENTS)
 
-    def see(self, seen: Seen) -> Iterator[Breach]:
+    def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
         message: peter.Message = seen.message
         yield from self._wendy.see(seen._replace(message=lower_message(message)))
@@ -89,34 +89,34 @@ class PeterMonitor:
                 came.setdefault(header.hop, set()).add(seen.peer if isinstance(message, peter.NotifyMessage) else None)
                 self._came[topic, value] = came
 
-    def _check_sent(self, seen: Seen, message: Own) -> Iterator[Breach]:
+    def _check_sent(self, seen: Seen, message: Own) -> Iterator[RuleViolation]:
         header, topic = message.header, message.header.key
         if isinstance(message, peter.PublishMessage):
             return
         if self._own not in (None, header.sender.id):
-            yield Breach(LAST_HOP, id_text(self._own or header.sender.id), id_text(header.sender.id))
+            yield RuleViolation(LAST_HOP, id_text(self._own or header.sender.id), id_text(header.sender.id))
         if isinstance(message, peter.NotifyMessage):
             yield from self._copies(seen, message)
             return
         is_subscribe = isinstance(message, peter.SubscribeMessage)
         if not is_subscribe and self._asked.get((topic, seen.peer)) is False:
-            yield Breach(UNSUBSCRIBED_ONCE, "subscribe", {"unsubscribe": id_text(topic), "to": seen.peer})
+            yield RuleViolation(UNSUBSCRIBED_ONCE, "subscribe", {"unsubscribe": id_text(topic), "to": seen.peer})
         self._asked[topic, seen.peer] = is_subscribe
 
-    def _copies(self, seen: Seen, copy: peter.NotifyMessage) -> Iterator[Breach]:
+    def _copies(self, seen: Seen, copy: peter.NotifyMessage) -> Iterator[RuleViolation]:
         topic, hop = copy.header.key, copy.header.hop
         if hop >= MOST_HOPS:
-            yield Breach(BOUNDED, {"less than": MOST_HOPS}, hop)
+            yield RuleViolation(BOUNDED, {"less than": MOST_HOPS}, hop)
         child = self._children.get((topic, seen.peer))
         if child and not child.is_subscribed and self._is_later(seen.at, child.at):
-            yield Breach(TO_CHILDREN, None, {"topic": id_text(topic), "to": seen.peer})
+            yield RuleViolation(TO_CHILDREN, None, {"topic": id_text(topic), "to": seen.peer})
         came = self._came.get((topic, copy.value))
         if not came or hop == 0:  # it may have come before anything was seen, or is the node's own
             return
         if hop - 1 not in came:
-            yield Breach(COPY_HOPS, {"one more than": sorted(came)}, hop)
+            yield RuleViolation(COPY_HOPS, {"one more than": sorted(came)}, hop)
         elif came[hop - 1] == {seen.peer}:
-            yield Breach(NOT_BACK, None, {"topic": id_text(topic), "to": seen.peer})
+            yield RuleViolation(NOT_BACK, None, {"topic": id_text(topic), "to": seen.peer})
 
     def _is_later(self, at: int | None, other: int | None) -> bool:
         """Whether a message was sent after another had been received, for sure."""

@@ -17,7 +17,7 @@ from peerproof.spec.forms.form import Plain, octets
 from peerproof.spec.scuttlebutt.codec import DELTA_ENTRY, DIGEST_ENTRY, digest_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse
 from peerproof.spec.scuttlebutt.state import Config
-from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 
 #: Digests of one peer that may still be answered.
 DIGESTS: Final = 64
@@ -65,12 +65,12 @@ class ScuttlebuttMonitor:
         self._values: Final[dict[tuple[NodeId, str], tuple[int, str]]] = {}
         self._is_named = False  #: some digest has named the node by the address that it is watched under
 
-    def see(self, seen: Seen) -> Iterator[Breach]:
+    def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
         peer, message, size = seen.peer, seen.message, seen.size
         other = self._with.setdefault(peer, Correspondent())
         if seen.sent and size > self._limit:
-            yield Breach(LIMIT, {"at most": self._limit}, size)
+            yield RuleViolation(LIMIT, {"at most": self._limit}, size)
         if isinstance(message, Delta):
             yield from self._one_value(message.entries)
             if seen.sent:
@@ -83,35 +83,37 @@ class ScuttlebuttMonitor:
             yield from self._versions_grow(message.entries)
             yield from (self._request(message, size) if isinstance(message, DigestRequest) else self._response(other, message))
 
-    def _versions_grow(self, entries: Iterable[DigestEntry]) -> Iterator[Breach]:
+    def _versions_grow(self, entries: Iterable[DigestEntry]) -> Iterator[RuleViolation]:
         for entry in entries:
             known = self._versions.get(entry.addr, 0)
             if entry.version < known:
                 rule = OWN_VERSION if entry.addr == self._node else KNOWN_VERSION
-                yield Breach(rule, {"at least": _digest_plain(DigestEntry(entry.addr, known))}, _digest_plain(entry))
+                yield RuleViolation(rule, {"at least": _digest_plain(DigestEntry(entry.addr, known))}, _digest_plain(entry))
             self._versions[entry.addr] = entry.version  # also if it is lower: it is told once
 
-    def _one_value(self, entries: Iterable[DeltaEntry]) -> Iterator[Breach]:
+    def _one_value(self, entries: Iterable[DeltaEntry]) -> Iterator[RuleViolation]:
         for entry in entries:
             key = entry.addr, entry.key
             version, value = self._values.get(key, (-1, ""))
             if entry.version == version and entry.value != value:
-                yield Breach(ONE_VALUE, _delta_plain(DeltaEntry(entry.addr, entry.key, value, version)), _delta_plain(entry))
+                yield RuleViolation(
+                    ONE_VALUE, _delta_plain(DeltaEntry(entry.addr, entry.key, value, version)), _delta_plain(entry)
+                )
             if entry.version > version:
                 if len(self._values) >= VALUES:
                     self._values.clear()
                 self._values[key] = entry.version, entry.value
 
-    def _request(self, message: DigestRequest, size: int) -> Iterator[Breach]:
+    def _request(self, message: DigestRequest, size: int) -> Iterator[RuleViolation]:
         addrs = [entry.addr for entry in message.entries]
         if len(set(addrs)) < len(addrs):
-            yield Breach(ONCE, None, [_digest_plain(entry) for entry in message.entries if addrs.count(entry.addr) > 1])
+            yield RuleViolation(ONCE, None, [_digest_plain(entry) for entry in message.entries if addrs.count(entry.addr) > 1])
         own_size = digest_entry_size(DigestEntry(self._node, 0))
         largest = max((digest_entry_size(entry) for entry in message.entries), default=0)
         if self._is_named and self._node not in addrs and size + max(own_size, largest) <= self._limit:
-            yield Breach(ITSELF, _digest_plain(DigestEntry(self._node, self._versions.get(self._node, 0))), None)
+            yield RuleViolation(ITSELF, _digest_plain(DigestEntry(self._node, self._versions.get(self._node, 0))), None)
 
-    def _delta(self, other: Correspondent, message: Delta) -> Iterator[Breach]:
+    def _delta(self, other: Correspondent, message: Delta) -> Iterator[RuleViolation]:
         runs = _ascending(message.entries)
         for entry in message.entries:
             self._versions[entry.addr] = max(self._versions.get(entry.addr, 0), entry.version)
@@ -119,7 +121,7 @@ class ScuttlebuttMonitor:
         times = {addr: sum(run[0].addr == addr for run in runs) for addr in {run[0].addr for run in runs}}
         often = {addr: max((len(digest.get(addr, ())) for digest in listed), default=0) for addr in times}
         if torn := sorted(addr for addr, count in times.items() if count > max(1, often[addr])):
-            yield Breach(ORDER, None, [_delta_plain(entry) for entry in message.entries if entry.addr in torn])
+            yield RuleViolation(ORDER, None, [_delta_plain(entry) for entry in message.entries if entry.addr in torn])
             return
         unlisted = [digest for digest in listed if all(addr in digest for addr in times)]
         if any(all(entry.version > min(digest[entry.addr]) for entry in message.entries) for digest in unlisted):
@@ -127,15 +129,15 @@ class ScuttlebuttMonitor:
         elif other.is_answered:
             told: Plain = [_delta_plain(entry) for entry in message.entries]
             latest = [_digest_plain(entry) for entry in other.digests[-1].entries]
-            yield Breach(NEWER if unlisted else LISTED, latest, told)
+            yield RuleViolation(NEWER if unlisted else LISTED, latest, told)
 
-    def _response(self, other: Correspondent, message: DigestResponse) -> Iterator[Breach]:
+    def _response(self, other: Correspondent, message: DigestResponse) -> Iterator[RuleViolation]:
         told = [_digest_plain(entry) for entry in message.entries]
         if not message.entries:
-            yield Breach(NOT_EMPTY, None, told)
+            yield RuleViolation(NOT_EMPTY, None, told)
             return
         if any(entry.addr == self._node for entry in message.entries):
-            yield Breach(NOT_ONESELF, None, told)
+            yield RuleViolation(NOT_ONESELF, None, told)
             return
         requests = [digest.entries for digest in other.digests if isinstance(digest, DigestRequest)]
         wrong = [_wrong_with(message.entries, request) for request in requests]
@@ -143,7 +145,7 @@ class ScuttlebuttMonitor:
             other.is_answered = True
         elif other.is_answered or other.digests:
             latest = [_digest_plain(entry) for entry in (requests or [other.digests[-1].entries])[-1]]
-            yield Breach(wrong[-1] if wrong and wrong[-1] else TO_REQUEST, latest, told)
+            yield RuleViolation(wrong[-1] if wrong and wrong[-1] else TO_REQUEST, latest, told)
 
 
 monitor: Final = ScuttlebuttMonitor

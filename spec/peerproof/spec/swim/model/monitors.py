@@ -19,7 +19,7 @@ from peerproof.spec.forms.form import Plain
 from peerproof.spec.swim.codec import MESSAGE
 from peerproof.spec.swim.messages import ClusterEventVector
 from peerproof.spec.swim.state import Config
-from peerproof.spec.traces.observed import Breach, Rule, Seen, rules_in
+from peerproof.spec.traces.observed import Rule, RuleViolation, Seen, rules_in
 
 #: Pings of one peer that may still be answered, and its probes.
 ASKED: Final = 64
@@ -68,7 +68,7 @@ class SwimMonitor:
         self._acked: Final = BoundedDict[tuple[swim.Uuid, swim.Incarnation], None](RELAYED)  #: whose acks have come
         self._has_passed_on = False  #: some indirect ack could be explained by these
 
-    def see(self, seen: Seen) -> Iterator[Breach]:
+    def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
         peer, message, size = seen.peer, seen.message, seen.size
         other = self._with.setdefault(peer, Correspondent())
@@ -76,7 +76,7 @@ class SwimMonitor:
             self._record_received(other, message)
             return
         if size > self._config.max_datagram:
-            yield Breach(LIMIT, {"at most": self._config.max_datagram}, size)
+            yield RuleViolation(LIMIT, {"at most": self._config.max_datagram}, size)
         yield from self._check_number(message)
         if isinstance(message, swim.ProbeAck):
             yield from self._probe_ack(other, message)
@@ -98,68 +98,68 @@ class SwimMonitor:
         elif isinstance(message, swim.Ack):
             self._acked[message.sender, message.incarnation] = None
 
-    def _check_number(self, message: swim.Message) -> Iterator[Breach]:
+    def _check_number(self, message: swim.Message) -> Iterator[RuleViolation]:
         """Its number is larger than those before; the same datagram at once again is one that a capture has twice."""
         last = self._last
         if last is None or last.sender != message.sender or message.incarnation > last.incarnation:
             self._last = message
         elif message.incarnation < last.incarnation:
             self._last = message  # told once
-            yield Breach(COUNTED, {"above": _plain(last)}, _plain(message))
+            yield RuleViolation(COUNTED, {"above": _plain(last)}, _plain(message))
         elif message != last:
-            yield Breach(ONE_NUMBER, _plain(last), _plain(message))
+            yield RuleViolation(ONE_NUMBER, _plain(last), _plain(message))
 
-    def _probe_ack(self, other: Correspondent, message: swim.ProbeAck) -> Iterator[Breach]:
+    def _probe_ack(self, other: Correspondent, message: swim.ProbeAck) -> Iterator[RuleViolation]:
         if message.probe_tx in other.probes:
             other.is_probe_answered = True
         elif other.is_probe_answered:
-            yield Breach(PROBED, [str(number) for number in other.probes], str(message.probe_tx))
+            yield RuleViolation(PROBED, [str(number) for number in other.probes], str(message.probe_tx))
 
-    def _ack(self, other: Correspondent, ack: swim.Ack) -> Iterator[Breach]:
+    def _ack(self, other: Correspondent, ack: swim.Ack) -> Iterator[RuleViolation]:
         asked = [ping for ping in other.pings if (ping.sender, ping.incarnation.tx) == (ack.target, ack.target_tx)]
         told = [said for said in ack.vectors if isinstance(said, swim.Dead) and said.node == ack.target and said.incarnation]
         if any(ping.target == ack.sender for ping in asked):
             other.is_answered = True
         elif asked:
-            yield Breach(OWN, _plain(asked[-1]), _plain(ack))
+            yield RuleViolation(OWN, _plain(asked[-1]), _plain(ack))
         elif other.is_answered:
-            yield Breach(ANSWERS, _plain(other.pings[-1]), _plain(ack))
+            yield RuleViolation(ANSWERS, _plain(other.pings[-1]), _plain(ack))
         is_past = not asked or any(ping.incarnation < (said.incarnation or ()) for ping in asked for said in told)
         if told and not (is_past and len(ack.vectors) == 1):
-            yield Breach(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
+            yield RuleViolation(PAST, _plain(asked[-1]) if asked else None, _plain(ack))
         if any(isinstance(vector, (swim.Payload, swim.IndirectPing, swim.IndirectAck)) for vector in ack.vectors):
-            yield Breach(OF_ACKS, None, _plain(ack))
+            yield RuleViolation(OF_ACKS, None, _plain(ack))
 
-    def _vectors(self, message: swim.Ping | swim.Ack) -> Iterator[Breach]:
+    def _vectors(self, message: swim.Ping | swim.Ack) -> Iterator[RuleViolation]:
         events = [v.node for v in message.vectors if isinstance(v, ClusterEventVector)]
         if len(set(events)) < len(events):
-            yield Breach(ONE_EVENT, None, _plain(message))
+            yield RuleViolation(ONE_EVENT, None, _plain(message))
         for place, vector in enumerate(message.vectors):
             if not isinstance(vector, swim.AntiEntropy):
                 continue
             listed = [member.uuid for member in vector.members]
             if len(set(listed)) < len(listed) or {message.sender, message.target} & set(listed):
-                yield Breach(OTHERS, None, _plain(message))
+                yield RuleViolation(OTHERS, None, _plain(message))
             if len(listed) > self._config.ae_size:
-                yield Breach(FEW, {"at most": self._config.ae_size}, _plain(message))
+                yield RuleViolation(FEW, {"at most": self._config.ae_size}, _plain(message))
             before = message.vectors[:place]
             is_welcome = any(isinstance(said, swim.Joining) and said.node == message.target for said in before)
             if not vector.tagged and not (is_welcome and isinstance(message, swim.Ack)):
-                yield Breach(UNTAGGED, None, _plain(message))
+                yield RuleViolation(UNTAGGED, None, _plain(message))
 
-    def _ping(self, ping: swim.Ping) -> Iterator[Breach]:
+    def _ping(self, ping: swim.Ping) -> Iterator[RuleViolation]:
         for vector in ping.vectors:
             if isinstance(vector, swim.Joining) and vector.node == ping.sender:
                 if len(ping.vectors) > 1 or vector.incarnation != ping.incarnation:
-                    yield Breach(ALONE, None, _plain(ping))
+                    yield RuleViolation(ALONE, None, _plain(ping))
             elif isinstance(vector, swim.IndirectPing):
                 if vector.target in (ping.sender, ping.target):
-                    yield Breach(RELAY, None, _plain(ping))
+                    yield RuleViolation(RELAY, None, _plain(ping))
             elif isinstance(vector, swim.IndirectAck):
                 if (ping.target, vector.target) in self._wanted and (vector.target, vector.incarnation) in self._acked:
                     self._has_passed_on = True
                 elif self._has_passed_on:
-                    yield Breach(PASSED_ON, None, _plain(ping))
+                    yield RuleViolation(PASSED_ON, None, _plain(ping))
 
 
 monitor: Final = SwimMonitor

@@ -16,7 +16,7 @@ from typing import Any, Final
 from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
-from peerproof.spec.traces.observed import Breach, Seen
+from peerproof.spec.traces.observed import RuleViolation, Seen
 from peerproof.spec.wendy.forms import NODE
 from peerproof.spec.wendy.forms import VERSIONS as VERSIONS_FORM
 from peerproof.spec.wendy.ids import Id, id_text
@@ -62,7 +62,7 @@ class WendyMonitor:
         self._dealings = Dealings(config)
         self._parcels: Final = BoundedDict[Parcel, set[int]](PARCELS)  #: received, with their counts of hops
 
-    def see(self, seen: Seen) -> Iterator[Breach]:
+    def see(self, seen: Seen) -> Iterator[RuleViolation]:
         """The next message."""
         message = seen.message
         if not seen.sent:
@@ -71,7 +71,7 @@ class WendyMonitor:
             yield from self._dealings.check_received(seen, self._own.most, is_admitted=self._admits(message.header))
             return
         if seen.peer == self._node:
-            yield Breach(rules.TO_OTHERS, None, seen.peer)
+            yield RuleViolation(rules.TO_OTHERS, None, seen.peer)
         if isinstance(message, (wendy.NodeJoin, wendy.Application)) and not self._config.is_consulted:
             yield from self._check_hops(message)
         if not (is_passed_on(message) or (isinstance(message, wendy.Application) and self._config.is_consulted)):
@@ -90,16 +90,16 @@ class WendyMonitor:
         hops.add(message.header.hop)
         self._parcels[parcel] = hops
 
-    def _check_hops(self, message: wendy.NodeJoin | wendy.Application) -> Iterator[Breach]:
+    def _check_hops(self, message: wendy.NodeJoin | wendy.Application) -> Iterator[RuleViolation]:
         """It came with one hop less; what was not seen to come may have come before all that was seen."""
         own, hop = self._own.header, message.header.hop
         if hop == 0 and (own is None or own.sender.id == message.header.sender.id):
             return
         came = self._parcels.get(parcel_of(message))
         if came and not {hop - 1, hop if hop == MOST_HOPS else hop - 1} & came:
-            yield Breach(rules.HOPS, {"one more than": sorted(came)}, hop)
+            yield RuleViolation(rules.HOPS, {"one more than": sorted(came)}, hop)
 
-    def _check_own_message(self, seen: Seen) -> Iterator[Breach]:
+    def _check_own_message(self, seen: Seen) -> Iterator[RuleViolation]:
         """What a message of the node's own says of it."""
         message, header = seen.message, seen.message.header
         if not isinstance(message, (wendy.Application, wendy.NodeAnnouncement)):  # may be old [WA-33]; has the receiver's [W-61]
@@ -109,15 +109,15 @@ class WendyMonitor:
         if own.header is None:
             own.header = header
         elif (header.sender, header.credentials) != (own.header.sender, own.header.credentials):
-            yield Breach(rules.ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
+            yield RuleViolation(rules.ONE_SENDER, _sender_plain(own.header), _sender_plain(header))
             own.header = header
         if isinstance(message, wendy.NodeExit):
             own.left_at, own.has_left = own.left_at or seen.at, True
         elif own.has_left and not self._may_be_older(seen.at, own.left_at):
             own.has_left, own.left_at = False, None  # told once
-            yield Breach(rules.GONE, None, type(message).__name__)
+            yield RuleViolation(rules.GONE, None, type(message).__name__)
 
-    def _versions(self, seen: Seen, versions: wendy.Versions) -> Iterator[Breach]:
+    def _versions(self, seen: Seen, versions: wendy.Versions) -> Iterator[RuleViolation]:
         own = self._own
         while own.recent and not self._may_be_older(seen.at, own.recent[0][0]):
             own.floor = wendy.Versions(*map(max, own.floor, own.recent.popleft()[1]))
@@ -129,7 +129,7 @@ class WendyMonitor:
         elif is_newer(own.floor, versions):
             floor, own.floor, own.most = own.floor, versions, versions
             own.recent.clear()
-            yield Breach(rules.VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
+            yield RuleViolation(rules.VERSIONS, VERSIONS_FORM.plain(floor), VERSIONS_FORM.plain(versions))
         if is_first and isinstance(seen.message, wendy.NodeJoin) and versions == NO_VERSIONS:
             self._dealings.begin()
         own.most = wendy.Versions(*map(max, own.most, versions))
@@ -142,7 +142,7 @@ class WendyMonitor:
         """Whether a message that is seen now may have been sent before what was seen at another time."""
         return at is not None and other is not None and at <= other + self._timeout
 
-    def _same_tables(self, message: wendy.Message) -> Iterator[Breach]:
+    def _same_tables(self, message: wendy.Message) -> Iterator[RuleViolation]:
         """Whole tables by their versions: leaf and neighborhood sets always are, routing tables in a warning. [WA-39, WA-57]"""
         if not isinstance(message, (wendy.StateData, wendy.NodeRace)):
             return
@@ -159,7 +159,7 @@ class WendyMonitor:
             if before != nodes:
                 known[key] = nodes
                 if before is not None:
-                    yield Breach(rules.SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
+                    yield RuleViolation(rules.SAME_TABLE, _table_plain(key, before), _table_plain(key, nodes))
 
 
 monitor: Final = WendyMonitor

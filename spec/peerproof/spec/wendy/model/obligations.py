@@ -18,7 +18,7 @@ from peerproof.spec import wendy
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.bounded import BoundedDict
 from peerproof.spec.forms.form import Plain
-from peerproof.spec.traces.observed import Breach, Rule, Seen
+from peerproof.spec.traces.observed import Rule, RuleViolation, Seen
 from peerproof.spec.wendy.forms import MASK, VERSIONS
 from peerproof.spec.wendy.joining import WAIT as WAIT_TIMEOUTS
 from peerproof.spec.wendy.joining import is_newer
@@ -103,7 +103,7 @@ class Dealings:
                 due.rule = None
         return new
 
-    def check_received(self, seen: Seen, own: wendy.Versions, *, is_admitted: bool) -> Iterator[Breach]:
+    def check_received(self, seen: Seen, own: wendy.Versions, *, is_admitted: bool) -> Iterator[RuleViolation]:
         """The node gets a message; `own` are versions that its tables have at least, by now."""
         message = seen.message
         if self._since is None:
@@ -126,7 +126,7 @@ class Dealings:
             if isinstance(message, wendy.StateData) and message.destination and not self._is_marked:
                 self._is_marked, self._marked_at = True, seen.at
 
-    def check_sent(self, seen: Seen) -> Iterator[Breach]:
+    def check_sent(self, seen: Seen) -> Iterator[RuleViolation]:
         """The node's own message has arrived."""
         if self._since is None:
             self._since = seen.at
@@ -154,7 +154,7 @@ class Dealings:
         for due in self._by_id.get(header.sender.id, ()):
             due.rule = None
 
-    def _check_overdue(self, seen: Seen, header: wendy.Header) -> Iterator[Breach]:
+    def _check_overdue(self, seen: Seen, header: wendy.Header) -> Iterator[RuleViolation]:
         """What a peer is still owed that has just spoken."""
         is_young = False
         if not isinstance(seen.message, (wendy.Application, wendy.NodeAnnouncement)):
@@ -167,9 +167,9 @@ class Dealings:
                 due.rule = None  # it may have started again since, and have been away
             elif seen.at > due.at + 2 * self._timeout:
                 rule, due.rule = due.rule, None
-                yield Breach(rule, {"to": seen.peer, "within ms": self._timeout // _MICROSECONDS}, None)
+                yield RuleViolation(rule, {"to": seen.peer, "within ms": self._timeout // _MICROSECONDS}, None)
 
-    def _check_answer(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[Breach]:
+    def _check_answer(self, seen: Seen, rule: Rule, shown: Plain, fits: Callable[[Due], bool]) -> Iterator[RuleViolation]:
         """A message that must be the answer to something. What came before all that was seen may be what it answers."""
         asked = [due for place in as_sought(seen.peer) for due in self._by_place.get(place, ())]
         fitting = [due for due in asked if fits(due)]
@@ -179,7 +179,7 @@ class Dealings:
             self._has_explained[rule] = True
         elif self._is_warm(seen, rule):
             wanted = [_due_plain(due) for due in asked if isinstance(due.what, wendy.Mask) == (rule is ASKED)]
-            yield Breach(rule, wanted[-3:], shown)
+            yield RuleViolation(rule, wanted[-3:], shown)
 
     def _is_warm(self, seen: Seen, rule: Rule) -> bool:
         """Whether what is answered now must have been seen."""
@@ -189,14 +189,14 @@ class Dealings:
             return self._has_explained.get(rule, False)
         return seen.at > self._since + self._timeout
 
-    def _announces(self, seen: Seen, message: wendy.NodeAnnouncement) -> Iterator[Breach]:
+    def _announces(self, seen: Seen, message: wendy.NodeAnnouncement) -> Iterator[RuleViolation]:
         is_first, self._has_announced = not self._has_announced, True
         if self._is_begun and is_first and not self._is_marked:
-            yield Breach(WAIT, "the leaf set of the destination", None)
+            yield RuleViolation(WAIT, "the leaf set of the destination", None)
         wait = WAIT_TIMEOUTS * self._timeout
         if is_first and seen.at is not None and self._marked_at is not None and seen.at < self._marked_at + wait - EARLY:
             took = (seen.at - self._marked_at) // _MICROSECONDS
-            yield Breach(WAIT, {"at least ms": wait // _MICROSECONDS}, {"ms": took})
+            yield RuleViolation(WAIT, {"at least ms": wait // _MICROSECONDS}, {"ms": took})
         count = self._announced.get(seen.peer, 0) + 1
         self._announced[seen.peer] = count
         if not self._is_begun:
@@ -204,10 +204,10 @@ class Dealings:
         sought = set(as_sought(seen.peer))
         there = sum(not sought.isdisjoint(places_of(node)) for node in nodes_of(message.tables).values())
         if count > (1 + self._warnings) * max(1, there):
-            yield Breach(AGAIN, {"announcements": 1 + self._warnings}, {"announcements": count})
+            yield RuleViolation(AGAIN, {"announcements": 1 + self._warnings}, {"announcements": count})
         told = self._told.get(seen.peer, self._most_told)
         if is_newer(message.header.versions, told):
-            yield Breach(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
+            yield RuleViolation(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
 
 
 def _of_join(join: wendy.NodeJoin) -> wendy.Mask:
