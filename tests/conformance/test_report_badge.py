@@ -13,7 +13,7 @@ from tests.conformance.numbered import command, digits, write_suite
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.badge import as_endpoint, as_svg, badge
+from peerproof.conformance.report.badge import as_endpoint, as_svg, make_badge
 from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.report.renderings import as_annotations
 
@@ -32,18 +32,18 @@ from peerproof.conformance.report.renderings import as_annotations
     ],
 )
 def test_a_badge_is_green_only_if_nothing_is_wrong_or_missing(shown: Report, message: str, colour: str) -> None:
-    assert badge([shown])[1:] == (message, colour)
+    assert make_badge([shown])[1:] == (message, colour)
 
 
 def test_a_badge_needs_nothing_else() -> None:
-    picture = Xml.fromstring(as_svg(badge([report(PASSED)], "<mine> & co")))
+    picture = Xml.fromstring(as_svg(make_badge([report(PASSED)], "<mine> & co")))
 
     assert picture.get("aria-label") == "<mine> & co: 1 passing"
-    assert not re.search(r"href|url\(|<image|<script", as_svg(badge([report(PASSED)])))
+    assert not re.search(r"href|url\(|<image|<script", as_svg(make_badge([report(PASSED)])))
 
 
 def test_the_endpoint_is_what_the_service_asks_for() -> None:
-    assert json.loads(as_endpoint(badge([report(MISSED)]))) == {
+    assert json.loads(as_endpoint(make_badge([report(MISSED)]))) == {
         "schemaVersion": 1,
         "label": "peerproof",
         "message": "1 failing",

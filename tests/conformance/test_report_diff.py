@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.reports import MISSED, PASSED, named, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.diff import KINDS, as_markdown, as_text, compare
+from peerproof.conformance.report.diff import KINDS, as_markdown, as_text, compare_reports
 from peerproof.conformance.report.record import as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result
 
@@ -50,7 +50,7 @@ CHANGES: Final[list[tuple[Result | None, Result | None, str | None, bool]]] = [
 @pytest.mark.parametrize(("before", "now", "kind", "worse"), CHANGES)
 def test_each_change_has_its_kind(before: Result | None, now: Result | None, kind: str | None, *, worse: bool) -> None:
     old, new = (report(*([named(result, "one")] if result else [])) for result in (before, now))
-    diff = compare(old, new)
+    diff = compare_reports(old, new)
 
     assert [change.kind for change in diff.changes] == ([kind] if kind else [])
     assert diff.worse is worse
@@ -70,7 +70,7 @@ def test_the_page_about_reports_has_a_row_for_each_kind() -> None:
 
 def test_a_vector_that_was_renamed_is_the_same() -> None:
     aliases = {"scuttlebutt/exchange/former": MISSED.vector}
-    diff = compare(report(named(PASSED, "former")), report(MISSED), aliases)
+    diff = compare_reports(report(named(PASSED, "former")), report(MISSED), aliases)
 
     assert [(change.kind, change.case) for change in diff.changes] == [("newly failing", MISSED.id)]
 
@@ -80,7 +80,7 @@ def test_text_tells_the_worst_first_and_what_to_know() -> None:
     new = report(replace(MISSED, id=PASSED.id, rev=2), named(PASSED, "mended"), because="interrupted", seed="1")
 
     assert (
-        as_text(compare(old, new))
+        as_text(compare_reports(old, new))
         == """\
 note: the new report is partial: interrupted
 note: the seeds differ: 0, then 1
@@ -96,14 +96,14 @@ worse: 1 newly failing, 1 gone, 1 newly passing
 
 
 def test_nothing_changed_is_said_in_every_form() -> None:
-    diff = compare(report(PASSED, MISSED), report(PASSED, MISSED))
+    diff = compare_reports(report(PASSED, MISSED), report(PASSED, MISSED))
 
     assert as_text(diff) == "not worse: every case came out as before\n"
     assert as_markdown(diff) == "# mine 2 → mine 2\n\nNot worse: every case came out as before.\n"
 
 
 def test_markdown_has_a_table_for_each_kind() -> None:
-    lines = as_markdown(compare(report(PASSED, MISSED), report(named(MISSED, "two"), named(PASSED, "one")))).splitlines()
+    lines = as_markdown(compare_reports(report(PASSED, MISSED), report(named(MISSED, "two"), named(PASSED, "one")))).splitlines()
 
     assert lines[4:10] == [
         "## Newly failing (1)",

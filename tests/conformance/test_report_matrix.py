@@ -11,7 +11,7 @@ from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
 
 from peerproof.cli.main import main
 from peerproof.conformance.clauses.catalogue import load
-from peerproof.conformance.report.clause_matrix import Cell, as_json, as_markdown, as_text, matrices
+from peerproof.conformance.report.clause_matrix import Cell, as_json, as_markdown, as_text, clause_matrices
 from peerproof.conformance.report.record import as_json_lines
 
 THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
@@ -20,7 +20,7 @@ UNTOLD = replace(named(PASSED, "untold"), status="undetermined", clauses=("B-11"
 
 
 def test_a_clause_is_held_if_no_case_that_cites_it_fails() -> None:
-    (found,) = matrices([report(PASSED, KNOWN, UNTOLD), report(PASSED, UNTOLD, **THEIRS)])
+    (found,) = clause_matrices([report(PASSED, KNOWN, UNTOLD), report(PASSED, UNTOLD, **THEIRS)])
 
     cells = {row.clause.id: row.cells for row in found.rows}
     assert (found.protocol, found.labels) == ("scuttlebutt", ["mine 2", "theirs 1"])
@@ -37,7 +37,7 @@ def test_a_clause_is_held_if_no_case_that_cites_it_fails() -> None:
 
 
 def test_text_has_what_is_counted_and_the_clauses_that_somebody_does_not_hold() -> None:
-    found = matrices([report(PASSED, KNOWN), report(PASSED, because="interrupted", **THEIRS)])
+    found = clause_matrices([report(PASSED, KNOWN), report(PASSED, because="interrupted", **THEIRS)])
 
     lines = as_text(found).splitlines()
     assert lines[0].split() == ["scuttlebutt", "mine", "2", "theirs", "1"]
@@ -54,7 +54,7 @@ def test_text_has_what_is_counted_and_the_clauses_that_somebody_does_not_hold() 
 
 
 def test_markdown_and_json_say_the_same() -> None:
-    found = matrices([report(MISSED, PASSED)])
+    found = clause_matrices([report(MISSED, PASSED)])
 
     assert as_markdown(found).splitlines()[:2] == ["| scuttlebutt | mine 2 |", "| --- | --- |"]
     assert "| B-31 must | ✗ 1 of 1 |" in as_markdown(found)
@@ -64,7 +64,7 @@ def test_markdown_and_json_say_the_same() -> None:
 
 
 def test_a_protocol_has_the_implementations_of_which_something_was_asked() -> None:
-    found = matrices([report(PASSED), report(SKIPPED, **THEIRS)])
+    found = clause_matrices([report(PASSED), report(SKIPPED, **THEIRS)])
 
     assert [(one.protocol, one.labels) for one in found] == [("scuttlebutt", ["mine 2"]), ("swim", ["theirs 1"])]
 

@@ -10,14 +10,14 @@ from tests.conformance.numbered import COUNT, write_suite
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, report
 
 from peerproof.cli.main import main
-from peerproof.conformance.report.merge import Conflict, Source, merge
+from peerproof.conformance.report.merge import Conflict, Source, merge_reports
 from peerproof.conformance.report.record import Report, as_json_lines, load
 
 THEIRS = {"implementation": {"name": "theirs", "version": "1"}}
 
 
 def put_together(*reports: Report) -> list[Report]:
-    return merge([Source(f"{number}.jsonl", one) for number, one in enumerate(reports, start=1)])
+    return merge_reports([Source(f"{number}.jsonl", one) for number, one in enumerate(reports, start=1)])
 
 
 def test_shards_of_one_run_become_one_report() -> None:

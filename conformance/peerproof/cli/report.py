@@ -90,33 +90,33 @@ def _html(args: Namespace) -> tuple[str, int]:
 
 
 def _matrix(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.clause_matrix import FORMATS, matrices
+    from peerproof.conformance.report.clause_matrix import FORMATS, clause_matrices
 
     reports = [report for path in args.records for report in load(path)]
-    return FORMATS[args.format](matrices(reports), every=args.every), OK
+    return FORMATS[args.format](clause_matrices(reports), every=args.every), OK
 
 
 def _merge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.merge import Conflict, Source, merge
+    from peerproof.conformance.report.merge import Conflict, Source, merge_reports
 
     sources = [Source(str(path), report) for path in args.records for report in load(path)]
     with refuse(Conflict):
-        return "".join(map(as_json_lines, merge(sources))), OK
+        return "".join(map(as_json_lines, merge_reports(sources))), OK
 
 
 def _diff(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.diff import FORMATS, compare
+    from peerproof.conformance.report.diff import FORMATS, compare_reports
 
     (old, new), suite = (load_one(path) for path in (args.old, args.new)), options.suite(args)
-    diff = compare(old, new, suite.aliases)
+    diff = compare_reports(old, new, suite.aliases)
     return FORMATS[args.format](diff), FAILED if diff.worse else OK
 
 
 def _badge(args: Namespace) -> tuple[str, int]:
-    from peerproof.conformance.report.badge import FORMATS, badge
+    from peerproof.conformance.report.badge import FORMATS, make_badge
 
     reports = [report for path in args.records for report in load(path)]
-    return FORMATS[args.format](badge(reports, args.label)), OK
+    return FORMATS[args.format](make_badge(reports, args.label)), OK
 
 
 def _edges(args: Namespace) -> tuple[str, int]:

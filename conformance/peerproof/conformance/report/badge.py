@@ -25,7 +25,7 @@ class Badge(NamedTuple):
     colour: str  #: one of the names that such services know
 
 
-def badge(reports: Sequence[Report], label: str = LABEL) -> Badge:
+def make_badge(reports: Sequence[Report], label: str = LABEL) -> Badge:
     """Of all these reports together: green only if nothing is wrong, nothing is missing, and something was judged."""
     totals = [report.totals for report in reports]
     wrong = sum(counted[status] for counted in totals for status in ("failed", "crashed", "hung", "stale"))

@@ -74,7 +74,7 @@ class Matrix:
         return [row for row in self.rows if every or any(cell.bad for cell in row.cells)]
 
 
-def matrices(reports: Sequence[Report]) -> list[Matrix]:
+def clause_matrices(reports: Sequence[Report]) -> list[Matrix]:
     """One for each protocol. Raises VectorError for prose that is garbled."""
     found: dict[str, dict[str, tuple[Report, dict[str, Cell]]]] = {}  # protocol -> implementation -> its cells by clause
     for label, report in zip(labels(reports), reports, strict=True):

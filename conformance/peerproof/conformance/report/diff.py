@@ -98,7 +98,7 @@ class Diff:
         }
 
 
-def compare(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
+def compare_reports(old: Report, new: Report, aliases: Mapping[str, str] | None = None) -> Diff:
     """From the old report to the new one; `aliases` lead from former ids of vectors to the present ones."""
     before, now = (_by_id(report, aliases or {}) for report in (old, new))
     changes = [

@@ -32,7 +32,7 @@ DECISIVE: Final = ("impl", "strict", "known-failing")
 _OF_SHARDS: Final = ("select", "protocol", "vectors", "shards")
 
 
-def merge(sources: Sequence[Source]) -> list[Report]:
+def merge_reports(sources: Sequence[Source]) -> list[Report]:
     """One report for each implementation, in the order in which they come first. Raises Conflict."""
     first, *others = sources
     for other in others:
