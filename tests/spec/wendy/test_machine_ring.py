@@ -171,11 +171,11 @@ def hearsay(state: State, gone: Id) -> frozenset[Id]:
 
 #: where, what it is replaced by
 MISTAKES: dict[str, tuple[Any, Any]] = {
-    "leaf_set_asked": (repair, nobody),
+    "query_leaf_set": (repair, nobody),
     "leaf_ends": (routing, no_leaves),
     "closest": (routing, first),
     "is_newer": (joining, same),
-    "remembered": (repair, hearsay),
+    "add_departed": (repair, hearsay),
 }
 
 

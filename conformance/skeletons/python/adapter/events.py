@@ -29,7 +29,14 @@ class Node:
     #: When it wants to do something by itself; None if never.
     next_timer: int | None = None
 
-    def __init__(self, addr: Any, config: dict[str, Any], seed: str, now: int, effects: Effects) -> None:
+    def __init__(
+        self,
+        addr: Any,
+        config: dict[str, Any],
+        seed: str,
+        now: int,
+        effects: Effects,
+    ) -> None:
         """Starts. The protocol's defaults hold for what the configuration leaves out; seed what it draws by lot with `seed`."""
 
     def receive(self, sender: Any, data: bytes, now: int, effects: Effects) -> None:
@@ -42,6 +49,13 @@ class Node:
         """The application asks for something. Raises Refused."""
         raise NotImplementedError(f"there is no call {name} yet")
 
-    def settle(self, to: Any, data: bytes, took_us: int | None, now: int, effects: Effects) -> None:
+    def settle(
+        self,
+        to: Any,
+        data: bytes,
+        took_us: int | None,
+        now: int,
+        effects: Effects,
+    ) -> None:
         """It learns of a message that it has sent: how many microseconds it took, or None if it did not arrive. Claim `sent`."""
         raise NotImplementedError("outcomes of messages are not written yet")
