@@ -27,7 +27,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from peerproof.cli.command import Refusal, count, interruptible
+from peerproof.cli.command import count, interruptible
+from peerproof.cli.exits import Refusal
 from peerproof.cli.ticker import Ticker
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What all commands have in common: exit codes, refusals, how SIGTERM ends them, and numbers of things as options."""
+"""What commands have in common: errors that become refusals, how SIGTERM ends them, and numbers of things as options."""
 
 from __future__ import annotations
 
@@ -11,18 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from peerproof.cli.exits import USAGE, Refusal
+
 if TYPE_CHECKING:
     from peerproof.reference.runtime.recorder import TraceFile
-
-OK, FAILED, USAGE, UNUSABLE, NOTHING, OWN_FAULT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-
-
-class Refusal(Exception):
-    """Ends a command with a message on standard error, and an exit code."""
-
-    def __init__(self, message: str, code: int = USAGE) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @contextmanager

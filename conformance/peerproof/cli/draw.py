@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from peerproof.cli import options
-from peerproof.cli.command import NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
 from peerproof.conformance.diagrams.svg import render_svg
 
 if TYPE_CHECKING:

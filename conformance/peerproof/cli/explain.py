@@ -11,7 +11,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.command import OK, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import OK
 from peerproof.conformance.authoring.clause_report import ClauseNotFound, explain_clause
 from peerproof.conformance.vectors.suite import VectorError
 

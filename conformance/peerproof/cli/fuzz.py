@@ -38,7 +38,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
-from peerproof.cli.command import Refusal
+from peerproof.cli.exits import Refusal
 from peerproof.cli.implementation import add_implementation, positive
 from peerproof.conformance.fuzz.search_settings import PROFILES
 

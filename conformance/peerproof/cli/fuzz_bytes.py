@@ -12,7 +12,7 @@ from textwrap import shorten
 from typing import Any, Final
 
 from peerproof.cli import fuzz_search
-from peerproof.cli.command import Refusal
+from peerproof.cli.exits import Refusal
 from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker

@@ -7,7 +7,8 @@ from argparse import Namespace
 from functools import partial
 
 from peerproof.cli import fuzz_search
-from peerproof.cli.command import Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import Refusal
 from peerproof.cli.fuzz_search import EXIT_CODES, print_again, print_replayed, searching
 from peerproof.cli.implementation import patience
 from peerproof.cli.ticker import Ticker

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from peerproof.cli.command import FAILED, OK, UNUSABLE, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, OK, UNUSABLE
 from peerproof.cli.implementation import patience, refuse_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.authoring import vector_promotion

@@ -20,7 +20,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import FAILED, OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, OK, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

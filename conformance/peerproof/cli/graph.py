@@ -23,7 +23,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import Refusal, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.exits import Refusal
 
 if TYPE_CHECKING:
     from peerproof.tla.manifest import Model

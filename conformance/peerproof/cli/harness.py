@@ -15,7 +15,8 @@ from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import OK, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

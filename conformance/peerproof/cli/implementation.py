@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from peerproof.cli.command import UNUSABLE, Refusal
+from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.suite.timeouts import Timeouts

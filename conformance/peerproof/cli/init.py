@@ -20,7 +20,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from peerproof.cli import options
-from peerproof.cli.command import OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import OK, Refusal
 from peerproof.conformance.authoring.skeletons import KNOWN_FAILING, LANGUAGES
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")

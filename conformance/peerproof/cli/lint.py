@@ -18,7 +18,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.command import OK, UNUSABLE, USAGE, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import OK, UNUSABLE, USAGE
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring import lint
 from peerproof.conformance.authoring.suite_check import NoSuchClause, check_suite, review_clauses

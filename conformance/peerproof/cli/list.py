@@ -17,7 +17,7 @@ import json
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.command import NOTHING, OK
+from peerproof.cli.exits import NOTHING, OK
 from peerproof.conformance.vectors.selection import select_vectors, vector_row
 
 

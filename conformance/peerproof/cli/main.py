@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from peerproof.cli.command import INTERRUPTED, OWN_FAULT, USAGE, Refusal
+from peerproof.cli.exits import INTERRUPTED, OWN_FAULT, USAGE, Refusal
 
 #: Command, its module in `peerproof.cli`, and what it does.
 COMMANDS = (

@@ -26,7 +26,8 @@ import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import FAILED, NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.exits import FAILED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.ticker import ModelTicker
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from peerproof.cli import options
-from peerproof.cli.command import FAILED, INTERRUPTED, NOTHING, OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, Refusal
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.clauses import catalogue
 

@@ -49,7 +49,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import FAILED, OK, complain, refuse, trace_file
+from peerproof.cli.command import complain, refuse, trace_file
+from peerproof.cli.exits import FAILED, OK
 
 if TYPE_CHECKING:
     from peerproof.reference.node.console import Setup

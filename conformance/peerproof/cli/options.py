@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from peerproof.cli.command import NOTHING, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import NOTHING
 from peerproof.conformance.vectors.selection import NothingFits, SelectionError, VectorNotFound, find_vector
 from peerproof.conformance.vectors.suite import Suite, Vector, VectorError, load
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 
 if TYPE_CHECKING:
     from peerproof.conformance.captures.passive import Judged, Passive

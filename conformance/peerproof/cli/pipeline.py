@@ -22,7 +22,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from importlib import import_module
 
-from peerproof.cli.command import UNUSABLE, Refusal, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.exits import UNUSABLE, Refusal
 
 #: Stage, which is a module in `peerproof.cli.stages`, and what it does.
 STAGES = (

@@ -21,7 +21,8 @@ import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
-from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 
 if TYPE_CHECKING:
     from peerproof.conformance.proofs.proof import Proof, Proved

@@ -14,7 +14,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.command import NOTHING, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import NOTHING
 from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
 from peerproof.conformance.runner.cases import CaseNotFound, find_cases
 from peerproof.conformance.runner.result import STATUSES, Result

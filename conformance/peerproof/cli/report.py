@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Final
 
 from peerproof.cli import options
-from peerproof.cli.command import FAILED, INTERRUPTED, OK, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import FAILED, INTERRUPTED, OK, Refusal
 from peerproof.conformance.report.record import NoReport, as_json_lines, load, load_one
 from peerproof.conformance.suite import output
 

@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from peerproof.cli import options
-from peerproof.cli.command import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal, interruptible, refuse
+from peerproof.cli.command import interruptible, refuse
+from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.implementation import add_implementation, make_reach, positive, refuse_unavailable
 from peerproof.cli.ticker import Ticker
 from peerproof.cli.transports import SLACK, add_transports, apply_transports, running

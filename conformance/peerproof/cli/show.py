@@ -15,7 +15,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from peerproof.cli import options
-from peerproof.cli.command import OK
+from peerproof.cli.exits import OK
 from peerproof.conformance.diagrams.svg import render_svg
 from peerproof.conformance.vectors.selection import vector_source
 

@@ -34,7 +34,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import FAILED, OK, count, refuse, trace_file
+from peerproof.cli.command import count, refuse, trace_file
+from peerproof.cli.exits import FAILED, OK
 
 if TYPE_CHECKING:
     from peerproof.reference.simulation.plan import Campaign

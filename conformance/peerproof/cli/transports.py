@@ -7,7 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import UNUSABLE, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import UNUSABLE, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from peerproof.cli.command import OK
+from peerproof.cli.exits import OK
 from peerproof.cli.stages.options import add_in
 
 

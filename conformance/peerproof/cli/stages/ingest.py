@@ -20,7 +20,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import NOTHING, OK, OWN_FAULT, Refusal, complain, refuse
+from peerproof.cli.command import complain, refuse
+from peerproof.cli.exits import NOTHING, OK, OWN_FAULT, Refusal
 from peerproof.cli.stages.options import add_out, add_spark, engine, first_rows, last_lines, progress_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
 from peerproof.cli import options
-from peerproof.cli.command import FAILED, NOTHING, OK, Refusal
+from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 from peerproof.cli.implementation import refuse_unavailable
 from peerproof.cli.stages.options import add_out, add_spark, engine, print_outcome
 from peerproof.conformance.adapter.implementation import REFERENCE

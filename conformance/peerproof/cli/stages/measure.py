@@ -18,7 +18,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.cli.command import NOTHING, OK, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import NOTHING, OK
 from peerproof.cli.stages.options import add_in, add_spark, engine, print_outcome, progress_of
 
 

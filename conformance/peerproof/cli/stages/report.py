@@ -13,7 +13,8 @@ import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.cli.command import NOTHING, OK, UNUSABLE, Refusal, refuse
+from peerproof.cli.command import refuse
+from peerproof.cli.exits import NOTHING, OK, UNUSABLE, Refusal
 from peerproof.cli.stages.options import add_format, add_in
 
 

@@ -22,7 +22,8 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from peerproof.cli.command import FAILED, OK, Refusal, count
+from peerproof.cli.command import count
+from peerproof.cli.exits import FAILED, OK, Refusal
 from peerproof.cli.stages.measure import add_shared_clock
 from peerproof.cli.stages.options import add_out, add_spark, engine
 from peerproof.conformance.suite.locations import examples, path_text

@@ -26,7 +26,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from peerproof.cli.command import OK, Refusal, count, refuse
+from peerproof.cli.command import count, refuse
+from peerproof.cli.exits import OK, Refusal
 from peerproof.cli.stages.options import add_out, add_spark
 
 

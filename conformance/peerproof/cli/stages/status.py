@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 
-from peerproof.cli.command import NOTHING, OK, Refusal
+from peerproof.cli.exits import NOTHING, OK, Refusal
 from peerproof.cli.stages.options import add_format, add_in
 
 

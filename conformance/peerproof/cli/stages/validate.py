@@ -25,7 +25,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from peerproof.cli.command import FAILED, NOTHING, OK, Refusal, count, refuse
+from peerproof.cli.command import count, refuse
+from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 from peerproof.cli.stages.options import add_spark, engine, first_rows, last_lines, progress_of
 
 if TYPE_CHECKING:

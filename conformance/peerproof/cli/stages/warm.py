@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from peerproof.cli.command import OK
+from peerproof.cli.exits import OK
 
 
 def configure(parser: ArgumentParser) -> None:
