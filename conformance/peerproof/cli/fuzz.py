@@ -54,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
     profiles = ", ".join(f"{name}: {profile.runs:,} runs of {profile.steps} steps" for name, profile in PROFILES.items())
     add("--profile", choices=tuple(PROFILES), default="quick", help=f"{profiles} (default: quick)")
     add("--nodes", metavar="N", type=_nodes, help=f"at most (default: {MOST_NODES})")
-    add("--seed", metavar="N", type=_seed, default=0, help="of everything that is drawn by lot (default: 0)")
+    add("--seed", metavar="N", type=_seed, default=0, help="random seed (default: 0)")
     limit = parser.add_mutually_exclusive_group()
     limit.add_argument(
         "--seconds", metavar="N", type=positive, help="go on with the next seed, and the next, until the time is over"

@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
     options.add_vectors(parser)
     add_transports(parser)
     add("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
-    add("--seed", default="0", help="of everything that is drawn by lot (default: 0)")
+    add("--seed", default="0", help="random seed (default: 0)")
     add("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
     add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
     add("--fail-fast", action="store_true", help="end at the first failure; the report is partial")

@@ -44,7 +44,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     options.add_selection(parser)
     options.add_vectors(parser)
-    add("--seed", default="0", metavar="TEXT", help="of everything that is drawn by lot (default: 0)")
+    add("--seed", default="0", metavar="TEXT", help="random seed (default: 0)")
     add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
     add_out(parser)
     add_spark(parser)

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,7 +37,7 @@ class LineTooLong(Exception):
     """A line of more than `MAX_LINE` bytes."""
 
 
-class Channel:
+class Channel(ABC):
     """Lines over two file descriptors, which may be the same; and what comes out of a third."""
 
     def __init__(self, reading: int, writing: int, errors: int | None = None) -> None:
@@ -89,13 +90,13 @@ class Channel:
         """How it ended, in words."""
         return "closed the connection"
 
+    @abstractmethod
     def close(self, seconds: float | None) -> bool:
         """Ends it: by itself within the time given (None: for ever), else by force; whether there was no need for that."""
-        raise NotImplementedError  # of a program and of a connection
 
+    @abstractmethod
     def abort(self) -> None:
         """Makes it end, from another thread than the one that waits for its lines."""
-        raise NotImplementedError  # of a program and of a connection
 
     def _serve(self, deadline: float | None) -> None:
         left = None if deadline is None else deadline - time.monotonic()

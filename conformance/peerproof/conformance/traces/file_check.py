@@ -250,7 +250,7 @@ def _plain_found(found: Found) -> Plain:
     )
 
 
-#: Events of one file that TLC is told of, unless another number is asked for.
+#: How many events of one file TLC checks by default.
 TLC_EVENTS: Final = 1_000_000
 
 
@@ -276,7 +276,7 @@ def check_trace(  # each has its default
     """
     Replays a trace, a JSON line for each step, against the specification; with `tools`, TLC checks it as well.
 
-    `name` is what the report calls the trace (default: its path). TLC is told of the first `tlc_events` events. `on_read` gets
+    `name` is what the report calls the trace (default: its path). TLC checks the first `tlc_events` events. `on_read` gets
     the lines and bytes read so far. Raises NoTrace if no line is one of a trace of a known protocol, and OSError.
 
     >>> from io import BytesIO

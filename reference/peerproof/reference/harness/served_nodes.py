@@ -98,12 +98,12 @@ class ServedNode:
     def effects(self) -> dict[str, Any]:
         """What its application was told since the last time; what it has sent is on the network, and its timers are its own."""
 
-        def taken() -> list[Plain]:
+        def take_events() -> list[Plain]:
             events = list(self._events)
             self._events.clear()
             return events
 
-        return {"effects": self._sockets.do(taken), "next_timer_ms": None}
+        return {"effects": self._sockets.do(take_events), "next_timer_ms": None}
 
     def close(self) -> None:
         """Its address is free."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -38,7 +39,7 @@ class Parts(NamedTuple):
     keep: Keep | None = None
 
 
-class RealTimeNode:
+class RealTimeNode(ABC):
     """A node in an event loop; with `send`, which a transport adds, what `Driver` calls its environment."""
 
     def __init__(self, parts: Parts) -> None:
@@ -61,9 +62,9 @@ class RealTimeNode:
         """Milliseconds since this object was made."""
         return Instant(int((self._loop.time() - self._epoch) * 1000))
 
+    @abstractmethod
     def send(self, to: NodeId, message: Any) -> None:
         """See `Environment`."""
-        raise NotImplementedError
 
     def notify(self, notice: Any) -> None:
         """To the application."""

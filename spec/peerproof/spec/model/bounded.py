@@ -15,6 +15,7 @@ same step its sender is told which.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -57,7 +58,7 @@ class Faults:
     ordered: bool = False  #: whether messages from one node to another arrive in the order in which they were sent
 
 
-class Model:
+class Model(ABC):
     """
     What a protocol brings so that its bounded model can be explored: what the constants of a configuration mean for its nodes.
 
@@ -113,9 +114,9 @@ class Model:
         """The node of the TLA+ module that has this address."""
         return int(address)
 
+    @abstractmethod
     def offers(self, state: Any) -> Iterable[tuple[str, Any]]:
         """What may happen to a node in this state without a message: labels and events."""
-        raise NotImplementedError
 
     def restart(self, state: Any) -> Any:
         """What a node in this state is when it comes back after a restart: by default a fresh one."""
@@ -133,9 +134,9 @@ class Model:
         """What an event is for the program of a node in this state: an event of the specification, or nothing."""
         return event
 
+    @abstractmethod
     def variables(self, state: Any) -> Mapping[str, Any]:
         """A node's state as the variables of the TLA+ module: numbers, texts, tuples, frozensets and mappings."""
-        raise NotImplementedError
 
     def node_values(self, state: Any) -> tuple[Any, ...]:
         """The values of `node_variables`."""
@@ -145,9 +146,9 @@ class Model:
         """A message under way: `<<from, to, ...>>`, which is an element of the variable `net`; with order see `queue_value`."""
         return self.number(message.sender), self.number(message.to), *self.content_value(message.message)
 
+    @abstractmethod
     def content_value(self, message: Any) -> tuple[Any, ...]:
         """What follows sender and receiver in the value of a message."""
-        raise NotImplementedError
 
     @staticmethod
     def content_text(message: Any, /) -> str | None:  # noqa: ARG004  # none of its own

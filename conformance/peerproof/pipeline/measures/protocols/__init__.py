@@ -26,6 +26,7 @@ And `Measured` is a figure of this node alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -155,7 +156,7 @@ Report: TypeAlias = (
 )
 
 
-class Observer:
+class Observer(ABC):
     """Watches one node. Whatever it cannot make sense of raises KeyError, TypeError or ValueError, and counts as unreadable."""
 
     detects = False  #: whether this node judges others at all, as it is configured
@@ -164,9 +165,9 @@ class Observer:
         self.name = node  #: what other nodes' reports call this node; at first, its address
         self.known: dict[str, int] = {}  #: up to which level the node has somebody's news
 
+    @abstractmethod
     def observe(self, event: Seen) -> Iterator[Report]:
         """What an event shows."""
-        raise NotImplementedError
 
     def finish(self) -> Iterator[Report]:
         """What is left to be said when there are no more events of this life."""
