@@ -25,7 +25,10 @@ from typing import Any
 from peerproof.cli.main import COMMANDS, usage
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.errors import REASONS
+from peerproof.spec.forms.answers import Items, Keyed
 from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.state_form import ShownAs
+from peerproof.spec.protocols import PROTOCOLS
 
 HELP_WIDTH = "100"
 
@@ -122,6 +125,7 @@ def decisions() -> Iterator[str]:
     """What each document leaves open, and how it was settled; and where a known implementation does something else."""
     from peerproof.conformance.clauses import catalogue as clauses
     from peerproof.conformance.clauses.catalogue import in_order
+    from peerproof.conformance.readings import readings_of
 
     yield from ("# What the documents leave open", "", "A document has gaps, and two people fill them differently. Each gap")
     yield from ("that was found is a decision here, with its reason. What known implementations do otherwise follows.", "")
@@ -131,6 +135,10 @@ def decisions() -> Iterator[str]:
         for kind, title in (("A", "Decisions"), ("D", "Divergences of the original")):
             found = sorted((item for item in items if re.match(rf"[A-Z]{kind}-", item)), key=in_order)
             yield from (f"### {title}", "", *(f"- **{item}** {items[item].text}" for item in found), "")
+        if readings := readings_of(protocol):
+            yield from ("### Other readings", "", "| clause | reading | an implementation that takes it |", "| --- | --- | --- |")
+            yield from (f"| {one.clause} | `{one.name}` | {one.text} |" for one in readings)
+            yield ""
 
 
 def vectors() -> Iterator[str]:
@@ -180,14 +188,114 @@ def adapter() -> Iterator[str]:
         own = [vector for vector in suite.vectors if vector.protocol == protocol.name]
         tried = cases(suite, own)
         asked_for = Counter(need for case in tried for need in case.needs)
-        offered = [*protocol.capabilities(), *(need for need in ("choices.oracle",) if asked_for[need])]
+        events = [need for need in sorted(asked_for) if need.startswith("events.")]
+        offered = [*protocol.capabilities(), *events, *(need for need in ("choices.oracle",) if asked_for[need])]
         unknown = asked_for.keys() - set(offered)
         assert not unknown, f"the reference lacks what vectors need: {unknown}"
         yield from ("", f"## {protocol.name}", "", f"What can be claimed, and how many of the {len(tried):,} cases need it.", "")
-        yield from ("| capability | cases |", "| --- | ---: |", *(f"| `{need}` | {asked_for[need]:,} |" for need in offered))
-        sites = sorted({str(pick["site"]) for vector in own for pick in picks(vector.body)})
-        if sites:
-            yield from ("", "Vectors fix what is drawn at: " + words(sites) + ".")
+        yield from ("| capability | what it claims | cases |", "| --- | --- | ---: |")
+        yield from (f"| `{need}` | {claims(protocol.name, need)} | {asked_for[need]:,} |" for need in offered)
+        yield from of_protocol(protocol.name)
+
+
+def claims(protocol: str, capability: str) -> str:
+    """What a capability claims, in words. Raises KeyError for one that nobody has described."""
+    from peerproof.conformance.adapter.messages import CAPABILITIES
+
+    word, _, name = capability.partition(".")
+    spec = PROTOCOLS[protocol].specification.load()
+    if word == "api":
+        return about(spec.COMMAND.cases[name].kind)
+    if word == "observe":
+        return str(answers_of(protocol)[name].about)
+    if word == "events" and name:
+        return f"the event `{name}`"
+    return CAPABILITIES[word]
+
+
+def answers_of(protocol: str) -> Mapping[str, Any]:
+    """The answers to its queries."""
+    declared = PROTOCOLS[protocol].query_answers
+    return declared.load() if declared else {}
+
+
+def of_protocol(protocol: str) -> Iterator[str]:
+    """The calls, queries, events and questions of chance of a protocol, with the form of every member."""
+    from peerproof.conformance.adapter.messages import MALFORMED
+
+    row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
+    yield from ("", f"### Calls of {protocol}", "")
+    yield from tagged(spec.COMMAND, with_tags=False)
+    yield from ("", f"### Queries of {protocol}", "")
+    for name, answer in answers_of(protocol).items():
+        yield from (f"**`{name}`** — {answer.about}", "")
+        yield from shape(answer.form)
+    yield from ("", f"### Events of {protocol}", "")
+    for name, record in spec.NOTICE.cases.items():
+        optional = ", optional" if name in row.optional_events else ""
+        yield from (f"**`{name}`**{optional} — {about(record.kind)}", "")
+        yield from members(record, {})
+    yield from (f"**`{MALFORMED}`**, optional — What came in is no message.", "")
+    yield from (
+        "| member | form |",
+        "| --- | --- |",
+        f"| `class` | one of {words(REASONS)} |",
+        "| `offset` | the byte at which that shows, counted from 0 |",
+        "",
+    )
+    if row.sites:
+        yield from (f"### Questions of chance of {protocol}", "", "| site | what is chosen |", "| --- | --- |")
+        yield from (f"| `{site}` | {chosen} |" for site, chosen in row.sites.items())
+
+
+def shape(form: Any) -> Iterator[str]:
+    """A table of all that is in an answer, or a sentence if it has no members."""
+    rows = list(described_answer(form, ""))
+    if rows and rows[0][0] == "" and len(rows) == 1:
+        yield from (rows[0][1][0].upper() + rows[0][1][1:] + ".", "")
+        return
+    yield from ("| member | form |", "| --- | --- |")
+    yield from (f"| {f'`{path}`' if path else 'the answer'} | {kind} |" for path, kind in rows)
+    yield ""
+
+
+def described_answer(form: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The path and the form of an answer, and of all that is in it."""
+    if isinstance(form, ShownAs):
+        form = form.form
+    inner, within = form, path
+    if isinstance(inner, Optional):
+        inner = inner.form.form if isinstance(inner.form, ShownAs) else inner.form
+    if isinstance(inner, ListOf):
+        inner, within = inner.form.form if isinstance(inner.form, ShownAs) else inner.form, f"{path}[]"
+    if isinstance(inner, Keyed):
+        inner, within = inner.form, f"{path}.KEY" if path else "KEY"
+    yield path, sentence_of_answer(form)
+    for name, part in getattr(inner, "forms", {}).items():
+        yield from described_answer(part, f"{within}.{name}" if within else name)
+
+
+def sentence_of_answer(form: Any) -> str:
+    """What an answer may be, in words."""
+    match form:
+        case ShownAs(inner):
+            return sentence_of_answer(inner)
+        case Optional(inner):
+            return sentence_of_answer(inner) + ", or null"
+        case ListOf(inner) if hasattr(inner, "forms") or isinstance(inner, ShownAs):
+            return f"list, each {sentence_of_answer(inner)}"
+        case Items():
+            return "a list of " + ", ".join(form.forms)
+        case Keyed(key, _):
+            return f"object; its keys: {sentence(key)}"
+        case _ if hasattr(form, "forms"):
+            return "an object"
+    return sentence(form)
+
+
+def about(kind: type[Any]) -> str:
+    """The first line of a docstring."""
+    return (kind.__doc__ or "").strip().splitlines()[0]
 
 
 def library() -> Iterator[str]:

@@ -59,6 +59,10 @@ UNTYPED = {
         "peerproof fuzz scuttlebutt --impl './adapter'",
     ): "it takes twenty minutes; fuzz.md has the same",
     ("docs/how-to/judge-a-capture.md", "tcpdump"): CAPTURES,
+    (
+        "docs/explanation/mixed-clusters.md",
+        "python -m tests.pipeline.silences",
+    ): "its capture lies beside the repository; tests/pipeline/test_capture_originals.py has the same figures",
     ("docs/how-to/pipeline.md", "pip install"): INSTALLS,
     ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --master"): CLUSTER,
     ("docs/how-to/pipeline.md", "peerproof pipeline run node*.jsonl --out /shared/out --remote"): CLUSTER,

@@ -20,7 +20,7 @@ from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import Suite, Vector, load
 
 #: A variant that dies of each datagram is started again each time; one that should answer must.
-SETTINGS: Final = Settings(most_restarts=10_000, strict=True)
+SETTINGS: Final = Settings(most_restarts=10_000, strict=True, decisions="strict")
 
 #: What `caught.py` has found out: it takes minutes to look for, and seconds to see that it is still so.
 KNOWN: Final = Path(__file__).with_name("caught.json")

@@ -55,6 +55,11 @@ def at_request(habit: str, argument: str, more: str, line: str) -> None:
             time.sleep(float(argument))
         case "start-once" if more in line:
             os._exit(3)
+        case "slow-at" if argument in line:
+            time.sleep(float(more))
+        case "slow-once" if argument in line and not Path(more).exists():
+            Path(more).touch()
+            time.sleep(FOR_EVER)
         case "deaf" if '"op":"bye"' in line:
             time.sleep(FOR_EVER)
     if habit in SPOILED and argument in line:
@@ -107,6 +112,8 @@ SPOILED: dict[str, Callable[[str], None]] = {
     "half-a-line": half_a_line,
     "endless-line": endless_line,
     "deep-line": lambda _: say('{"id":1,"ok":true,"message":' + "[" * DEEP + "]" * DEEP + "}"),
+    "long-line": lambda size: say("x" * int(size)),
+    "garbage": lambda size: say("\n".join(["got a request"] * int(size))),
     "debug-print": lambda _: say("got a request"),
 }
 
@@ -123,6 +130,8 @@ def spoil(habit: str, argument: str, line: str, reply: dict[str, Any]) -> dict[s
         return reply
     if habit == "wrong-id":
         return {**reply, "id": 99_999}
+    if habit == "told-late":
+        return {"id": reply["id"], "error": {"code": "timeout", "message": "gave up"}}
     if habit == "new-member":
         for part in reply.get("results", [reply]):
             part["duration"] = 3
@@ -145,7 +154,9 @@ def main() -> None:
 
     for line in sys.stdin:
         at_request(habit, argument, more, line)
-        say(json.dumps(spoil(habit, argument, line, harness.handle(json.loads(line), choose)), separators=(",", ":")))
+        reply = spoil(habit, argument, line, harness.handle(json.loads(line), choose))
+        padding = " " * int(more) if habit == "large-batch" and '"op":"batch"' in line else ""
+        say(json.dumps(reply, separators=(",", ":")) + padding)
         if harness.closing:
             break
 

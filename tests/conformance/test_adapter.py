@@ -146,7 +146,6 @@ def test_no_answer_in_time_is_a_hang() -> None:
     [
         ("debug-print", "no JSON, at column 1: got a request"),
         ("wrong-id", "expected the reply to request 1, found id 99999"),
-        ("endless-line", "more than 16 MiB"),
         ("deep-line", "nests more than 300 deep"),
     ],
 )
@@ -155,6 +154,17 @@ def test_a_line_that_is_no_reply_is_garbled(habit: str, said: str) -> None:
 
     assert garbled.kind == "garbled"
     assert said in garbled.detail
+
+
+@pytest.mark.parametrize("habit", ["endless-line", "long-line"])
+def test_a_line_that_is_too_long_is_a_flood_and_says_how_it_begins(habit: str) -> None:
+    flooded = trouble(started(habit, digits(17), str(17 * 2**20), patience=Timeouts(op=20)))
+
+    assert flooded.kind == "flooded"
+    assert "more than 16,777,216 bytes" in flooded.detail
+    assert "--max-reply" in flooded.detail
+    assert "xxx" in flooded.detail
+    assert len(flooded.detail) < 1000
 
 
 def test_half_a_line_is_shown_when_the_program_ends() -> None:

@@ -146,7 +146,7 @@ def test_the_fuzzer_finds_nothing() -> None:
 def test_what_javascript_gets_wrong_by_itself_fails_a_vector(mistake: str, copied: Copied) -> None:
     vector, module, right, wrong = MISTAKES[mistake]
 
-    done = peerproof("run", "-k", f"scuttlebutt/{vector}", port=copied(module, right, wrong))
+    done = peerproof("run", "--strict", "--decisions", "strict", "-k", f"scuttlebutt/{vector}", port=copied(module, right, wrong))
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(rf"^(FAILED|CRASHED) scuttlebutt/{vector}", done.stdout, re.MULTILINE), done.stdout
@@ -156,7 +156,7 @@ def test_what_only_the_socket_shows_is_found_there(copied: Copied) -> None:
     """The mistake of the page: nobody catches what the codec throws at the program for a real network."""
     port = copied("udp.mjs", "if (!(error instanceof Malformed)) throw error;", "throw error;")
 
-    done = peerproof("run", "--transport", "virtual,udp", "-k", "malformed-from-many-sources", port=port)
+    done = peerproof("run", "--decisions", "strict", "--transport", "virtual,udp", "-k", "malformed-from-many-sources", port=port)
 
     assert done.returncode == 1, done.stdout + done.stderr
     assert "passed under virtual time, crashed (crashed) over udp" in done.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from peerproof.cli.main import main
 from peerproof.conformance.authoring import clause_report
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Citation, Clause, Clauses
@@ -134,3 +135,22 @@ def test_every_clause_of_scuttlebutt_is_held_by_code_and_vectors_or_says_why_not
     rows = clause_report.matrix(catalogue.load("scuttlebutt"), suite.load().vectors)
 
     assert [f"{row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes] == []
+
+
+def test_of_the_vectors_of_a_clause_the_one_with_the_fewest_others_meets_it(capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = suite.load().vectors
+    meetings = {each.clause: each for each in clause_report.find_meetings(catalogue.load("scuttlebutt"), vectors)}
+    by_id = {vector.id: vector for vector in vectors}
+
+    assert meetings["BA-12"].is_alone
+    near = next(each for each in meetings.values() if each.vector and not each.is_alone)
+    assert near.vector is not None
+    assert set(by_id[near.vector].clauses) == {near.clause, *near.others}
+    fewest = min(len(vector.clauses) for vector in vectors if vector.layer != "model" and near.clause in vector.clauses)
+    assert len(near.others) == fewest - 1
+    assert "B-21" not in meetings  # the prose says why nothing can test it
+
+    assert main(["coverage", "--alone", "--protocol", "scuttlebutt"]) == 0
+    text = capsys.readouterr().out
+    assert f"{near.clause}: {near.vector} with {' '.join(near.others)}\n" in text
+    assert "BA-12: " not in text

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -119,6 +120,57 @@ def test_a_node_that_does_nothing_is_a_right_adapter_and_a_wrong_node(language: 
     assert re.search(r"^ok +isolation .*\n(?:-.*\n)*ok +clock", smoke.stdout, re.MULTILINE), smoke.stdout
     assert (run.returncode, fuzz.returncode) == (1, 1), run.stdout + fuzz.stdout + fuzz.stderr
     assert "FOUND" in fuzz.stdout
+
+
+#: What is typed into a skeleton so that its node asks at its start: in a file, what stands there and what then does.
+ASKING = {
+    "python": {
+        "adapter/choices.py": ('= "set"', '= "oracle"'),
+        "adapter/events.py": ('"""Starts, at `birth.now`."""', 'birth.choices.pick("round.partner", {"c:1", "b:1"})'),
+    },
+    "go": {
+        "choices.go": ('= "set"', '= "oracle"'),
+        "events.go": (
+            "return &Node{}, nil",
+            'Pick(birth.Choices, "round.partner", []string{"c:1", "b:1"}, 1)\n\treturn &Node{}, nil',
+        ),
+    },
+    "js": {
+        "choices.js": ('= "set"', '= "oracle"'),
+        "events.js": ("effects, choices }) {}", 'effects, choices }) { choices.pick("round.partner", ["c:1", "b:1"]); }'),
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_node_can_ask_the_runner_to_choose(language: str, tmp_path: Path) -> None:
+    """Its options are sorted before, whatever their order; what is not written yet says so."""
+    folder = begun(language, "scuttlebutt", tmp_path / "mine", build=False)
+    start, build = LANGUAGES[language].start, LANGUAGES[language].build
+    empty, full = {"go": ("[]string{}", '[]string{"exchange"}')}.get(language, ("= []", '= ["exchange"]'))
+    for name, (old, new) in (*ASKING[language].items(), (LANGUAGES[language].events, (empty, full))):
+        text = (folder / name).read_text("utf-8")
+        assert text.count(old) == 1, name
+        (folder / name).write_text(text.replace(old, new))
+
+    smoke = shell(f"{build} && peerproof smoke --impl '{start}'", folder)
+
+    assert smoke.returncode == 0, smoke.stdout + smoke.stderr
+    assert re.search(r"^ok +questions +it asks at round.partner \(\d+\), with sorted options", smoke.stdout, re.MULTILINE)
+
+    node = {"protocol": "scuttlebutt", "addr": "a:1", "now_ms": 0}
+    requests: list[dict[str, Any]] = [
+        {"id": 1, "op": "open", **node},
+        {"choice": {"for": 1, "n": 1, "pick": [1]}},
+        {"id": 2, "op": "stream", "handle": 1, "conn": "one", "event": "open", "now_ms": 0},
+        {"id": 3, "op": "load", **node, "state": {}, "timers": []},
+        {"id": 4, "op": "bye"},
+    ]
+    (tmp_path / "requests").write_text("".join(json.dumps(request) + "\n" for request in requests))
+    lines = [json.loads(line) for line in shell(f"{start} < {tmp_path}/requests", folder).stdout.splitlines()]
+    assert lines[0] == {"choice": {"for": 1, "n": 1, "site": "round.partner", "kind": "one", "of": ["b:1", "c:1"]}}
+    assert [line.get("error", {}).get("code") for line in lines[1:]] == [None, "unsupported", "unsupported", None]
 
 
 @pytest.mark.slow

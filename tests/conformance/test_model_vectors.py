@@ -68,7 +68,7 @@ def judged(adapter: Adapter | str, vectors: Iterable[Vector], *, fail_fast: bool
         results.append(result)
         return STATUSES[result.status]
 
-    settings = Settings(most_restarts=10_000, strict=True, fail_fast=fail_fast)
+    settings = Settings(most_restarts=10_000, strict=True, decisions="strict", fail_fast=fail_fast)
     run(lambda: started, started, started.start(), cases(suite(), vectors), settings, report)
     return results
 

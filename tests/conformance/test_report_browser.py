@@ -68,6 +68,22 @@ def test_failures_are_shown_first_and_the_filter_narrows_them(shows: Shows) -> N
     assert tab.logged == []
 
 
+def test_the_cases_of_a_group_are_folded_below_it_and_lead_to_the_list(shows: Shows) -> None:
+    tab = shows(report(*(named(MISSED, f"v-{number}") for number in range(150)), PASSED))
+    group = "document.querySelector('details.group')"
+    assert tab.value(f"{group}.querySelectorAll('li').length") == 0
+
+    tab.value(f"{group}.querySelector('summary').click()")
+    tab.until(f"{group}.querySelectorAll('li').length === 100")
+    tab.value(f"{group}.querySelector('button.rest').click()")
+    tab.until(f"{group}.querySelectorAll('li').length === 150 && !{group}.querySelector('button.rest')")
+
+    tab.value(f"{group}.querySelectorAll('li button')[149].click()")
+    tab.until("document.querySelector('#list .detail svg.message-graph')")
+    assert tab.focused().startswith("scuttlebutt/exchange/v-149")
+    assert tab.logged == []
+
+
 def test_a_failure_is_opened_and_its_replay_line_copied_by_keyboard(shows: Shows) -> None:
     tab = shows(*some())
     tab.ask("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
@@ -120,12 +136,14 @@ def test_a_link_to_a_case_opens_it(shows: Shows) -> None:
 def test_the_first_stops_of_the_keyboard_are_links_to_filter_and_cases(shows: Shows) -> None:
     tab = shows(*some())
     stops = []
-    for _ in range(8):
+    for _ in range(12):
         tab.press("Tab")
         stops.append(tab.focused())
 
-    assert stops[:7] == ["To the filter", "To the cases", "text", "protocol", "layer", "status", "implementation"]
-    assert stops[7].startswith("scuttlebutt/exchange/one")
+    assert stops[:2] == ["To the filter", "To the cases"]
+    assert stops[2:6] == ["copy", "The case"] * 2  # of the group of each implementation
+    assert stops[6:11] == ["text", "protocol", "layer", "status", "implementation"]
+    assert stops[11].startswith("scuttlebutt/exchange/one")
 
 
 def test_keys_go_through_the_cases(shows: Shows) -> None:

@@ -17,6 +17,7 @@ from peerproof.conformance.runner.result import STATUSES, Result
 
 KNOWN = replace(MISSED, status="known")
 TOLERATED = replace(MISSED, status="tolerated")
+DIFFERS = replace(MISSED, status="differs", decisions=("BA-12",))
 STALE = replace(PASSED, status="stale")
 CRASHED = replace(MISSED, status="crashed", failure="crashed")
 OTHERWISE = replace(MISSED, failure="events")
@@ -28,6 +29,8 @@ CHANGES: Final[list[tuple[Result | None, Result | None, str | None, bool]]] = [
     (PASSED, KNOWN, "newly failing", True),
     (TOLERATED, CRASHED, "newly failing", True),
     (PASSED, TOLERATED, "newly tolerated", True),
+    (PASSED, DIFFERS, "newly tolerated", True),
+    (MISSED, DIFFERS, "newly passing", False),
     (PASSED, LEFT, "no longer judged", True),
     (MISSED, None, "gone", True),
     (None, MISSED, "new and failing", True),
@@ -58,7 +61,11 @@ def test_each_change_has_its_kind(before: Result | None, now: Result | None, kin
 
 def test_every_status_and_every_kind_is_tried() -> None:
     assert {kind for _, _, kind, _ in CHANGES} == {*KINDS, None}
-    assert {one.status for before, now, *_ in CHANGES for one in (before, now) if one} == {*STATUSES} - {"hung", "undetermined"}
+    assert {one.status for before, now, *_ in CHANGES for one in (before, now) if one} == {*STATUSES} - {
+        "hung",
+        "flooded",
+        "undetermined",
+    }
 
 
 def test_the_page_about_reports_has_a_row_for_each_kind() -> None:

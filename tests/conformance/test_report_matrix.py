@@ -60,7 +60,7 @@ def test_markdown_and_json_say_the_same() -> None:
     assert "| B-31 must | ✗ 1 of 1 |" in as_markdown(found)
     plain = json.loads(as_json(found))["protocols"]["scuttlebutt"]
     assert plain["counts"]["not held"] == [2]
-    assert plain["clauses"]["B-31"] == {"level": "must", "cases": [{"good": 0, "bad": 1, "left": 0}]}
+    assert plain["clauses"]["B-31"] == {"level": "must", "cases": [{"good": 0, "bad": 1, "differs": 0, "left": 0}]}
 
 
 def test_a_protocol_has_the_implementations_of_which_something_was_asked() -> None:

@@ -212,7 +212,8 @@ def test_what_comes_from_outside_stays_text(hostile: str) -> None:
     given = json.dumps([MUTANTS, EDGES]).replace('"swim"', json.dumps(hostile)).replace('"m-1"', json.dumps(hostile))
     mutants, edges = json.loads(given)
     shown = report(failure, implementation={"name": hostile, "version": "1"}, problems=[hostile], because=hostile)
-    plain = read(report(MISSED, problems=["x"], because="x"), extras=extras)
+    harmless = replace(MISSED, id="unknown/exchange/one", vector="unknown/exchange/one", reason="x", errors="x", title="x")
+    plain = read(report(harmless, problems=["x"], because="x"), extras=extras)
     spoiled = read(shown, extras=ReportExtras(mutants, edges, [hostile]))
 
     assert [(tag, sorted(attributes)) for tag, attributes in spoiled.elements] == [

@@ -106,7 +106,8 @@ def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(
 
 def test_the_record_of_a_wrong_implementation_has_all_that_a_picture_needs(tmp_path: Path) -> None:
     record = tmp_path / "run.jsonl"
-    assert main(["run", "--impl", "py:tests.conformance.wrong:BD09", "-k", "flag:bd-09", "--record", str(record)]) == 1
+    wanted = ("-k", "delta-stops-at-what-does-not-fit", "--record", str(record))
+    assert main(["run", "--impl", "py:tests.conformance.wrong:BD09", *wanted]) == 1
 
     (result,) = load(record)[0].results
     graph = draw_failure(result)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from tests.conformance.numbered import COUNT, argv, digits, vector_id, write_sui
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import program
 from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.runner import worker
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
@@ -28,13 +31,15 @@ def numbered(tmp_path: Path, own_cache: Path) -> Path:
     return write_suite(tmp_path / "numbered")
 
 
-def judged(root: Path, *habit: str, patience: Timeouts = PATIENCE, **settings: Any) -> tuple[dict[str, Result], End]:
-    """Results by id, and how the run ended; without a habit, of the reference in this process."""
+def judged(
+    root: Path, *habit: str, patience: Timeouts = PATIENCE, impl: str = REFERENCE, **settings: Any
+) -> tuple[dict[str, Result], End]:
+    """Results by id, and how the run ended; without a habit, of the reference, or another class, in this process."""
     suite = vectors.load(root)
     results: dict[str, Result] = {}
 
     def reach() -> Adapter:
-        return program(argv(*habit), patience, suite.version) if habit else InProcess(REFERENCE, patience, suite.version)
+        return program(argv(*habit), patience, suite.version) if habit else InProcess(impl, patience, suite.version)
 
     def take(result: Result) -> bool:
         assert result.id not in results, "a case has one result"
@@ -95,6 +100,64 @@ def test_a_batch_that_takes_too_long_blames_nobody_who_is_fast_enough_alone(numb
 
     results, _ = judged(numbered, "slow", "0.05", patience=Timeouts(hello=20, op=0.2, bye=1))
     assert statuses(results) == {"passed": COUNT}
+
+
+def test_a_case_that_is_slow_is_tried_again_with_more_time_and_passes(numbered: Path) -> None:
+    results, end = judged(numbered, "slow-at", digits(5), "0.8", most_restarts=1)
+    slow = results[numbered_case(5)]
+
+    assert statuses(results) == {"passed": COUNT}
+    assert "did not answer within 0.5 s; tried again alone, with" in str(slow.reason)
+    assert "slow and not wrong" in str(slow.reason)
+    assert slow.confirmed is None
+    assert end.because is None
+
+
+def test_a_case_that_hangs_once_is_not_hung(numbered: Path, tmp_path: Path) -> None:
+    results, end = judged(numbered, "slow-once", digits(5), str(tmp_path / "slept"), most_restarts=1)
+
+    assert statuses(results) == {"passed": COUNT}
+    assert end.because is None
+
+
+def test_the_longer_time_holds_for_what_comes_after_it(numbered: Path) -> None:
+    slow_at_all = judged(numbered, "slow-at", '"op":"decode"', "0.4", patience=Timeouts(hello=20, op=0.2, bye=1), most_restarts=1)
+    results, end = slow_at_all
+    told = [result for result in results.values() if result.reason]
+
+    assert statuses(results) == {"passed": COUNT}
+    assert len(told) == 1
+    assert end.because is None
+
+
+def test_of_what_hangs_the_report_says_both_times(numbered: Path) -> None:
+    begin = time.monotonic()
+    results, _ = judged(numbered, "hang", digits(18), patience=Timeouts(hello=20, op=0.2, bye=1))
+    hung = results[numbered_case(18)]
+
+    assert (hung.status, hung.confirmed) == ("hung", True)
+    assert str(hung.reason).count("did not answer within") == 2
+    assert time.monotonic() - begin < 60
+
+
+def test_what_hangs_at_everything_ends_the_run_after_so_many_restarts(numbered: Path) -> None:
+    results, end = judged(numbered, "hang", '"op":"decode"', patience=Timeouts(hello=20, op=0.05, bye=1), most_restarts=3)
+
+    assert "started again 3 times" in str(end.because)
+    assert statuses(results) == {"hung": 3}
+
+
+def test_a_time_out_that_the_adapter_itself_tells_is_tried_again_too(numbered: Path) -> None:
+    results, end = judged(numbered, "told-late", digits(5), most_restarts=1)
+
+    assert results[numbered_case(5)].outcome == "hung (hung)"
+    assert "the adapter says that it took too long; tried again alone" in str(results[numbered_case(5)].reason)
+    assert end.because is None
+
+
+@pytest.mark.parametrize(("took", "times"), [(0.0, 4), (0.5, 4), (1.0, 8), (60.0, 20)])
+def test_the_slower_it_starts_the_more_time_it_has(took: float, times: float) -> None:
+    assert worker.more_time(took) == times
 
 
 def test_after_so_many_restarts_the_run_ends_with_all_results_so_far(numbered: Path) -> None:
@@ -352,3 +415,48 @@ def test_a_case_that_needs_what_the_implementation_does_not_offer_is_skipped_wit
     (result,) = judged(written(exchange=text))[0].values()
 
     assert (result.status, result.reason) == ("skipped", "the implementation does not offer time.travel")
+
+
+IMPOSSIBLE = """\
+from peerproof.reference.harness.harness import Harness
+
+
+class Impossible(Harness):
+    '''It answers `unsupported` to an op, where a member of the request has this value.'''
+
+    def handle(self, request, choose):
+        if all(request.get(name) == value for name, value in WHERE.items()):
+            return {"id": request["id"], "error": {"code": "unsupported", "message": "not with this library"}}
+        return super().handle(request, choose)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "config", "status", "failure"),
+    [
+        ({"op": "open"}, ", config: {max_payload: 100}", "skipped", None),
+        ({"op": "open"}, "", "failed", "error"),
+        ({"op": "recv"}, ", config: {max_payload: 100}", "failed", "error"),
+        ({"op": "close"}, "", "passed", None),
+    ],
+)
+def test_what_is_unsupported_is_skipped_unless_hello_claims_it(
+    where: dict[str, str],
+    config: str,
+    status: str,
+    failure: str | None,
+    written: Written,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A capability claims an op with the protocol's defaults; one certain configuration is claimed by none."""
+    (tmp_path / "impossible.py").write_text(f"{IMPOSSIBLE}\n\nWHERE = {where!r}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "impossible", raising=False)
+    exchange = STEPS.format(level="must", steps=RIGHT["ordered"]).replace('node: {addr: "b:1"}', f'node: {{addr: "b:1"{config}}}')
+
+    (result,) = judged(written(exchange=exchange), impl="impossible:Impossible")[0].values()
+
+    assert (result.status, result.failure) == (status, failure)
+    if status == "skipped":
+        assert result.reason == "the implementation does not support this open: not with this library"

@@ -122,6 +122,49 @@ class Hasty(Harness):
         if request["op"] == "stream" and request["event"] == "data" and len(request["bytes"]) == 2:
             return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": None}
         return super().handle(request, choose)
+
+
+class Unsorted(Harness):
+    '''Its options come in no order, as those of a map in Go.'''
+
+    def handle(self, request, choose):
+        def shuffled(question):
+            last = len(question["of"]) - 1
+            return [last - index for index in choose({**question, "of": question["of"][::-1]})]
+
+        return super().handle(request, shuffled)
+
+
+class Elsewhere(Harness):
+    '''It asks where the protocol has no choice.'''
+
+    def handle(self, request, choose):
+        return super().handle(request, lambda question: choose({**question, "site": "dice"}))
+
+
+class Silent(Harness):
+    '''It says that it asks, and draws for itself.'''
+
+    def handle(self, request, choose):
+        return super().handle(request, lambda question: list(range(1 if question["kind"] == "one" else len(question["of"]))))
+
+
+class Own(Harness):
+    '''It does not say that it asks.'''
+
+    def __init__(self):
+        super().__init__(oracle=False)
+
+
+class Renaming(Harness):
+    '''Its events have names of its own.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        for effect in reply.get("effects", ()):
+            if "event" in effect:
+                effect["event"]["name"] = "on_" + effect["event"]["name"]
+        return reply
 """
 
 MISTAKES = {
@@ -134,6 +177,8 @@ MISTAKES = {
     "isolation": "Forgetful",
     "outcomes": "Hopeful",
     "connections": "Hasty",
+    "questions": "Unsorted",
+    "events": "Renaming",
     "clock": "WallClock",
 }
 
@@ -152,7 +197,11 @@ def test_the_references_adapter_passes_every_check(capfd: pytest.CaptureFixture[
 
     over_datagrams = [name for name in protocols() if specification(name).TRANSPORT != "tcp"]
     assert len(lines) == len(CHECKS) * len(protocols()) + 2
-    assert sum(line.startswith("-  ") for line in lines) == len({"sent", "stream"}) * len(over_datagrams)
+    unasked = [line for line in lines if line.startswith("-") and " questions " in line]
+    untold = [line for line in lines if line.startswith("-") and " events " in line]
+    assert {line.split()[2] for line in unasked} == {"peter:", "swim:", "wendy:"}
+    assert {line.split()[2] for line in untold} == {"swim:"}
+    assert sum(line.startswith("-  ") for line in lines) == len({"sent", "stream"}) * len(over_datagrams) + len(unasked + untold)
     assert not [line for line in lines if not line.startswith(("ok ", "-  "))]
 
 
@@ -181,3 +230,22 @@ def test_a_program_that_does_not_end_is_found() -> None:
 )
 def test_the_exit_code_tells_a_mistake_from_an_adapter_that_cannot_be_used(impl: str, code: int) -> None:
     assert main(["smoke", "--impl", impl]) == code
+
+
+def test_what_was_found_out_about_questions_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which sites were asked, that none was, or that none will be."""
+    suite = vectors.load()
+    right = list(check_adapter(InProcess("peerproof.reference.harness.harness:Harness", Timeouts(op=60), suite.version), suite))
+    elsewhere, silent, own = (checked(name, tmp_path, monkeypatch) for name in ("Elsewhere", "Silent", "Own"))
+
+    assert says(right, True, "scuttlebutt", "round.partner (10)")
+    assert says(elsewhere, False, "scuttlebutt", "it asks at 'dice'")
+    assert says(silent, None, "scuttlebutt", "no question was asked")
+    assert says(own, None, "scuttlebutt", '"choices": "set"')
+    assert says(right, None, "wendy", "leaves nothing to chance")
+
+
+def says(findings: list[Finding], fine: bool | None, *words: str) -> bool:
+    """Whether a finding about questions came out like this and has these words."""
+    details = [finding.detail for finding in findings if (finding.name, finding.fine) == ("questions", fine)]
+    return any(all(word in detail for word in words) for detail in details)

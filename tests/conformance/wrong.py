@@ -1,5 +1,7 @@
 """
-Scuttlebutt as the original implementation has it, one difference at a time [BD-01…BD-16]; `variant.py` says how it is done.
+Scuttlebutt as the original implementation has it, one difference at a time [BD-01…BD-17]; `variant.py` says how it is done.
+
+Two have no variant, because no vector can show them: what a node takes for its identity [BD-12], and locks [BD-15].
 
 `mistakes` holds those that others make.
 """
@@ -14,7 +16,8 @@ from tests.conformance.variant import Variant, without_effects
 
 from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, Table
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.scuttlebutt import reconcile
+from peerproof.spec.scuttlebutt import arrival, reconcile
+from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
 from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
 from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, Up, UpdateLocal
 from peerproof.spec.scuttlebutt.state import Peer, State, Status, Versioned
@@ -166,14 +169,6 @@ class BD11(Wrong):
     instead: ClassVar = {"transitions.merge": _merged_all_news}
 
 
-class BD12(Wrong):
-    """Takes the wildcard address that it listens on for its identity."""
-
-    def initial(self, self_id: NodeId, config: Any) -> Next:
-        """A node that is everybody."""
-        return super().initial(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)
-
-
 class BD13(Wrong):
     """Never brings a peer up again that was down."""
 
@@ -206,8 +201,20 @@ class BD16(Wrong):
     instead: ClassVar = {"transitions.digest": _digest_without_down}
 
 
+def _exceeds_without_a_least_mean(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    silence, total = max(0, now - window.last), sum(window.intervals)
+    numerator, denominator = arrival.ONE_BY_LN_10
+    return silence * len(window.intervals) * numerator * arrival.THOUSANDTHS > thousandths * total * denominator
+
+
+class BD17(Wrong):
+    """Lets the mean be 0, and any silence infinitely suspicious."""
+
+    instead: ClassVar = {"transitions.phi_exceeds": _exceeds_without_a_least_mean}
+
+
 #: The divergences by their flag.
 DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {
     f"bd-{variant.__name__.removeprefix('BD')}": variant
-    for variant in (BD01, BD02, BD03, BD04, BD05, BD06, BD07, BD08, BD09, BD10, BD11, BD12, BD13, BD14, BD16)
+    for variant in (BD01, BD02, BD03, BD04, BD05, BD06, BD07, BD08, BD09, BD10, BD11, BD13, BD14, BD16, BD17)
 }

@@ -15,7 +15,7 @@ from tests.conformance.variant import Variant
 
 from peerproof.spec import wendy
 from peerproof.spec.core import Step
-from peerproof.spec.peter import messages, overlay, tree
+from peerproof.spec.peter import messages, tree
 from peerproof.spec.peter.messages import NOTIFY, UNSUBSCRIBE, lift_message, lower_message
 from peerproof.spec.peter.topics import Row, State
 from peerproof.spec.stack import Request, Seek
@@ -40,9 +40,6 @@ class Wrong(Variant):
     """The reference of Peter with something else in the place of some of its functions."""
 
     protocol = "peter"
-
-    def _transitions(self) -> Any:
-        return overlay
 
 
 def sent_to(effect: Any, purpose: int) -> bool:

@@ -1,8 +1,9 @@
 """
-Wendy as the original implementation has it, one difference at a time [WD-01…WD-28]; `variant.py` says how it is done.
+Wendy as the original implementation has it, one difference at a time [WD-01…WD-31]; `variant.py` says how it is done.
 
 Two have no variant, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18],
-and scores that are the time of connecting alone [WD-26]. `mistakes_wendy` holds those that others make.
+and scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
+`mistakes_wendy` holds those that others make.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, ClassVar, Final
 from tests.conformance.variant import Variant, received
 
 from peerproof.spec import wendy
-from peerproof.spec.core import Asked, Notify, Pick, Send, Sent, Step
+from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Sent, Step
+from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.wendy import joining, proximity, repair, routing, tables, transitions
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.state import State, leaf_set
@@ -380,11 +382,30 @@ class WD28(Wrong):
         return step
 
 
+class WD29(Wrong):
+    """Looks up the rows and columns of a repair without a look at how many there are, and dies."""
+
+    def decode(self, data: bytes) -> Any:
+        """Dies of a row or a column beyond the last."""
+        try:
+            return super().decode(data)
+        except MalformedMessage as error:
+            if "Rows is a whole number" in str(error) or "Cols is a whole number" in str(error):
+                raise IndexError("index out of range") from None
+            raise
+
+
+class WD31(Wrong):
+    """Writes a host with colons without brackets."""
+
+    instead: ClassVar = {"state.address": lambda host, port: NodeId(f"{host}:{port}")}
+
+
 #: The divergences by their flag.
 DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {
     variant.__name__.lower().replace("wd", "wd-"): variant
     for variant in (
         *(WD01, WD02, WD03, WD04, WD05, WD06, WD07, WD08, WD09, WD10, WD11, WD12, WD13, WD14, WD15, WD16, WD17, WD19),
-        *(WD20, WD21, WD22, WD23, WD24, WD25, WD27, WD28),
+        *(WD20, WD21, WD22, WD23, WD24, WD25, WD27, WD28, WD29, WD31),
     )
 }

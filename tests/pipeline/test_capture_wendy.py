@@ -34,6 +34,7 @@ from peerproof.pipeline.storage.tables import QUARANTINE, TRACES, VERDICTS, VIOL
 from peerproof.spec import swim, wendy
 from peerproof.spec.wendy import Application, Heartbeat, Message, NodeAnnouncement, NodeRace, StateData, Versions
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
+from peerproof.spec.wendy.model.monitors import RULES
 
 Row = dict[str, Any]
 Packets = Iterable[tuple[float, bytes]]
@@ -242,7 +243,8 @@ def test_a_fault_in_a_capture_is_found(
 
     named = [row for row in violations if row["property"] == name]
     assert named
-    assert {(row["severity"], clause in row["clause"].split(", ")) for row in named} == {("rejected", True)}
+    (severity,) = {"differs" if rule.is_decision else "violates" for rule in RULES if rule.name == name}
+    assert {(row["severity"], clause in row["clause"].split(", ")) for row in named} == {(severity, True)}
     faulty = {row["node"] for row in violations}
     assert {row["verdict"] for row in verdicts if row["node"] not in faulty} == {"accepted"}
 

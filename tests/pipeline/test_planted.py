@@ -193,10 +193,10 @@ def plant_a_clock_that_jumps_ahead(lines: Lines) -> int:
 MISSING = {"LostLine": 1, "DoubledLine": -1}
 
 IN_TRACES = [
-    (plant_a_version_that_jumps_back, "rejected", "OwnVersionGrows", "B-07"),
-    (plant_a_delta_out_of_order, "rejected", "DeltaPrefix", "B-30"),
-    (plant_a_datagram_over_the_limit, "rejected", "DeltaBounded", "B-26"),
-    (plant_a_wrong_state_digest, "rejected", "StateDigest", None),
+    (plant_a_version_that_jumps_back, "violates", "OwnVersionGrows", "B-07"),
+    (plant_a_delta_out_of_order, "violates", "DeltaPrefix", "B-30"),
+    (plant_a_datagram_over_the_limit, "violates", "DeltaBounded", "B-26"),
+    (plant_a_wrong_state_digest, "violates", "StateDigest", None),
     (plant_a_lost_line, "log", "LostLine", None),
     (plant_a_doubled_line, "log", "DoubledLine", None),
     (plant_a_swapped_line, "log", "SwappedLine", None),
@@ -222,7 +222,7 @@ def test_a_fault_in_a_trace_is_found(
     assert context == [at for at in range(seq - 5 - MISSING.get(name, 0), seq + 3) if name != "LostLine" or at != seq - 1]
     faulty = {row["node"] for row in violations}
     assert {row["verdict"] for row in verdicts if row["node"] and row["node"] not in faulty} == {"accepted"}
-    assert severity != "rejected" or {row["verdict"] for row in verdicts if row["node"] in faulty} == {"rejected"}
+    assert severity != "violates" or {row["verdict"] for row in verdicts if row["node"] in faulty} == {"rejected"}
 
 
 @pytest.mark.parametrize("lines_left", [0.5, 0.8])
@@ -255,7 +255,7 @@ def test_the_command_of_a_violation_shows_it_again(recording: Recording, tmp_pat
     )
 
     assert done.returncode == 1, done.stderr
-    assert "REJECTED StateDigest" in done.stdout
+    assert "VIOLATES StateDigest" in done.stdout
     assert f"event {found['seq']}" in done.stdout
     assert '"0123456789abcdef"' in done.stdout
 
@@ -308,9 +308,9 @@ def capture_a_clock_that_jumps(packets: list[Packet]) -> None:
 
 
 IN_CAPTURES = [
-    (capture_a_version_that_jumps_back, "rejected", "OwnVersionGrows", "B-07"),
-    (capture_a_delta_out_of_order, "rejected", "DeltaOrder", "B-30"),
-    (capture_a_datagram_over_the_limit, "rejected", "WithinLimit", "B-26"),
+    (capture_a_version_that_jumps_back, "violates", "OwnVersionGrows", "B-07"),
+    (capture_a_delta_out_of_order, "violates", "DeltaOrder", "B-30"),
+    (capture_a_datagram_over_the_limit, "violates", "WithinLimit", "B-26"),
     (capture_a_foreign_protocol, "log", "not_a_message", None),
     (capture_a_clock_that_jumps, "log", "ClockJumps", None),
 ]

@@ -48,9 +48,9 @@ def batch(place: Path, stage: str, rows: list[tuple[Table, list[tuple[Any, ...]]
 
 
 def violation(
-    severity: str = "rejected", name: str = "DeltaPrefix", node: str = "a:1", context: str | None = None
+    severity: str = "violates", name: str = "DeltaPrefix", node: str = "a:1", context: str | None = None
 ) -> tuple[Any, ...]:
-    return ("r1", node, 5, "B-29", name, severity, "1", "2", f"said of {node}", context, "log", 17, "peerproof again")
+    return ("r1", node, 5, "B-29", name, severity, "1", "2", f"said of {node}", context, "log", 17, "peerproof again", 1)
 
 
 def line(seq: int, **more: Any) -> dict[str, Any]:
@@ -186,6 +186,8 @@ def test_a_divergence_is_drawn_and_marked(html: str) -> None:
         (["accepted"], [violation("log", "LostLine")], "accepted"),
         (["accepted"], [violation("undetermined", "x")], "undetermined"),
         (["accepted"], [violation()], "rejected"),
+        (["accepted", "differs"], [violation("differs")], "differs"),
+        (["undetermined", "differs"], [violation("differs")], "undetermined"),
         ([], [], "nothing judged"),
     ],
 )
@@ -210,7 +212,7 @@ def test_of_many_violations_the_first_of_each_kind_are_shown(tmp_path: Path) -> 
 
     found = gather(tmp_path)
 
-    assert found.severities == {("rejected", "First"): 5000, ("log", "Rare"): 1}
+    assert found.severities == {("violates", "First"): 5000, ("log", "Rare"): 1}
     assert len(found.violations) == 20
     assert [row["property"] for row in found.violations][-1] == "Rare"
 

@@ -70,7 +70,7 @@ def test_a_divergence_is_named_by_what_it_contradicts() -> None:
 
     verdict, (row,) = checked(events)
 
-    assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "rejected", number)
+    assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "violates", number)
     assert "TockRises" in row["property"].split(", ")
 
 

@@ -135,18 +135,18 @@ def test_real_nodes_are_followed_and_a_divergence_is_printed_while_they_run(tmp_
     with following(folder, said) as process, nodes(folder) as running:
         first = folder / "node0.jsonl"
         until(lambda: first.exists() and first.read_bytes().count(b"\n") > 50, "a trace grows")
-        assert "REJECTED" not in said.read_text("utf-8")
+        assert "VIOLATES" not in said.read_text("utf-8")
 
         spoiled = [line.replace('"state":"', '"state":"0', 1) for line in first.read_text("utf-8").splitlines()[:20]]
         unfinished = folder / ".spoiled"
         unfinished.write_text("".join(f"{line}\n" for line in spoiled), "utf-8")
         os.replace(unfinished, folder / "spoiled.jsonl")
-        until(lambda: "REJECTED StateDigest" in said.read_text("utf-8"), "the divergence is printed")
+        until(lambda: "VIOLATES StateDigest" in said.read_text("utf-8"), "the divergence is printed")
 
         assert all(node.poll() is None for node in running)
         assert ended(process) == 1
     text = said.read_text("utf-8")
-    assert text.count("REJECTED") == 1
+    assert text.count("VIOLATES") == 1
     assert "spoiled.jsonl, byte 0" in text
     assert text.splitlines()[-1].endswith("violations: 1")
 

@@ -98,7 +98,7 @@ def test_a_divergence_is_named_by_what_it_contradicts(
 
                 verdict, (row,) = checked(events)
 
-                assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "rejected", number)
+                assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "violates", number)
                 assert name in row["property"].split(", ")
                 assert clause in row["clause"]
                 return

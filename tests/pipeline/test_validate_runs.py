@@ -57,7 +57,7 @@ def test_a_property_that_does_not_hold_of_the_cluster_is_found(tmp_path: Path, m
     violations, verdicts = validated(place_of(tmp_path, [of_node(lines, f"n{n}:1") for n in range(3)]))
 
     (row,) = violations
-    assert (row["property"], row["severity"], row["node"], row["clause"]) == ("Invented", "rejected", "", "B-07")
+    assert (row["property"], row["severity"], row["node"], row["clause"]) == ("Invented", "violates", "", "B-07")
     first = next(line for line in lines if line.kind == "api" and line.effects == () and count_of(lines, line) == 3)
     assert row["seq"] == first.seq
     assert f"event {first.seq} of {first.node}" in row["message"]
@@ -163,7 +163,7 @@ def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.Capt
     assert "nodes: 2 accepted, 0 rejected, 0 undetermined" in capsys.readouterr().out
     assert main(["pipeline", "validate", "--in", str(bad), "--out", str(bad), "--master", "none", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert told["counts"]["nodes rejected"] == told["counts"]["violations rejected"] == 1
+    assert told["counts"]["nodes rejected"] == told["counts"]["violations violates"] == 1
     assert main(["pipeline", "validate", "--in", str(bad), "--run", "seed-v", "--node", "n1:1", "--format", "json"]) == 1
     (shown,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert [row["seq"] for row in shown["violations"]] == [9]

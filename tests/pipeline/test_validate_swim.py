@@ -48,7 +48,7 @@ def test_a_message_that_nothing_explains_is_rejected_with_what_was_allowed() -> 
 
     verdict, (row,) = checked(events)
 
-    assert (verdict.verdict, row["severity"], row["property"]) == ("rejected", "rejected", "Step")
+    assert (verdict.verdict, row["severity"], row["property"]) == ("rejected", "violates", "Step")
     assert row["seq"] < at
     assert json.loads(row["expected"])
 
@@ -132,7 +132,7 @@ def test_a_number_that_jumps_back_in_a_capture_is_found(recording: Recording, tm
     violations, _ = captured(tmp_path, packets, recording)
 
     (found,) = (row for row in violations if row["property"] == "CounterGrows")
-    assert (found["severity"], found["node"]) == ("rejected", f"127.0.0.1:{packets[at].source}")
+    assert (found["severity"], found["node"]) == ("violates", f"127.0.0.1:{packets[at].source}")
     assert "SA-09" in found["clause"]
 
 

@@ -141,7 +141,7 @@ WRONG = [
     (answers_a_join, leave_out_the_routing_table, "JoinAnswered", "W-48"),
     (answers_a_join, add_a_mark, "MarkWithLeafSet", "WA-61"),
     (of_type("node_announcement"), list_oneself, "SelfFree", "WA-15"),
-    (of_type("node_announcement"), change_sides, "LeavesInOrder", "WA-51"),
+    (of_type("node_announcement"), change_sides, "LeftLeavesFirst", "WA-51"),
     (is_passed_on, count_a_hop_more, "HopsCounted", "WA-56"),
 ]
 
@@ -158,7 +158,7 @@ def test_a_divergence_is_named_by_what_it_contradicts(
 
             verdict, (row,) = checked(events)
 
-            assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "rejected", number)
+            assert (verdict.verdict, row["severity"], row["seq"]) == ("rejected", "violates", number)
             assert name in row["property"].split(", ")
             assert clause in row["clause"].split(", ")
             return
@@ -253,4 +253,4 @@ def test_neighbours_that_never_meet_are_found(tmp_path: Path, monkeypatch: pytes
         violations, _ = validated(place_of(tmp_path / seed, lots(lines)))
         found |= {(row["severity"], row["property"], row["node"]) for row in violations}
 
-    assert ("rejected", "QuietNeighbours", "") in found
+    assert ("violates", "QuietNeighbours", "") in found

@@ -45,6 +45,7 @@ def test_hello_says_what_the_reference_can_do(pipe: Pipe) -> None:
                     "restart",
                     "state.load",
                 ],
+                "events": ["join", "update", "heartbeat", "up", "down", "malformed"],
                 "limits": {},
             }
         },

@@ -16,6 +16,7 @@ import { UdpNode, bound, joined, parted } from "./udp.mjs";
 
 const PROTOCOL = 1;
 const QUERIES = { peers: plain.peers, view: plain.view, status: plain.status, state: plain.state };
+const EVENTS = ["join", "update", "heartbeat", "up", "down", "malformed"];
 const CAPABILITIES = ["codec", "exchange", "api.update_local", "events", "restart", "state.load"];
 
 // ---- chance: the runner decides --------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ const OPS = {
       name: "scuttlebutt-js",
       version: "1.0.0",
       language: `JavaScript, Node ${process.versions.node}`,
-      protocols: { scuttlebutt: { capabilities } },
+      protocols: { scuttlebutt: { capabilities, events: EVENTS } },
       choices: "oracle",
       sockets: ["udp"],
     };

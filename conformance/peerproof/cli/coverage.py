@@ -6,6 +6,7 @@ over it and the models that cover it.
   peerproof coverage --protocol scuttlebutt
   peerproof coverage --format markdown              for the documentation
   peerproof coverage --format json                  for programs
+  peerproof coverage --alone                        clauses that no vector meets alone, each with the vector that comes closest
 
 A clause without code or without a vector is a hole, unless its text says why nothing can test it. Holes: exit 1.
 
@@ -22,7 +23,7 @@ from pathlib import Path
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.conformance.authoring import clause_report
-from peerproof.conformance.authoring.clause_report import cover_clauses
+from peerproof.conformance.authoring.clause_report import cover_clauses, find_meetings, meetings_as_text
 from peerproof.conformance.clauses import catalogue as prose
 from peerproof.conformance.models import edge_coverage
 from peerproof.conformance.suite import locations
@@ -33,6 +34,11 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("--protocol", metavar="NAME", choices=prose.protocols(), help="only this protocol")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text")
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="list only the clauses that no vector meets alone, each with its nearest vector",
+    )
     options.add_vectors(parser)
 
 
@@ -44,6 +50,11 @@ def run(args: Namespace) -> int:
         if (root := locations.vectors_root(protocol)) not in read:
             read[root] = options.suite(args, protocol)
     suites = {protocol: read[locations.vectors_root(protocol)] for protocol in chosen}
+    if args.alone:
+        with refuse(VectorError, prefix=""):
+            found_alone = {name: find_meetings(prose.load(name), suite.vectors) for name, suite in suites.items()}
+        print("\n\n".join(f"{name}\n\n{meetings_as_text(meetings)}" for name, meetings in found_alone.items()))
+        return 0
     with refuse(VectorError, prefix=""):
         found = [cover_clauses(protocol, suite) for protocol, suite in suites.items()]
     matrices = {each.protocol: each.rows for each in found}

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 from peerproof.cli.exits import UNUSABLE, Refusal
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
+from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.implementation import create_adapter
+from peerproof.conformance.adapter.recording import Recording
+from peerproof.conformance.suite.bounds import USUAL, Bounds
 from peerproof.conformance.suite.timeouts import Timeouts
 
 
@@ -18,7 +21,7 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
         "--impl",
         metavar="WHAT",
         help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
-        f"py:MODULE:CLASS (in process); without it, {otherwise}",
+        f"py:MODULE:CLASS (in process), recorded:FILE (a dialogue that is replayed); without it, {otherwise}",
     )
     try:
         usual = Timeouts()
@@ -36,11 +39,57 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
             default=seconds,
             help=f"how long the implementation has {what} (default: {seconds:g}; 0: for ever)",
         )
+    _add_bound(parser, "max-reply")
 
 
-def make_reach(args: Namespace, suite: str, watch: Watch | None = None) -> Callable[[], Adapter]:
-    """What makes an adapter for the implementation that the options name."""
-    return lambda: create_adapter(args.impl, suite, patience(args), watch)
+#: option, member of `Bounds` -> what it counts
+_BOUNDS = {
+    "max-messages": ("messages", "messages and events of one case"),
+    "max-at-once": ("at_once", "messages and events in reply to one request"),
+    "max-bytes": ("message_bytes", "bytes in all messages of one case"),
+    "max-reply": ("reply", "bytes of one reply"),
+    "max-record": ("record", "bytes that are kept of one case in the report; what is cut is said"),
+}
+
+
+def add_bounds(parser: ArgumentParser) -> None:
+    """How much may come of one case, beside what `add_implementation` has of one reply."""
+    for option in _BOUNDS:
+        if option != "max-reply":
+            _add_bound(parser, option)
+
+
+def _add_bound(parser: ArgumentParser, option: str) -> None:
+    member, what = _BOUNDS[option]
+    usual = getattr(USUAL, member)
+    flooded = "" if option == "max-record" else "; with more the case is flooded"
+    help_text = f"so many {what}{flooded} (default: {_size_text(usual)})"
+    parser.add_argument(f"--{option}", metavar="N", type=size, default=usual, help=help_text)
+
+
+def bounds(args: Namespace) -> Bounds:
+    """The bounds that the options say; a command that has not all of them has the usual ones."""
+    named = {member: getattr(args, option.replace("-", "_"), None) for option, (member, _) in _BOUNDS.items()}
+    return Bounds(**{member: number for member, number in named.items() if number is not None})
+
+
+def bounds_as_arguments(args: Namespace) -> dict[str, int]:
+    """The options about bounds that are not as they are by themselves."""
+    said = bounds(args)
+    return {
+        option: getattr(said, member)
+        for option, (member, _) in _BOUNDS.items()
+        if getattr(said, member) != getattr(USUAL, member)
+    }
+
+
+def make_reach(
+    args: Namespace, suite: str, watch: Watch | None = None, dialogue: DialogueFile | None = None
+) -> Callable[[], Adapter]:
+    """What makes an adapter for the implementation that the options name; all that it is asked is written to `dialogue`."""
+    if dialogue:
+        return lambda: Recording(lambda see: create_adapter(args.impl, suite, patience(args), see, args.max_reply), dialogue)
+    return lambda: create_adapter(args.impl, suite, patience(args), watch, args.max_reply)
 
 
 def patience(args: Namespace) -> Timeouts:
@@ -76,3 +125,21 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**6:
         raise ArgumentTypeError(f"expected a number from 1, found {text!r}")
     return int(text)
+
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+def size(text: str) -> int:
+    """The type of an option that counts many things, or bytes: 5000, 64k, 16M."""
+    digits, unit = text.rstrip("kKmMgG"), text[len(text.rstrip("kKmMgG")) :].lower()
+    if not digits.isascii() or not digits.isdigit() or unit not in _UNITS or not 0 < int(digits) < 10**12:
+        raise ArgumentTypeError(f"expected a number from 1, such as 5000, 64k or 16M, found {text!r}")
+    return int(digits) * _UNITS[unit]
+
+
+def _size_text(number: int) -> str:
+    for unit in "gmk":
+        if not number % _UNITS[unit]:
+            return f"{number // _UNITS[unit]}{unit if unit == 'k' else unit.upper()}"
+    return str(number)

@@ -15,7 +15,7 @@ from peerproof.cli.exits import FAILED, NOTHING, OK, Refusal
 if TYPE_CHECKING:
     from peerproof.conformance.captures.passive import Judged, Passive
 
-EXIT_CODES = {"ACCEPTED": OK, "REJECTED": FAILED, "EMPTY": NOTHING}
+EXIT_CODES = {"ACCEPTED": OK, "DIFFERS": OK, "REJECTED": FAILED, "EMPTY": NOTHING}
 
 #: What `--pcap` cannot be together with: it takes no vectors, and there is nobody to ask.
 _OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
@@ -30,7 +30,7 @@ def run_check(args: Namespace) -> int:
     protocol, config = _protocol(args), _config(args)
     try:
         with refuse(judging.BadConfiguration, prefix="peerproof: --config: "):
-            passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config)
+            passive, verdict = judging.check_capture(Path(args.pcap), protocol, args.port or (), config, args.decisions)
     except NoCapture as error:
         raise Refusal(f"peerproof: --pcap: {error}; tcpdump -w and Wireshark write such files") from None
     except OSError as error:
@@ -86,13 +86,10 @@ def _node(node: Judged) -> Iterator[str]:
     from peerproof.conformance.traces.findings import violation_text
 
     verdict = node.verdict
-    clauses = node.plain()["clauses"]
-    held = f" [{', '.join(clauses)}]" if clauses else ""
+    held = "".join(f"; {name} {', '.join(found)}" for name in ("violates", "differs") if (found := node.clauses(name)))
     yield f"{verdict.verdict:12} {verdict.node}: {verdict.judged:,} messages judged{held}"
     if verdict.remark:
         yield f"  {verdict.remark}"
-    if node.findings:
-        first = next((row for row in node.findings if row["severity"] == "rejected"), node.findings[0])
-        yield from (f"  {line}" for line in violation_text({**first, "replay": None}, whole=True).splitlines())
-        if len(node.findings) > 1:
-            yield f"  and {len(node.findings) - 1} more"
+    for number, rule in enumerate(node.rules):
+        row = {**rule.first, "replay": None, "times": rule.times}
+        yield from (f"  {line}" for line in violation_text(row, whole=not number).splitlines())

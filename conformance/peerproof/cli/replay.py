@@ -16,7 +16,14 @@ from argparse import ArgumentParser, Namespace
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import NOTHING
-from peerproof.cli.implementation import add_implementation, make_reach, refuse_unavailable
+from peerproof.cli.implementation import (
+    add_bounds,
+    add_implementation,
+    bounds,
+    bounds_as_arguments,
+    make_reach,
+    refuse_unavailable,
+)
 from peerproof.conformance.runner.cases import CaseNotFound, find_cases
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import replay_cases
@@ -29,6 +36,7 @@ def configure(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("id", metavar="ID", help="a vector, or with #… one case of it, as reports name them")
     add_implementation(parser)
+    add_bounds(parser)
     options.add_vectors(parser)
     add("--seed", default="0", help="that of the run that is to be seen again (default: 0)")
     add("--emit", choices=("stdin",), help="print nothing but the lines that go to the implementation")
@@ -40,7 +48,7 @@ def run(args: Namespace) -> int:
     with refuse(VectorNotFound, CaseNotFound):
         chosen = find_cases(suite, args.id)
     with refuse_unavailable():
-        results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed)
+        results = replay_cases(chosen, make_reach(args, suite.version, _emit if args.emit else _show)(), args.seed, bounds(args))
     if not args.emit:
         for case, result in zip(chosen, results, strict=True):
             _print_outcome(case, result, args)
@@ -64,6 +72,7 @@ def _print_outcome(case: Case, result: Result, args: Namespace) -> None:
     print()
     if STATUSES[result.status] or result.failure:
         arguments = {"impl": args.impl, "seed": args.seed if args.seed != "0" else None, "vectors": args.vectors}
+        arguments |= bounds_as_arguments(args)
         print(explain(result, case.vector.title, arguments), end="")
         return
     reason = f": {result.reason}" if result.reason else ""

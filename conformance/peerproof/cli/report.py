@@ -2,6 +2,7 @@
 Makes something of the reports of record, which `peerproof run --record FILE` writes.
 
   peerproof report html mine.jsonl theirs.jsonl --output page.html     one page, implementations side by side
+  peerproof report groups mine.jsonl                                   failures by first difference, the largest group first
   peerproof report matrix mine.jsonl theirs.jsonl                      clauses by implementation, for a terminal or a README
   peerproof report merge 1.jsonl 2.jsonl --output all.jsonl            shards of one run, or several implementations
   peerproof report diff old.jsonl new.jsonl                            what fails newly, or passes; if worse: exit 1
@@ -42,6 +43,9 @@ def configure(parser: ArgumentParser) -> None:
     html.add_argument("--mutants", metavar="FILE", type=Path, help="what peerproof mutants --format json has printed")
     html.add_argument("--edges", metavar="FILE", type=Path, help="what peerproof report edges has written")
     options.add_vectors(html)
+    groups = kind("groups", "The failures by their first difference, the largest group first, each with the case to start with.")
+    _add_records(groups)
+    groups.add_argument("--format", choices=("text", "md", "json"), default="text")
     matrix = kind("matrix", "How many clauses each implementation holds, and which some do not.")
     _add_records(matrix)
     matrix.add_argument("--every", action="store_true", help="all clauses, also those that everybody holds")
@@ -90,6 +94,12 @@ def _html(args: Namespace) -> tuple[str, int]:
     return render_page(reports, suite, scores, edges), OK
 
 
+def _groups(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report.failure_groups import FORMATS
+
+    return FORMATS[args.format]([report for path in args.records for report in load(path)]), OK
+
+
 def _matrix(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.report.clause_matrix import FORMATS, clause_matrices
 
@@ -132,4 +142,12 @@ def _edges(args: Namespace) -> tuple[str, int]:
         raise Refusal(f"peerproof: no protocol {args.protocol!r}; there are {protocols}") from None
 
 
-_KINDS: Final = {"html": _html, "matrix": _matrix, "merge": _merge, "diff": _diff, "badge": _badge, "edges": _edges}
+_KINDS: Final = {
+    "html": _html,
+    "groups": _groups,
+    "matrix": _matrix,
+    "merge": _merge,
+    "diff": _diff,
+    "badge": _badge,
+    "edges": _edges,
+}

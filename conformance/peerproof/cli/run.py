@@ -5,8 +5,11 @@ Judges an implementation by the vectors.
   peerproof run --impl './my-adapter --flag'            judge a program that speaks the adapter protocol (no shell)
   peerproof run --impl tcp://127.0.0.1:7777             one that listens, such as under a debugger (--op-timeout 0)
   peerproof run --impl py:my_package.adapter:Adapter    a Python class, in this process
+  peerproof run --impl './my-adapter' --dialogue mine.dialogue.gz    write down every request and reply
+  peerproof run --impl recorded:mine.dialogue.gz        judge it again without the program; what was not asked is undetermined
   peerproof run -k 'clause:B-14 !flag:slow'             only some vectors (peerproof list -k … shows which)
   peerproof run -k digest-request-of-one#decode         only one case
+  peerproof run --decisions strict                      what only a decision demands must hold, too (docs: document or decision)
   peerproof run --known-failing known.txt               failures that are known; each must still fail, and as it says
   peerproof run --format junit --output report.xml      for other programs; the file is the old or the new one, never half
   peerproof run --format html --output page.html        one page with a picture of each failure; it needs no network
@@ -14,17 +17,22 @@ Judges an implementation by the vectors.
   peerproof run --record run.jsonl                      the report of record, line by line as cases finish
   peerproof run --transport virtual,udp                 over the implementation's real socket as well, and where that differs
   peerproof run --connect udp://127.0.0.1:8119 --protocol scuttlebutt     a node that runs, without an adapter
-  peerproof run --pcap capture.pcapng --protocol scuttlebutt              what a capture says of the nodes in it
+  peerproof run --pcap capture.pcapng --protocol scuttlebutt              what a capture (also .gz) says of the nodes in it
 
-A case that fails prints its clauses, what happened, the first difference and two lines to paste. What an implementation
-draws by lot follows from --seed: the same seed, the same run.
+What puts out messages without end is `flooded`, and the run goes on (--max-messages and others); what takes too long is
+tried again with more time before it is `hung`.
+
+A case that fails prints its clauses, what happened, the first difference and two lines to paste. The end groups the failures by
+first difference and says which case to start with; peerproof report groups shows all groups. What an implementation draws by lot
+follows from --seed: the same seed, the same run.
 """
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,17 +40,27 @@ from typing import Any
 from peerproof.cli import options
 from peerproof.cli.command import interruptible, refuse
 from peerproof.cli.exits import FAILED, INTERRUPTED, NOTHING, OK, UNUSABLE, Refusal
-from peerproof.cli.implementation import add_implementation, make_reach, positive, refuse_unavailable
+from peerproof.cli.implementation import (
+    add_bounds,
+    add_implementation,
+    bounds,
+    bounds_as_arguments,
+    make_reach,
+    positive,
+    refuse_unavailable,
+)
 from peerproof.cli.ticker import Ticker
 from peerproof.cli.transports import SLACK, add_transports, apply_transports, running
 from peerproof.conformance.adapter.adapter import Adapter
+from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.messages import Hello
+from peerproof.conformance.readings.reading import check_claims
 from peerproof.conformance.report.record import case_line
 from peerproof.conformance.report.session import RunVerdict, Session, begin_report, load_specifications, stale_entries
 from peerproof.conformance.runner import expected_failures, worker
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import STATUSES, Result
-from peerproof.conformance.runner.runner import Settings
+from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.suite import output
 
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
@@ -67,18 +85,36 @@ def configure(parser: ArgumentParser) -> None:
     add("--seed", default="0", help="random seed (default: 0)")
     add("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
     add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
+    add(
+        "--decisions",
+        choices=tuple(DECISIONS),
+        default="report",
+        help="what only a decision of the specification demands, not the document's words: report where it differs (default), "
+        "be strict and fail, or ignore it",
+    )
     add("--fail-fast", action="store_true", help="end at the first failure; the report is partial")
     add("--max-restarts", metavar="N", type=positive, default=20, help="of the implementation (default: 20)")
+    add_bounds(parser)
     add("--format", choices=FORMATS, default="text")
     add("--output", metavar="FILE", type=Path, help="where the report goes, if not to standard output")
     add("--record", metavar="FILE", type=Path, help="where the report of record goes too, as JSON lines")
+    add(
+        "--dialogue",
+        metavar="FILE",
+        type=Path,
+        help="where all requests and replies go, for --impl recorded:FILE; compressed if the name ends in .gz",
+    )
 
 
 def run(args: Namespace) -> int:
     """Judges, reports, and returns the exit code."""
-    for path in filter(None, (args.output, args.record)):
-        if why_not := output.unwritable(path):
-            raise Refusal(f"peerproof: cannot write the report: {why_not}")
+    for path, what in ((args.output, "report"), (args.record, "report"), (args.dialogue, "dialogue")):
+        if path and (why_not := output.unwritable(path)):
+            raise Refusal(f"peerproof: cannot write the {what}: {why_not}")
+    if args.dialogue and (args.connect or args.pcap):
+        raise Refusal("peerproof: --dialogue is the dialogue with an adapter; with --connect and --pcap there is none")
+    if args.dialogue and args.impl == f"recorded:{args.dialogue}":
+        raise Refusal("peerproof: --dialogue would overwrite the dialogue that is replayed: name another file")
     if args.pcap:
         from peerproof.cli.pcap import run_check
 
@@ -89,13 +125,29 @@ def run(args: Namespace) -> int:
     if not selected:
         raise Refusal("peerproof: no case is selected", NOTHING)
     load_specifications({case.vector.protocol for case in selected})
-    reach = running(args) if args.connect else make_reach(args, suite.version)
-    with refuse_unavailable():
-        adapter = reach()
-        hello = adapter.start()
-    report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
-    report.problems = stale_entries(listed, suite, date.today(), args.slack)
-    return _Run(args, Session(report, selected, listed)).run_cases(reach, adapter, hello)
+    with _dialogue(args) as dialogue:
+        reach = running(args) if args.connect else make_reach(args, suite.version, dialogue=dialogue)
+        with refuse_unavailable():
+            adapter = reach()
+            hello = adapter.start()
+            check_claims(hello)
+        report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
+        report.problems = stale_entries(listed, suite, date.today(), args.slack)
+        return _Run(args, Session(report, selected, listed)).run_cases(reach, adapter, hello)
+
+
+@contextmanager
+def _dialogue(args: Namespace) -> Iterator[DialogueFile | None]:
+    """The file of `--dialogue`, if there is one."""
+    try:
+        file = args.dialogue and DialogueFile(args.dialogue)
+        try:
+            yield file
+        finally:
+            if file:
+                file.close()
+    except output.CannotWrite as error:
+        raise Refusal(f"peerproof: the dialogue cannot be written: {error}", INTERRUPTED) from None
 
 
 class _Run:
@@ -114,7 +166,7 @@ class _Run:
     def run_cases(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
         """Runs the cases and writes what came out, however it ends."""
         args, report = self.args, self.report
-        settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.fail_fast)
+        settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.decisions, args.fail_fast, bounds(args))
         with interruptible():  # a CI job ends with SIGTERM what takes too long
             try:
                 with self.ticker:
@@ -218,9 +270,10 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "seed": args.seed if args.seed != "0" else None,
         "vectors": str(args.vectors) if args.vectors else None,
         "strict": args.strict,
+        "decisions": args.decisions if args.decisions != "report" else None,
         "transport": ",".join(args.transport) if args.transport != ("virtual",) else None,
         "connect": args.connect,
         "slack": args.slack if args.slack != SLACK else None,
         "known-failing": str(args.known_failing) if args.known_failing else None,
     }
-    return {name: value for name, value in shown.items() if value}
+    return {name: value for name, value in {**shown, **bounds_as_arguments(args)}.items() if value}

@@ -1,10 +1,12 @@
 """
-Checks an adapter before its implementation: framing, ordering, batches, unknown ops, large lines, panics, isolation, clock.
+Checks an adapter before its implementation: framing, ordering, batches, unknown ops, large lines, panics, isolation,
+questions of chance, events, clock.
 
   peerproof smoke --impl './my-adapter'        a line for each check; a line that fails says what to do
   peerproof smoke                              the reference's own adapter
 
 Make these pass first: what an adapter does wrong looks like a mistake of the implementation in every vector.
+The line `questions` says at which sites the adapter asked the runner to choose, or that it asked nothing.
 """
 
 from __future__ import annotations

@@ -37,6 +37,10 @@ type request struct {
 	Args     map[string]any  `json:"args"`
 	What     string          `json:"what"`
 	Items    []*request      `json:"items"`
+	State    map[string]any  `json:"state"`
+	Timers   []Timer         `json:"timers"`
+	Conn     string          `json:"conn"`
+	Event    string          `json:"event"`
 }
 
 // octets are written as hexadecimal digits; nil if there are none, not even an empty string.
@@ -62,37 +66,45 @@ func (t trouble) plain() reply { return reply{"code": t.code, "message": t.messa
 
 // life is what is behind a handle: how the node was opened, and the node, which is nil after a crash.
 type life struct {
-	addr   any
-	config map[string]any
-	seed   string
-	node   *Node
+	addr    any
+	config  map[string]any
+	seed    string
+	choices *Choices
+	node    *Node
+}
+
+func (l *life) birth(config map[string]any, now int64) Birth {
+	return Birth{l.addr, config, l.seed, now, l.choices}
 }
 
 func (l *life) begin(config map[string]any, now int64) (reply, error) {
 	effects := &Effects{}
-	node, err := NewNode(l.addr, config, l.seed, now, effects)
+	node, err := NewNode(l.birth(config, now), effects)
 	l.node = node
 	return outcome(node, effects, err)
 }
 
 // adapter answers requests. All that a node knows is behind its handle.
 type adapter struct {
-	lives  map[int]*life
-	opened int
-	ops    map[string]func(*request) (reply, error)
+	lives   map[int]*life
+	opened  int
+	choices *Choices
+	ops     map[string]func(*request) (reply, error)
 }
 
-func newAdapter() *adapter {
-	a := &adapter{lives: map[int]*life{}}
+func newAdapter(choices *Choices) *adapter {
+	a := &adapter{lives: map[int]*life{}, choices: choices}
 	a.ops = map[string]func(*request) (reply, error){
 		"hello":   a.hello,
 		"encode":  a.encode,
 		"decode":  a.decode,
 		"open":    a.open,
+		"load":    a.load,
 		"recv":    a.recv,
 		"advance": a.advance,
 		"call":    a.call,
 		"sent":    a.sent,
+		"stream":  a.stream,
 		"query":   a.query,
 		"crash":   a.crash,
 		"restart": a.restart,
@@ -106,11 +118,17 @@ func newAdapter() *adapter {
 // answer is the reply without its id. Whatever the request does to the implementation, there is one.
 func (a *adapter) answer(r *request) (answered reply) {
 	defer func() {
-		if cause := recover(); cause != nil {
+		cause := recover()
+		if found, is := cause.(trouble); is {
+			answered = reply{"error": found.plain()}
+		} else if cause != nil {
 			log.Printf("panic: %v\n%s", cause, debug.Stack())
 			answered = reply{"error": trouble{"panic", fmt.Sprint(cause)}.plain()}
 		}
 	}()
+	if r.ID != nil { // also an item of a batch, if it may ask
+		a.choices.begin(r.ID)
+	}
 	op, known := a.ops[r.Op]
 	if !known {
 		return reply{"error": trouble{"unknown_op", "there is no op " + r.Op}.plain()}
@@ -146,6 +164,7 @@ func (a *adapter) hello(r *request) (reply, error) {
 		"version":   version,
 		"language":  "go " + strings.TrimPrefix(runtime.Version(), "go"),
 		"protocols": reply{protocol: reply{"capabilities": capabilities}},
+		"choices":   choices,
 	}, nil
 }
 
@@ -173,14 +192,38 @@ func (a *adapter) decode(r *request) (reply, error) {
 }
 
 func (a *adapter) open(r *request) (reply, error) {
+	l, err := a.conceive(r)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := l.begin(r.Config, r.Now)
+	return a.keep(l, begun, err)
+}
+
+// load: a node is in a state.
+func (a *adapter) load(r *request) (reply, error) {
+	l, err := a.conceive(r)
+	if err != nil {
+		return nil, err
+	}
+	l.node, err = LoadNode(l.birth(r.Config, r.Now), r.State, r.Timers)
+	begun, err := outcome(l.node, &Effects{}, err)
+	return a.keep(l, begun, err)
+}
+
+// conceive gives what will be behind a handle.
+func (a *adapter) conceive(r *request) (*life, error) {
 	if err := ours(r); err != nil {
 		return nil, err
 	}
 	if r.Addr == nil {
 		return nil, trouble{"bad_request", "a node needs an address"}
 	}
-	l := &life{addr: r.Addr, config: r.Config, seed: r.Seed}
-	begun, err := l.begin(r.Config, r.Now)
+	return &life{addr: r.Addr, config: r.Config, seed: r.Seed, choices: a.choices}, nil
+}
+
+// keep gives a node that has begun its handle.
+func (a *adapter) keep(l *life, begun reply, err error) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -238,6 +281,21 @@ func (a *adapter) sent(r *request) (reply, error) {
 	}
 	effects := &Effects{}
 	return outcome(node, effects, node.Settle(r.To, r.Bytes, r.TookUS, r.Now, effects))
+}
+
+// stream: something happens to a connection that a peer has opened.
+func (a *adapter) stream(r *request) (reply, error) {
+	node, err := a.running(r)
+	if err != nil {
+		return nil, err
+	}
+	effects := &Effects{}
+	err = node.OnConnection(r.Conn, r.Event, r.Bytes, r.Now, effects)
+	if malformed := (*Malformed)(nil); errors.As(err, &malformed) {
+		log.Printf("dropped a message: %v", err)
+		err = nil
+	}
+	return outcome(node, effects, err)
 }
 
 func (a *adapter) query(r *request) (reply, error) {

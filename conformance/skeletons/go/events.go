@@ -7,7 +7,8 @@ import "fmt"
 // Time is in every event: a node reads no clock, starts no timer and has no socket. Times are integers of milliseconds.
 
 // eventCapabilities is what of this is claimed: add "exchange" once a node takes messages and time, then "api.NAME" for each call
-// that it knows, "events" if it tells its application what happens, "restart" if it may crash and begin again.
+// that it knows, "events" if it tells its application what happens, "restart" if it may crash and begin again,
+// "sent", "stream" and "state.load" for the last three functions.
 var eventCapabilities = []string{}
 
 // Node is one node. It knows nothing of others in the same process.
@@ -16,8 +17,18 @@ type Node struct {
 	NextTimer *int64
 }
 
-// NewNode starts one. The protocol's defaults hold for what the configuration leaves out; seed what it draws by lot with seed.
-func NewNode(addr any, config map[string]any, seed string, now int64, effects *Effects) (*Node, error) {
+// Birth is what a node begins with. The protocol's defaults hold for what Config leaves out; seed what it draws by lot with Seed,
+// or let it ask Choices.
+type Birth struct {
+	Addr    any
+	Config  map[string]any
+	Seed    string
+	Now     int64
+	Choices *Choices
+}
+
+// NewNode starts one.
+func NewNode(birth Birth, effects *Effects) (*Node, error) {
 	return &Node{}, nil
 }
 
@@ -39,4 +50,21 @@ func (n *Node) Call(name string, args map[string]any, now int64, effects *Effect
 // Settle tells what became of a message that it has sent: how many microseconds it took, or nil if it did not arrive. Claim "sent".
 func (n *Node) Settle(to any, data []byte, tookUS *int64, now int64, effects *Effects) error {
 	return fmt.Errorf("outcomes of messages: %w", ErrNotWritten)
+}
+
+// OnConnection is about a connection that a peer has opened: "open", "data" (perhaps a part of a message), "eof", "reset". Answer
+// with effects.Reply and effects.Close. It may return *Malformed. Claim "stream".
+func (n *Node) OnConnection(conn, event string, data []byte, now int64, effects *Effects) error {
+	return fmt.Errorf("connections: %w", ErrNotWritten)
+}
+
+// Timer is one that runs in a node that is loaded.
+type Timer struct {
+	Timer map[string]any `json:"timer"` // with a "type"
+	Due   int64          `json:"due_ms"`
+}
+
+// LoadNode gives one in this state, where these timers run and no others; it does nothing by that. Claim "state.load".
+func LoadNode(birth Birth, state map[string]any, timers []Timer) (*Node, error) {
+	return nil, fmt.Errorf("load: %w", ErrNotWritten)
 }

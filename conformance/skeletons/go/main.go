@@ -22,7 +22,8 @@ func main() {
 
 // serve answers line by line, until it is told to end or nobody asks any more.
 func serve(in io.Reader, out io.Writer) error {
-	adapter, lines := newAdapter(), bufio.NewReader(in) // a bufio.Scanner has a limit that lines may exceed
+	lines := bufio.NewReader(in) // a bufio.Scanner has a limit that lines may exceed
+	adapter := newAdapter(&Choices{in: lines, out: out})
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0 {
@@ -38,17 +39,22 @@ func serve(in io.Reader, out io.Writer) error {
 			log.Printf("not a request: %v", err)
 		}
 		answered["id"] = request.ID
-		written, err := json.Marshal(answered)
-		if err != nil {
-			return err
-		}
-		if _, err := out.Write(append(written, '\n')); err != nil {
+		if err := writeLine(out, answered); err != nil {
 			return err
 		}
 		if request.Op == "bye" {
 			return nil
 		}
 	}
+}
+
+func writeLine(out io.Writer, object reply) error {
+	written, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(written, '\n'))
+	return err
 }
 
 // parse reads a request. Numbers in what is the protocol's stay as they are written.

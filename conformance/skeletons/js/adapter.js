@@ -7,10 +7,12 @@
 
 import process from "node:process";
 
+import { CHOICES, Choices } from "./choices.js";
 import * as codec from "./codec.js";
 import { Effects } from "./effects.js";
 import { Malformed, NotWritten, Refused } from "./errors.js";
 import * as events from "./events.js";
+import { readLine, writeLine } from "./lines.js";
 import * as queries from "./queries.js";
 
 const NAME = "my-node";
@@ -29,11 +31,26 @@ class Trouble extends Error {
 /** From a handle to how its node was opened, and the node, which is null after a crash. */
 const lives = new Map();
 let opened = 0;
+const choices = new Choices();
 
 function begin(life, config, now) {
   const effects = new Effects(TRANSPORT);
-  life.node = new events.Node({ addr: life.addr, config, seed: life.seed, now, effects });
+  life.node = new events.Node({ addr: life.addr, config, seed: life.seed, now, effects, choices });
   return outcome(life.node, effects);
+}
+
+function conceived({ protocol, addr, config = {}, seed = "" }) {
+  ours(protocol);
+  if (addr === undefined) {
+    throw new Trouble("bad_request", "a node needs an address");
+  }
+  return { addr, config, seed, node: null };
+}
+
+function kept(life, begun) {
+  opened += 1;
+  lives.set(opened, life);
+  return { handle: opened, ...begun };
 }
 
 function lifeOf(handle) {
@@ -81,6 +98,7 @@ const OPS = {
       version: VERSION,
       language: `JavaScript, Node ${process.versions.node}`,
       protocols: { [PROTOCOL]: { capabilities } },
+      choices: CHOICES,
     };
   },
 
@@ -101,16 +119,17 @@ const OPS = {
     }
   },
 
-  open({ protocol, addr, config = {}, seed = "", now_ms: now }) {
-    ours(protocol);
-    if (addr === undefined) {
-      throw new Trouble("bad_request", "a node needs an address");
-    }
-    const life = { addr, config, seed, node: null };
-    const begun = begin(life, config, now);
-    opened += 1;
-    lives.set(opened, life);
-    return { handle: opened, ...begun };
+  open(request) {
+    const life = conceived(request);
+    return kept(life, begin(life, life.config, request.now_ms));
+  },
+
+  /** A node is in a state. */
+  load(request) {
+    const life = conceived(request);
+    const { state, timers = [], now_ms: now } = request;
+    life.node = events.Node.load({ ...life, state, timers, now, choices });
+    return kept(life, outcome(life.node, new Effects(TRANSPORT)));
   },
 
   /** A message comes in; one that is malformed is dropped. */
@@ -150,6 +169,18 @@ const OPS = {
     return outcome(node, effects);
   },
 
+  /** Something happens to a connection that a peer has opened. */
+  stream({ handle, conn, event, bytes = "", now_ms: now }) {
+    const [node, effects] = [running(handle), new Effects(TRANSPORT)];
+    try {
+      node.onConnection({ conn, event, data: octets(bytes), now, effects });
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      console.error(`${NAME}: dropped a message: ${error.message}`);
+    }
+    return outcome(node, effects);
+  },
+
   query: ({ handle, what, args = {} }) => ({ value: queries.answer(running(handle), what, args) }),
 
   /** A node is gone; its handle is not. */
@@ -177,6 +208,7 @@ const OPS = {
 
 /** The reply without its id. Whatever the request does to the implementation, there is one. */
 function answer(request) {
+  if (request.id !== undefined) choices.begin(request.id); // also an item of a batch, if it may ask
   try {
     if (!Object.hasOwn(OPS, request.op)) {
       throw new Trouble("unknown_op", `there is no op ${request.op}`);
@@ -194,21 +226,8 @@ function answer(request) {
   }
 }
 
-/** Lines that end with a line feed and nothing else, however long they are. (node:readline ends them at U+2028 too.) */
-async function* lines(stream) {
-  let begun = [];
-  for await (const piece of stream.setEncoding("utf8")) {
-    const [first, ...others] = piece.split("\n");
-    begun.push(first);
-    for (const other of others) {
-      yield begun.join("");
-      begun = [other];
-    }
-  }
-}
-
-for await (const line of lines(process.stdin)) {
+for (let line = readLine(); line !== null; line = readLine()) {
   const request = JSON.parse(line);
-  process.stdout.write(`${JSON.stringify({ id: request.id, ...answer(request) })}\n`);
+  writeLine({ id: request.id, ...answer(request) });
   if (request.op === "bye") break;
 }

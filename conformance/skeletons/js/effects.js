@@ -18,6 +18,25 @@ export class Effects {
   }
 
   /**
+   * Bytes on a connection that a peer has opened.
+   *
+   * @param {string} conn
+   * @param {Uint8Array} data
+   */
+  reply(conn, data) {
+    this.done.push({ stream: { conn, event: "data", bytes: Buffer.from(data).toString("hex") } });
+  }
+
+  /**
+   * The node closes such a connection.
+   *
+   * @param {string} conn
+   */
+  close(conn) {
+    this.done.push({ stream: { conn, event: "close" } });
+  }
+
+  /**
    * Something that the application is told; claim "events" then.
    *
    * @param {string} event

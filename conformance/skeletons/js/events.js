@@ -8,7 +8,8 @@ import { NotWritten } from "./errors.js";
 
 /**
  * What of this is claimed: add "exchange" once a node takes messages and time, then "api.NAME" for each call that it knows,
- * "events" if it tells its application what happens, "restart" if it may crash and begin again.
+ * "events" if it tells its application what happens, "restart" if it may crash and begin again,
+ * "sent", "stream" and "state.load" for the last three methods.
  */
 export const CAPABILITIES = [];
 
@@ -17,8 +18,10 @@ export class Node {
   /** When it wants to do something by itself; null if never. */
   nextTimer = null;
 
-  /** Starts. The protocol's defaults hold for what `config` leaves out; seed what it draws by lot with `seed`. */
-  constructor({ addr, config, seed, now, effects }) {}
+  /**
+   * Starts. The protocol's defaults hold for what `config` leaves out; seed what it draws by lot with `seed`, or ask `choices`.
+   */
+  constructor({ addr, config, seed, now, effects, choices }) {}
 
   /** A message, a Buffer, comes in. May throw Malformed. */
   receive({ from, data, now, effects }) {}
@@ -34,5 +37,18 @@ export class Node {
   /** It learns of a message that it has sent: how many microseconds it took, or null if it did not arrive. Claim "sent". */
   settle({ to, data, tookUs, now, effects }) {
     throw new NotWritten("outcomes of messages are not written yet");
+  }
+
+  /**
+   * A connection that a peer has opened: "open", "data" (perhaps a part of a message), "eof", "reset". Answer with effects.reply
+   * and effects.close. Claim "stream".
+   */
+  onConnection({ conn, event, data, now, effects }) {
+    throw new NotWritten("connections are not written yet");
+  }
+
+  /** One in this state, where these timers run and no others; it does nothing by that. Claim "state.load". */
+  static load({ addr, config, seed, state, timers, now, choices }) {
+    throw new NotWritten("load is not written yet");
   }
 }

@@ -8,8 +8,8 @@ protocol are in every layer, and depends on none of them. A protocol from elsewh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -59,6 +59,16 @@ class Protocol:
     senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
     runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides
     inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
+    #: Sequence of `peerproof.conformance.readings.reading.Reading`: what the document may also mean.
+    readings: Reference[Any] | None = None
+    #: Name of a query -> `peerproof.spec.forms.answers.Answer`: for who writes an adapter; nothing that runs needs it.
+    query_answers: Reference[Mapping[str, Any]] | None = None
+    #: Site of a question of chance -> what is chosen there.
+    sites: Mapping[str, str] = field(default_factory=dict)
+    #: Kinds of events that no document demands: they are compared only for an implementation whose hello lists them.
+    optional_events: tuple[str, ...] = ()
+    #: Configuration, kind of event -> the members of such an event that no document settles; none by default.
+    unsettled: Reference[Callable[[Any, str], frozenset[str]]] | None = None
     answers: Reference[Any] | None = None  #: `peerproof.conformance.runner.answer_rules.Rules`, for `run --connect`
     measures: Reference[Any] | None = None  #: module with `Observer`: what the pipeline measures besides messages and bytes
     proofs: Reference[tuple[Any, ...]] | None = None  #: `peerproof.conformance.proofs.proof.Proof`, one for each statement
@@ -106,12 +116,21 @@ PROTOCOLS: Final = Protocols(
         specification=Reference("peerproof.spec.scuttlebutt"),
         handlers=(Reference("peerproof.spec.scuttlebutt.transitions"),),
         bounded=Reference("peerproof.spec.scuttlebutt.model.bounded"),
+        query_answers=Reference("peerproof.spec.scuttlebutt.snapshot:ANSWERS"),
         questions=Reference("peerproof.spec.scuttlebutt.model.questions"),
         variants=Reference("peerproof.spec.scuttlebutt.model.variants"),
         monitors=Reference("peerproof.spec.scuttlebutt.model.monitors"),
         relation=Reference("peerproof.spec.scuttlebutt.relation"),
         runtime=Reference("peerproof.reference.protocols.scuttlebutt.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.scuttlebutt:INPUTS"),
+        readings=Reference("peerproof.conformance.readings.protocols.scuttlebutt:READINGS"),
+        sites={
+            "round.partner": "one of the other known peers, to send the digest of this round to",
+            "round.seed": "one of the seeds that are not known, to send a digest to as well",
+            "digest.order": "the order of all known peers in a digest request, asked for each request of a round",
+        },
+        optional_events=("heartbeat",),
+        unsettled=Reference("peerproof.spec.scuttlebutt.messages:unsettled"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SCUTTLEBUTT"),
         measures=Reference("peerproof.pipeline.measures.protocols.scuttlebutt"),
         proofs=Reference("peerproof.conformance.proofs.scuttlebutt.proofs:PROOFS"),
@@ -121,12 +140,19 @@ PROTOCOLS: Final = Protocols(
         specification=Reference("peerproof.spec.swim"),
         handlers=(Reference("peerproof.spec.swim.transitions"),),
         bounded=Reference("peerproof.spec.swim.model.bounded"),
+        query_answers=Reference("peerproof.spec.swim.snapshot:ANSWERS"),
         questions=Reference("peerproof.spec.swim.model.questions"),
         variants=Reference("peerproof.spec.swim.model.variants"),
         monitors=Reference("peerproof.spec.swim.model.monitors"),
         relation=Reference("peerproof.spec.swim.relation"),
+        sites={
+            "round.order": "the order in which the nodes of a new round are pinged",
+            "indirect.relay": "one of the other live nodes, to ping a silent node indirectly",
+            "anti-entropy": "as many other nodes as are configured, to tell about in a message",
+        },
         runtime=Reference("peerproof.reference.protocols.swim.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.swim:INPUTS"),
+        readings=Reference("peerproof.conformance.readings.protocols.swim:READINGS"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SWIM"),
         measures=Reference("peerproof.pipeline.measures.protocols.swim"),
         proofs=Reference("peerproof.conformance.proofs.swim.proofs:PROOFS"),
@@ -140,6 +166,7 @@ PROTOCOLS: Final = Protocols(
             Reference("peerproof.spec.wendy.repair"),
         ),
         bounded=Reference("peerproof.spec.wendy.model.bounded"),
+        query_answers=Reference("peerproof.spec.wendy.snapshot:ANSWERS"),
         questions=Reference("peerproof.spec.wendy.model.questions"),
         variants=Reference("peerproof.spec.wendy.model.variants"),
         monitors=Reference("peerproof.spec.wendy.model.monitors"),
@@ -147,6 +174,7 @@ PROTOCOLS: Final = Protocols(
         senders=Reference("peerproof.spec.wendy.senders"),
         runtime=Reference("peerproof.reference.protocols.wendy.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.wendy:INPUTS"),
+        readings=Reference("peerproof.conformance.readings.protocols.wendy:READINGS"),
         measures=Reference("peerproof.pipeline.measures.protocols.wendy"),
         proofs=Reference("peerproof.conformance.proofs.wendy.proofs:PROOFS"),
     ),
@@ -155,6 +183,7 @@ PROTOCOLS: Final = Protocols(
         specification=Reference("peerproof.spec.peter"),
         handlers=(Reference("peerproof.spec.peter.tree"), Reference("peerproof.spec.wendy.transitions")),
         bounded=Reference("peerproof.spec.peter.model.bounded"),
+        query_answers=Reference("peerproof.spec.peter.snapshot:ANSWERS"),
         questions=Reference("peerproof.spec.peter.model.questions"),
         variants=Reference("peerproof.spec.peter.model.variants"),
         monitors=Reference("peerproof.spec.peter.model.monitors"),
@@ -162,6 +191,7 @@ PROTOCOLS: Final = Protocols(
         senders=Reference("peerproof.spec.peter.senders"),
         runtime=Reference("peerproof.reference.protocols.peter.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.peter:INPUTS"),
+        readings=Reference("peerproof.conformance.readings.protocols.peter:READINGS"),
         measures=Reference("peerproof.pipeline.measures.protocols.peter"),
         proofs=Reference("peerproof.conformance.proofs.peter.proofs:PROOFS"),
     ),
@@ -176,12 +206,19 @@ PROTOCOLS: Final = Protocols(
             Reference("peerproof.spec.distkv.startup"),
         ),
         bounded=Reference("peerproof.spec.distkv.model.bounded"),
+        query_answers=Reference("peerproof.spec.distkv.snapshot:ANSWERS"),
         questions=Reference("peerproof.spec.distkv.model.questions"),
         variants=Reference("peerproof.spec.distkv.model.variants"),
         monitors=Reference("peerproof.spec.distkv.model.monitors"),
         relation=Reference("peerproof.spec.distkv.relation"),
+        sites={
+            "ping.early": "a number below the odds of an early ping; at 0 the node pings early",
+            "ping.late": "the moment of a late ping, in milliseconds from now",
+            "repair.moment": "the moment at which changes that are missing are repaired, in milliseconds from now",
+        },
         runtime=Reference("peerproof.reference.protocols.distkv.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.distkv:INPUTS"),
+        readings=Reference("peerproof.conformance.readings.protocols.distkv:READINGS"),
         measures=Reference("peerproof.pipeline.measures.protocols.distkv"),
         proofs=Reference("peerproof.conformance.proofs.distkv.proofs:PROOFS"),
     ),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from tests.conformance.variant import received
 from tests.conformance.wrong import Entries, Wrong
 
-from peerproof.spec.core import Instant, Notify, Pick, Send
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send
 from peerproof.spec.scuttlebutt import reconcile, transitions
 from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Join
 from peerproof.spec.scuttlebutt.state import Peer, State
@@ -202,3 +202,13 @@ class JoinsTwice(Wrong):
             tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
         )
     }
+
+
+class IsTheWildcard(Wrong):
+    """Takes a wildcard address for its identity, whatever it is told."""
+
+    caught_by: ClassVar = ("wildcard-address-is-an-identity-like-any-other",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """A node that is everybody."""
+        return super().initial(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)

@@ -201,17 +201,6 @@ class MeanRoundedUp(Wrong):
     }
 
 
-class MeanOfNothing(Wrong):
-    """Lets the mean be 0, and any silence infinitely suspicious."""
-
-    caught_by: ClassVar = ("mean-is-at-least-a-millisecond-below",)
-    instead: ClassVar = {
-        "transitions.phi_exceeds": lambda window, now, thousandths: _exceeds(
-            window, now - window.last, (sum(window.intervals), len(window.intervals)), thousandths
-        )
-    }
-
-
 class LogarithmOf2(Wrong):
     """Takes the binary logarithm where the decimal one is meant."""
 

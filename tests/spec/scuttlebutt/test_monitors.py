@@ -70,27 +70,38 @@ def test_what_nodes_say_breaks_no_rule(faults: Faults, max_payload: int) -> None
 ASKED = got(request((B, 5), (C, 3), (D, 4)))
 ANSWERED = said(delta((C, "k", 4)))
 
+#: The node has shown to know C at 4, and C is not heard again: whatever it forgets then, it has not restarted.
+KNOWS = [got(request((A, 0))), got(delta((C, "k", 4))), said(request((A, 3), (C, 4)))]
+
 BREACHES = {
     "WithinLimit": [said(request((A, 0), (B, 0)))],
+    "TypeWithinLimit": [said(request((A, 0)))],
     "EachPeerOnce": [said(request((A, 1), (B, 1), (B, 1)))],
     "ListsItself": [said(request((A, 1))), said(request((B, 1)))],
-    "OwnVersionGrows": [said(request((A, 3))), said(request((A, 2)))],
-    "KnownVersionsGrow": [said(request((A, 0), (B, 3))), said(request((A, 0), (B, 2)))],
-    "OneValue": [got(delta((C, "k", 4))), got(Delta((DeltaEntry(C, "k", "other", 4),)))],
+    "ListsKnown": [*KNOWS, said(request((A, 3), (B, 0), (C, 4))), said(request((A, 3), (C, 4)))],
+    "OwnVersionGrows": [*KNOWS, said(request((A, 2), (C, 4)))],
+    "KnownVersionsGrow": [*KNOWS, said(request((A, 3), (C, 3)))],
+    "OneValue": [*KNOWS, said(delta((C, "k", 4))), said(Delta((DeltaEntry(C, "k", "other", 4),)))],
     "DeltaOrder": [ASKED, said(delta((C, "k", 5), (C, "l", 4)))],
+    "DeltaByPeer": [ASKED, said(delta((C, "k", 4), (D, "k", 5), (C, "l", 5)))],
     "DeltaOfListed": [ASKED, ANSWERED, said(delta((A, "k", 1)))],
     "DeltaIsNewer": [ASKED, ANSWERED, said(delta((C, "k", 4), (D, "k", 4)))],
     "ResponseNotEmpty": [ASKED, said(response())],
+    "ResponseAfterDelta": [ASKED, said(delta()), said(response((B, 4))), ASKED, said(response((B, 4)))],
     "ResponseNotOfOneself": [got(request((A, 9))), said(response((A, 1)))],
     "ResponseToRequest": [got(response((B, 5))), said(response((B, 4)))],
-    "ResponseIsBehind": [ASKED, said(response((C, 3)))],
+    "ResponseIsBehind": [ASKED, said(response((C, 4)))],
+    "ResponseIsOwn": [ASKED, said(response((C, 3)))],
     "ResponseInOrder": [ASKED, said(response((C, 2), (B, 1)))],
 }
+
+#: Limits in bytes under which the first message is too large.
+LIMITS = {"WithinLimit": 20, "TypeWithinLimit": 12}
 
 
 @pytest.mark.parametrize("name", BREACHES)
 def test_a_rule_is_broken(name: str) -> None:
-    assert broken(*BREACHES[name], max_payload=20 if name == "WithinLimit" else 1400) == [name]
+    assert broken(*BREACHES[name], max_payload=LIMITS.get(name, 1400)) == [name]
 
 
 def test_each_rule_is_broken_by_something() -> None:
@@ -110,6 +121,20 @@ def test_each_rule_is_broken_by_something() -> None:
         ),
         pytest.param([ASKED, ASKED, ANSWERED, ANSWERED], id="a digest that comes twice"),
         pytest.param([said(request((A, 3))), said(request((A, 3)), C)], id="the same version again"),
+        pytest.param([*KNOWS, said(request((A, 0)))], id="a node that restarts and knows nothing any more"),
+        pytest.param(
+            [*KNOWS, ASKED, said(delta()), said(response((C, 0))), said(request((A, 0), (C, 0)))], id="its first answer"
+        ),
+        pytest.param(
+            [*KNOWS, got(delta((C, "k", 4))), said(delta()), said(request((A, 0), (C, 4)))],
+            id="a node that restarts and is told all before it says a word",
+        ),
+        pytest.param(
+            [*KNOWS, said(delta((A, "k", 3))), said(request((A, 0))), said(Delta((DeltaEntry(A, "k", "other", 3),)))],
+            id="another value at a version of the life before",
+        ),
+        pytest.param([got(delta((C, "k", 4))), got(Delta((DeltaEntry(C, "k", "w", 4),)))], id="two values that others have sent"),
+        pytest.param([*KNOWS, said(request((A, 3), (C, 4))), said(request((A, 3)))], id="a digest of less after a restart"),
     ],
 )
 def test_this_breaks_no_rule(seen: list[Seen]) -> None:
@@ -117,14 +142,35 @@ def test_this_breaks_no_rule(seen: list[Seen]) -> None:
 
 
 def test_a_version_that_went_back_is_told_once() -> None:
-    low = said(request((A, 2)))
+    low = said(request((A, 2), (C, 4)))
 
-    assert broken(said(request((A, 3))), low, low, low) == ["OwnVersionGrows"]
+    assert broken(*KNOWS, low, low, low) == ["OwnVersionGrows"]
+
+
+def test_a_restart_counts_a_life() -> None:
+    watch = monitor(A, Config())
+    lives = [watch.lives for each in (*KNOWS, said(request((A, 0))), said(request((A, 1)))) if list(watch.see(each)) == []]
+
+    assert lives == [1, 1, 1, 2, 2]
+
+
+def test_who_knows_after_a_restart_what_nobody_has_told_it_since_has_not_restarted() -> None:
+    watch = monitor(A, Config())
+    excused = [violation for each in (*KNOWS, said(request((A, 0)))) for violation in watch.see(each)]
+    refuted = [violation.rule.name for violation in watch.see(said(request((A, 3), (C, 4))))]
+
+    assert (excused, refuted, watch.lives) == ([], ["OwnVersionGrows", "ListsKnown"], 1)
+
+
+def test_a_node_that_is_told_after_a_restart_may_know_it_again() -> None:
+    again = [got(delta((C, "k", 4))), said(request((A, 3), (C, 4)))]
+
+    assert broken(*KNOWS, said(request((A, 0))), *again) == []
 
 
 def test_the_memory_of_values_is_bounded() -> None:
     watch = monitor(A, Config())
     for number in range(monitors.VALUES + 10):
-        list(watch.see(got(delta((C, str(number), 1)))))
+        list(watch.see(said(delta((C, str(number), 1)))))
 
     assert len(watch._values) <= monitors.VALUES

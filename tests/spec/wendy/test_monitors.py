@@ -101,6 +101,12 @@ JOINING = NodeJoin(header("20", hop=0))
 OUTDATED = got(announcement(Versions(3, 1, 5), of="70"), 1)
 KNOWN = said(beat(*SOME))
 
+
+def data_of(digits: str) -> StateData:
+    """Tables without the mark."""
+    return StateData(header(digits), WHOLE, destination=False)
+
+
 BREACHES = {
     "OneSender": [said(beat(1, 2, 3)), said(Heartbeat(replace(header(), sender=peer("40")._replace(region="b"))))],
     "OwnKey": [said(Heartbeat(header(key=h("41"))))],
@@ -110,6 +116,7 @@ BREACHES = {
     "SelfFree": [said(listing(near="40"))],
     "RightCell": [said(listing(cells=(Entry(0, 8, peer("70")),)))],
     "LeavesInOrder": [said(listing(right="43 42"))],
+    "LeftLeavesFirst": [said(listing(left="42 43"))],
     "NobodyTwice": [said(listing(near="42 42"))],
     "MarkWithLeafSet": [said(data(Tables(), destination=True))],
     "DataIsAsked": [BEFORE, ASKED, said(data())],
@@ -117,8 +124,10 @@ BREACHES = {
     "HopsCounted": [got(routed(0)), said(routed(2))],
     "RepairOfOne": [said(NodeRepair(header(), Mask(neighborhood_set=True, leaf_set=False, routing_table=True)))],
     "AnnouncedInTime": [*LIFE, said(announcement(), 20)],
+    "WaitsForMark": [BEGUN, got(data_of("70"), 1), said(announcement(Versions()), 30)],
     "AnnouncesTables": [*LIFE, said(announcement(tables=LEAVES), 21)],
     "VersionsWereTold": [*LIFE, said(announcement(Versions(3, 3, 5)), 21)],
+    "VersionsAreKept": [*LIFE, ANNOUNCED, WARNED, WARNED, said(announcement(Versions()), 23), said(announcement(Versions()), 24)],
     "AnnouncedAgain": [*LIFE, ANNOUNCED, said(announcement(), 22)],
     "RaceOfNewer": [BEFORE, got(announcement(of="70")), said(NodeRace(header(), WHOLE))],
     "RaceIsTold": [KNOWN, OUTDATED, got(Heartbeat(header("70")), 22)],

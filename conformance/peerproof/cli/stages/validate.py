@@ -11,10 +11,12 @@ specification must explain each step; all states that it can be in are carried, 
 messages, as in a capture, they are held to the protocol's rules for messages alone. Of a run whose nodes are replayed, the
 protocol's properties are looked at at every instant of the cluster.
 
-A verdict is accepted, rejected or undetermined; the last means that not all could be judged. Faults of the log (lines lost,
-doubled, swapped, what ingest could not read, clocks that jump) are told apart from those of the protocol.
+A verdict is accepted, rejected (something violates the protocol's document), differs (from decisions of ours only, where the
+document is silent) or undetermined (not all could be judged). Faults of the log (lines lost, doubled, swapped, what ingest could
+not read, clocks that jump) are told apart from those of the protocol.
 
-Ends with 1 if there is any violation or fault of a log. --follow runs until Ctrl-C, then ends with 1 if it has printed one.
+Ends with 1 if there is any violation or fault of a log; what only differs is none. --follow runs until Ctrl-C, then ends with 1
+if it has printed one.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def run(args: Namespace) -> int:
         result = execute(spark, args.out, _validation(args), progress_of("validate", args))
     counts = count_verdicts(result)
     print(json.dumps(_plain(result, counts)) if args.format == "json" else _text(result, counts), flush=True)
-    return FAILED if counts["violations"] else OK
+    return FAILED if counts["violations"] > counts.get("violations differs", 0) else OK
 
 
 def _contradiction(args: Namespace) -> str | None:
@@ -115,8 +117,8 @@ def _print_findings(args: Namespace) -> int:
         raise Refusal(f"{PREFIX}there is no {chosen} in {args.place}", NOTHING)
     wrong = False
     for verdict, rows in found:
-        wrong = wrong or bool(rows)
         violations = [dict(zip(names, row, strict=True)) for row in rows]
+        wrong = wrong or any(violation["severity"] != "differs" for violation in violations)
         if args.format == "json":
             print(json.dumps({"verdict": verdict._asdict(), "violations": violations}))
             continue
@@ -135,14 +137,15 @@ def _plain(result: Validated, counts: dict[str, int]) -> dict[str, object]:
 
 
 def _text(result: Validated, counts: dict[str, int]) -> str:
+    from peerproof.conformance.traces.findings import SEVERITIES
+    from peerproof.conformance.traces.node_check import DIFFERS, VERDICTS
     from peerproof.pipeline.storage.tables import VIOLATIONS
 
     lines = [f"{counts.get('events', 0):,} events"]
     for what in ("nodes", "runs"):
-        verdicts = [f"{counts.get(f'{what} {verdict}', 0):,} {verdict}" for verdict in ("accepted", "rejected", "undetermined")]
-        lines.append(f"{what}: {', '.join(verdicts)}")
-    severities = ("rejected", "undetermined", "log")
-    parts = [f"{counts[f'violations {name}']:,} {name}" for name in severities if f"violations {name}" in counts]
+        numbers = {verdict: counts.get(f"{what} {verdict}", 0) for verdict in VERDICTS}
+        lines.append(f"{what}: {', '.join(f'{n:,} {verdict}' for verdict, n in numbers.items() if n or verdict != DIFFERS)}")
+    parts = [f"{counts[f'violations {name}']:,} {name}" for name in SEVERITIES if f"violations {name}" in counts]
     lines.append(f"violations: {', '.join(parts) or 'none'}")
     lines += map(_violation, first_rows(result.success, VIOLATIONS, EXAMPLES))
     return "\n".join([*lines, *last_lines(result.success, result.done)])

@@ -8,13 +8,15 @@ the request that was not answered: the implementation died, hung, or said what i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.messages import VERSION, Hello, Reply, Request
 
 #: Answers a question: the inner object of a `choice` line to the indices of the options to take.
 Choose = Callable[[dict[str, Any]], list[int]]
+
+_DETAIL: Final = 4_000  #: characters of what went wrong, which may quote what the implementation said
 
 #: Sees each line: the direction, `>` to the adapter or `<` from it, and the line without its end.
 Watch = Callable[[str, str], None]
@@ -24,7 +26,7 @@ class AdapterUnavailable(Exception):
     """There is no implementation to judge; the message says why and what to do."""
 
     def __init__(self, message: str, errors: bytes = b"") -> None:
-        super().__init__(message)
+        super().__init__(_shorten(message))
         self.errors = errors
 
 
@@ -32,11 +34,16 @@ class AdapterError(Exception):
     """The implementation has not answered a request and must be started again."""
 
     def __init__(self, kind: str, detail: str, answered: Sequence[Reply] = (), errors: bytes = b"") -> None:
+        detail = _shorten(detail)
         super().__init__(detail)
-        self.kind = kind  #: crashed, hung or garbled
+        self.kind = kind  #: crashed, hung, flooded or garbled
         self.detail = detail
         self.answered = answered  #: replies to the requests before it
         self.errors = errors  #: the last of what it wrote on standard error
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}… ({len(text):,} characters)"
 
 
 class Adapter(Protocol):
@@ -52,6 +59,10 @@ class Adapter(Protocol):
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """The same as fast as possible; who answers the questions of each request stands beside it. Raises AdapterError."""
+        ...
+
+    def stretch(self, times: float) -> None:
+        """From now on a request may take so many times as long as was said at first."""
         ...
 
     def stop(self) -> bool:

@@ -6,12 +6,15 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.adapter.line_adapter import LineAdapter
 from peerproof.conformance.adapter.line_channel import Channel, Connection, Program
+from peerproof.conformance.adapter.recorded import Recorded
+from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
 
 #: The command that starts the adapter of the reference, which is used where no implementation is named.
@@ -19,15 +22,20 @@ REFERENCE: Final = (sys.executable, "-m", "peerproof.reference.harness.harness")
 
 
 def create_adapter(
-    implementation: str | None = None, suite: str = "", timeouts: Timeouts | None = None, watch: Watch | None = None
+    implementation: str | None = None,
+    suite: str = "",
+    timeouts: Timeouts | None = None,
+    watch: Watch | None = None,
+    longest: int = MAX_LINE,
 ) -> Adapter:
     """
     Creates the adapter of an implementation; nothing is started before `Adapter.start`.
 
-    `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, or `py:MODULE:CLASS`; None is
-    the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are in seconds.
-    `watch` gets each line and its direction, `>` to the implementation and `<` from it. Raises AdapterUnavailable if the text
-    names nothing that can be started.
+    `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, `py:MODULE:CLASS`, or
+    `recorded:FILE`, a dialogue that is replayed; None is the reference. `suite` is the version of the vectors, which `hello`
+    tells the implementation. `timeouts` are in seconds. `watch` gets each line and its direction, `>` to the implementation and
+    `<` from it. A reply of more than `longest` bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be
+    started.
 
     >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
     >>> sorted(adapter.start().protocols)
@@ -37,26 +45,28 @@ def create_adapter(
     """
     patience = timeouts or Timeouts()
     if implementation is None:
-        return program(REFERENCE, patience, suite, watch)
+        return program(REFERENCE, patience, suite, watch, longest)
     if implementation.startswith("py:"):
-        return InProcess(implementation.removeprefix("py:"), patience, suite, watch)
+        return InProcess(implementation.removeprefix("py:"), patience, suite, watch, longest)
+    if implementation.startswith("recorded:"):
+        return Recorded(Path(implementation.removeprefix("recorded:")), watch)
     if implementation.startswith("tcp://"):
         host, colon, port = implementation.removeprefix("tcp://").rpartition(":")
         if not colon or not host or not port.isdigit():
             raise AdapterUnavailable(f"{implementation!r} is no address: expected tcp://HOST:PORT")
-        return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch)
+        return LineAdapter(lambda: _connect(host.strip("[]"), int(port), patience), patience, suite, watch, longest)
     try:
         argv = shlex.split(implementation)
     except ValueError as error:
         raise AdapterUnavailable(f"--impl {implementation!r}: {error}") from None
-    return program(argv, patience, suite, watch)
+    return program(argv, patience, suite, watch, longest)
 
 
-def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None) -> Adapter:
+def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:
     """The adapter that is this program."""
     if not argv:
-        raise AdapterUnavailable("--impl is empty: expected a command, tcp://HOST:PORT or py:MODULE:CLASS")
-    return LineAdapter(lambda: _start_program(argv), patience, suite, watch)
+        raise AdapterUnavailable("--impl is empty: expected a command, tcp://HOST:PORT, py:MODULE:CLASS or recorded:FILE")
+    return LineAdapter(lambda: _start_program(argv), patience, suite, watch, longest)
 
 
 def _start_program(argv: Sequence[str]) -> Channel:

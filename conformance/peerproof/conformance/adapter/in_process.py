@@ -20,6 +20,7 @@ from typing import Any, Final
 from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
 from peerproof.conformance.adapter.choices import WrongQuestion
 from peerproof.conformance.adapter.messages import DEEPEST, Hello, InvalidReply, Reply, Request, hello_of, nests_too_deep
+from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=repr).encode
@@ -30,11 +31,13 @@ Handle = Callable[[Request, Choose], Any]
 class InProcess:
     """The adapter `py:module:Class`. To start it again is to make another instance."""
 
-    def __init__(self, name: str, patience: Timeouts, suite: str, watch: Watch | None = None) -> None:
+    def __init__(self, name: str, patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> None:
         self._name = name
         self._patience = patience
         self._suite = suite
         self._watch = watch
+        self._op = patience.op
+        self._longest = longest  #: characters of a reply as JSON
         self._worker: _Worker | None = None
         self._next_id = 0
 
@@ -42,7 +45,7 @@ class InProcess:
         """Makes an instance and greets it. Raises AdapterUnavailable."""
         self.kill()
         self._next_id = 0
-        self._worker = _Worker(self._make_handle)
+        self._worker = _Worker(self._make_handle, self._longest)
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
             return hello_of(reply)
@@ -53,11 +56,15 @@ class InProcess:
 
     def ask(self, requests: Sequence[Request], choose: Choose) -> list[Reply]:
         """The replies to requests. Raises AdapterError."""
-        return self._exchange(requests, [choose] * len(requests), self._patience.op)
+        return self._exchange(requests, [choose] * len(requests), self._op)
 
     def ask_at_once(self, requests: Sequence[Request], choosing: Sequence[Choose]) -> list[Reply]:
         """The same: in one process there is nothing to gain by a batch."""
-        return self._exchange(requests, choosing, self._patience.op)
+        return self._exchange(requests, choosing, self._op)
+
+    def stretch(self, times: float) -> None:
+        """From now on a request may take so many times as long as was said at first."""
+        self._op = self._patience.op * times
 
     def stop(self) -> bool:
         """Says goodbye; whether that was answered. Never raises."""
@@ -135,7 +142,8 @@ class _Task:
 class _Worker:
     """The thread in which an instance lives."""
 
-    def __init__(self, make: Callable[[], Handle]) -> None:
+    def __init__(self, make: Callable[[], Handle], longest: int) -> None:
+        self._longest = longest
         self.requests: SimpleQueue[_Task | None] = SimpleQueue()
         threading.Thread(target=self._run, args=(make,), daemon=True).start()
 
@@ -147,7 +155,9 @@ class _Worker:
                 for request, choose in zip(task.requests, task.choosing, strict=True):
                     if task.abandoned:
                         return
-                    task.replies.append(_reply(request, handle(request, choose)))
+                    task.replies.append(_reply(request, handle(request, choose), self._longest))
+            except _TooLong as error:
+                task.failure = ("flooded", str(error), "")
             except (WrongQuestion, InvalidReply) as error:
                 task.failure = ("garbled", str(error), "")
             except BaseException as error:  # noqa: BLE001  # whatever an implementation does, the runner goes on
@@ -156,7 +166,11 @@ class _Worker:
             task.done.put(None)
 
 
-def _reply(request: Request, reply: Any) -> Reply:
+class _TooLong(Exception):
+    """A reply of more characters than it may have."""
+
+
+def _reply(request: Request, reply: Any, longest: int) -> Reply:
     if not isinstance(reply, dict):
         raise InvalidReply(f"handle() returned no dict for {request['op']}: {reply!r}")
     if reply.get("id", request["id"]) != request["id"]:
@@ -165,6 +179,8 @@ def _reply(request: Request, reply: Any) -> Reply:
         text = json.dumps(reply)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidReply(f"handle() returned what JSON cannot hold for {request['op']}: {error}") from None
+    if len(text) > longest:
+        raise _TooLong(f"answered {request['op']} with {len(text):,} characters, where --max-reply allows {longest:,}")
     if nests_too_deep(text):
         raise InvalidReply(f"handle() returned what nests more than {DEEPEST} deep for {request['op']}")
     return reply

@@ -10,8 +10,9 @@ from typing import Final
 from peerproof.conformance.adapter import messages
 from peerproof.conformance.adapter.adapter import AdapterError, AdapterUnavailable, Choose, Watch, introduction, nothing_to_choose
 from peerproof.conformance.adapter.choices import WrongQuestion
-from peerproof.conformance.adapter.line_channel import MAX_LINE, Channel, Ended, LineTooLong, ReadTimeout
+from peerproof.conformance.adapter.line_channel import Channel, Ended, LineTooLong, ReadTimeout
 from peerproof.conformance.adapter.messages import DEEPEST, WITHOUT_CHOICES, Hello, InvalidReply, Reply, Request
+from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
 
 _SHOWN: Final = 200  #: characters of a wrong line
@@ -27,7 +28,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 class LineAdapter:
     """An adapter that reads and writes lines of JSON."""
 
-    def __init__(self, open_channel: Callable[[], Channel], patience: Timeouts, suite: str, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        open_channel: Callable[[], Channel],
+        patience: Timeouts,
+        suite: str,
+        watch: Watch | None = None,
+        longest: int = MAX_LINE,
+    ) -> None:
         self._open_channel = open_channel
         self._patience = patience
         self._suite = suite
@@ -36,11 +44,14 @@ class LineAdapter:
         self._next_id = 0
         self._oracle = False
         self._batch = FIRST_BATCH
+        self._op = patience.op
+        self._longest = longest  #: bytes of a line
 
     def start(self) -> Hello:
         """Starts it, or starts it again. Raises AdapterUnavailable."""
         self.kill()
         self._channel = self._open_channel()
+        self._channel.longest = self._longest
         self._next_id = 0
         try:
             (reply,) = self._exchange([introduction(self._suite)], [nothing_to_choose], self._patience.hello)
@@ -65,7 +76,7 @@ class LineAdapter:
         replies: list[Reply] = []
         for group in self._groups(requests):
             try:
-                replies += self._exchange(group, choosing[len(replies) :][: len(group)], self._patience.op)
+                replies += self._exchange(group, choosing[len(replies) :][: len(group)], self._op)
             except AdapterError as trouble:
                 trouble.answered = [*replies, *trouble.answered]
                 raise
@@ -86,6 +97,8 @@ class LineAdapter:
                 reply = self._exchange_batch(items, choosing[len(replies) :][: len(items)])
             except AdapterError as trouble:
                 trouble.answered = replies
+                if trouble.kind in ("hung", "flooded"):
+                    self._batch = max(1, self._batch // 4)  # fewer may do better
                 raise
             results = reply.get("results")
             if not isinstance(results, list) or len(results) != len(items) or not all(isinstance(part, dict) for part in results):
@@ -95,9 +108,17 @@ class LineAdapter:
                 self._batch = 0  # none for this op
                 break
             replies += results
-            well_within = time.monotonic() - begin < self._patience.op * _WELL_WITHIN or not self._patience.op
+            well_within = time.monotonic() - begin < self._op * _WELL_WITHIN or not self._op
             self._batch = min(LARGEST_BATCH, self._batch * 2) if well_within else max(1, self._batch // 2)
-        return replies + self._ask(requests[len(replies) :], choosing[len(replies) :])
+        try:
+            return replies + self._ask(requests[len(replies) :], choosing[len(replies) :])
+        except AdapterError as trouble:
+            trouble.answered = [*replies, *trouble.answered]
+            raise
+
+    def stretch(self, times: float) -> None:
+        """From now on a request may take so many times as long as was said at first."""
+        self._op = self._patience.op * times
 
     def stop(self) -> bool:
         """Says goodbye, then ends it by force; whether there was no need for that. Never raises."""
@@ -140,7 +161,7 @@ class LineAdapter:
         self._next_id += len(items)
         numbered = [{"id": first + index, **item} for index, item in enumerate(items)] if self._oracle else list(items)
         choose = {first + index: chooser for index, chooser in enumerate(choosing)}
-        (reply,) = self._exchange([{"op": "batch", "items": numbered}], [choose], self._patience.op)
+        (reply,) = self._exchange([{"op": "batch", "items": numbered}], [choose], self._op)
         return reply
 
     def _exchange(
@@ -194,8 +215,10 @@ class LineAdapter:
             raise self._trouble("hung", f"did not answer within {seconds:g} s{self._half_a_line()}") from None
         except Ended as ended:
             raise self._trouble("crashed", f"{ended}{self._half_a_line()}") from None
-        except LineTooLong:
-            raise self._trouble("garbled", f"wrote a line of more than {MAX_LINE >> 20} MiB") from None
+        except LineTooLong as error:
+            start = error.start[:_SHOWN].decode("utf-8", "backslashreplace")
+            detail = f"wrote a line of more than {self._longest:,} bytes, which --max-reply allows: {start}…"
+            raise self._trouble("flooded", detail) from None
         if self._watch:
             self._watch("<", line.decode("utf-8", "backslashreplace"))
         try:

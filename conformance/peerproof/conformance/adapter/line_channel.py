@@ -19,9 +19,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-MAX_LINE: Final = 16 * 2**20  #: longer lines are an error, so that a program which never ends its line does not fill the memory
+from peerproof.conformance.suite.bounds import MAX_LINE
+
 KEPT_ERRORS: Final = 64 * 2**10  #: so much of what a program last wrote on standard error is kept, to be shown when it fails
 _CHUNK: Final = 2**16
+_START: Final = 1000  #: bytes of a line that is too long, to be shown
 _LAST_WORDS: Final = 0.5  #: seconds that a program which closed its output has to write its last errors and exit
 
 
@@ -34,7 +36,11 @@ class Ended(Exception):
 
 
 class LineTooLong(Exception):
-    """A line of more than `MAX_LINE` bytes."""
+    """A line of more bytes than it may have."""
+
+    def __init__(self, start: bytes) -> None:
+        super().__init__("a line is too long")
+        self.start = start  #: the first of it
 
 
 class Channel(ABC):
@@ -44,6 +50,7 @@ class Channel(ABC):
         for descriptor in {reading, writing} | ({errors} if errors is not None else set()):
             os.set_blocking(descriptor, False)
         self.errors = b""  #: the last of what the program wrote on standard error
+        self.longest = MAX_LINE  #: bytes of a line; a program which never ends its line must not fill the memory
         self._reading = reading
         self._writing = writing
         self._errors = errors
@@ -75,12 +82,15 @@ class Channel(ABC):
     def line(self, deadline: float | None) -> bytes:
         """The next line, without its end. Raises ReadTimeout, Ended or LineTooLong; `deadline` is of `time.monotonic`."""
         while not self._lines:
-            if self._part_size > MAX_LINE:
-                raise LineTooLong
+            if self._part_size > self.longest:
+                raise LineTooLong(self._parts[0][:_START])
             if self._ended:
                 raise Ended(self.ending())
             self._serve(deadline)
-        return self._lines.popleft()
+        line = self._lines.popleft()
+        if len(line) > self.longest:
+            raise LineTooLong(line[:_START])
+        return line
 
     def partial_line(self) -> bytes:
         """What has come of a line that has not ended."""
@@ -168,6 +178,8 @@ class Channel(ABC):
             while self._errors is not None or not self._ended:
                 self._serve(deadline)
                 self._lines.clear()
+                if self._part_size > self.longest:
+                    self._parts, self._part_size = [], 0
 
 
 class Program(Channel):

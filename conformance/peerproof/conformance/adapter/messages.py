@@ -8,11 +8,12 @@ mistake of the implementation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from peerproof.spec.errors import REASONS
+from peerproof.spec.protocols import PROTOCOLS
 
 VERSION: Final = 1
 
@@ -21,6 +22,23 @@ Reply: TypeAlias = dict[str, Any]
 
 #: What an adapter's trouble is called.
 ERROR_CODES: Final = ("version", "unknown_op", "unsupported", "bad_request", "no_handle", "panic", "internal", "timeout")
+
+#: The event of a message that an implementation could not read. No protocol demands it.
+MALFORMED: Final = "malformed"
+
+#: Capability -> what it claims; of those with a dot, what is before it. Protocols have calls and queries of their own.
+CAPABILITIES: Final[Mapping[str, str]] = {
+    "codec": "`encode`, `decode`",
+    "exchange": "`open`, `recv`, `advance`, `close`, with effects",
+    "api": "`call` of this name",
+    "observe": "`query` of this name",
+    "events": "events among the effects: all kinds but the optional ones, or those that `events` lists",
+    "restart": "`crash`, `restart`",
+    "state": "`load`: a node begins in a state that the runner gives",
+    "sent": "`sent`: a node learns what became of its message",
+    "stream": "`stream`: connections that peers open, with their bytes",
+    "choices": 'not among the capabilities, but `"choices": "oracle"` in the reply to `hello`',
+}
 
 #: Requests in which an implementation has nothing to choose; they may be sent before earlier ones are answered.
 WITHOUT_CHOICES: Final = frozenset({"encode", "decode", "query", "crash", "close", "hello", "bye", "batch"})
@@ -49,6 +67,26 @@ class Offered:
 
     capabilities: frozenset[str]
     limits: Mapping[str, int] = field(default_factory=dict)
+    events: frozenset[str] | None = None  #: the kinds that it tells; None: all but the optional ones
+    optional: frozenset[str] = frozenset({MALFORMED})  #: kinds that it tells only if `events` lists them
+
+    def tells(self, kind: str) -> bool:
+        """
+        Returns whether events of this kind are compared.
+
+        >>> Offered(frozenset({"events"})).tells("join"), Offered(frozenset({"events"})).tells("malformed")
+        (True, False)
+        >>> Offered(frozenset({"events"}), events=frozenset({"join"})).tells("update")
+        False
+        """
+        if "events" not in self.capabilities:
+            return False
+        return kind not in self.optional if self.events is None else kind in self.events
+
+    def has(self, capability: str) -> bool:
+        """Returns whether it has a capability, or, for `events.KIND`, tells events of this kind."""
+        word, _, kind = capability.partition(".")
+        return capability in self.capabilities or (word == "events" and bool(kind) and self.tells(kind))
 
 
 @dataclass(frozen=True)
@@ -63,6 +101,7 @@ class Hello:
     clock: str = "virtual"
     choices: str = "set"
     sockets: tuple[str, ...] = ()  #: what it can serve nodes over
+    readings: Mapping[str, str] = field(default_factory=dict)  #: decision -> the other reading that it takes
 
     @property
     def oracle(self) -> bool:
@@ -73,6 +112,14 @@ class Hello:
         """For reports: who was judged."""
         shown = {"name": self.name, "version": self.version, "language": self.language, "url": self.url}
         return {name: value for name, value in shown.items() if value is not None}
+
+
+class NoAnswer(dict[str, Any]):
+    """In place of a reply: a recorded implementation was never asked this. No adapter can say it; to others it is an error."""
+
+    def __init__(self, number: int, because: str) -> None:
+        super().__init__(id=number, error={"code": "internal", "message": because})
+        self.because = because
 
 
 class InvalidReply(Exception):
@@ -90,7 +137,9 @@ def hello_of(reply: Reply) -> Hello:
     for name, offered in _mapping(reply["protocols"], "protocols").items():
         offered = _mapping(offered, f"protocols.{name}")  # noqa: PLW2901  # the same, now known to be one
         capabilities = _words(offered.get("capabilities"), f"protocols.{name}.capabilities")
-        protocols[name] = Offered(frozenset(capabilities), _mapping(offered.get("limits", {}), f"protocols.{name}.limits"))
+        limits = _mapping(offered.get("limits", {}), f"protocols.{name}.limits")
+        optional = frozenset({MALFORMED, *(PROTOCOLS[name].optional_events if name in PROTOCOLS else ())})
+        protocols[name] = Offered(frozenset(capabilities), limits, _listed_events(name, offered), optional)
     if reply.get("choices", "set") not in ("oracle", "set"):
         raise InvalidReply(f"choices must be 'oracle' or 'set', not {reply['choices']!r}")
     return Hello(
@@ -102,7 +151,70 @@ def hello_of(reply: Reply) -> Hello:
         clock=reply.get("clock", "virtual"),
         choices=reply.get("choices", "set"),
         sockets=tuple(_words(reply.get("sockets", []), "sockets")),
+        readings=_readings(reply.get("readings", {})),
     )
+
+
+def _readings(plain: Any) -> dict[str, str]:
+    readings = {str(name): value for name, value in _mapping(plain, "readings").items()}
+    for name, value in readings.items():
+        if not isinstance(value, str):
+            raise InvalidReply(f"readings.{name} must be the name of a reading, not {value!r}")
+    return readings
+
+
+def event_kinds(protocol: str) -> tuple[str, ...]:
+    """
+    Returns the kinds of events that an adapter of a protocol can list. Raises KeyError.
+
+    >>> event_kinds("scuttlebutt")
+    ('join', 'update', 'heartbeat', 'up', 'down', 'malformed')
+    """
+    return (*PROTOCOLS[protocol].specification.load().NOTICE.cases, MALFORMED)
+
+
+def _listed_events(protocol: str, offered: Mapping[str, Any]) -> frozenset[str] | None:
+    if "events" not in offered:
+        return None
+    where = f"protocols.{protocol}.events"
+    listed = _words(offered["events"], where)
+    if "events" not in offered["capabilities"]:
+        raise InvalidReply(f"{where} lists kinds of events, so the capabilities must have 'events' as well")
+    if protocol in PROTOCOLS and (unknown := [kind for kind in listed if kind not in event_kinds(protocol)]):
+        raise InvalidReply(f"{where}: {protocol} has no event {unknown[0]!r}, but {', '.join(event_kinds(protocol))}")
+    return frozenset(listed)
+
+
+#: The capability that names an op; `call` and `query` add the name that the request has.
+_CLAIMED_BY: Final = {
+    **dict.fromkeys(("encode", "decode"), "codec"),
+    **dict.fromkeys(("open", "recv", "advance", "close"), "exchange"),
+    **dict.fromkeys(("crash", "restart"), "restart"),
+    "load": "state.load",
+    "sent": "sent",
+    "stream": "stream",
+    "serve": "exchange",
+}
+
+
+def contradicts_hello(request: Request, offered: Offered, needed: Collection[str]) -> bool:
+    """
+    Returns whether `unsupported`, as the answer to a request, contradicts the capabilities of the adapter's hello.
+
+    A capability claims an op under the protocol's defaults. A node with members in its configuration other than those that it
+    `needed` to have is claimed by none: an implementation may have no such configuration.
+
+    >>> offered = Offered(frozenset({"exchange", "api.join"}))
+    >>> contradicts_hello({"op": "call", "name": "join"}, offered, ())
+    True
+    >>> contradicts_hello({"op": "open", "config": {"max_payload": 9}}, offered, ())
+    False
+    """
+    op = request["op"]
+    if op in ("open", "load", "serve", "restart") and not set(request.get("config", {})) <= set(needed):
+        return False
+    named = {"call": f"api.{request.get('name')}", "query": f"observe.{request.get('what')}"}
+    return named.get(op, _CLAIMED_BY.get(op)) in offered.capabilities
 
 
 def check(request: Request, reply: Reply) -> None:
@@ -140,7 +252,10 @@ _ACTED: Final = (("effects", "next_timer_ms"), ("refused",))
 
 #: op -> members that its reply must have, members that it may have
 MEMBERS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "hello": (("protocol", "name", "version", "protocols"), ("language", "url", "clock", "choices", "sockets", "reset")),
+    "hello": (
+        ("protocol", "name", "version", "protocols"),
+        ("language", "url", "clock", "choices", "sockets", "readings", "reset"),
+    ),
     "encode": (("bytes",), ("rejected",)),
     "decode": (("value",), ("rejected",)),
     **dict.fromkeys(("open", "load"), _OPENED),

@@ -7,6 +7,7 @@ __all__ = [
     "ClauseNotFound",
     "Drawing",
     "Finding",
+    "Meeting",
     "NoCounterexample",
     "NoSuchClause",
     "NotWritten",
@@ -24,6 +25,7 @@ __all__ = [
     "draw_vector_file",
     "explain_clause",
     "find_counterexample",
+    "find_meetings",
     "find_subject",
     "promote_finding",
     "render_skeleton",
@@ -32,7 +34,7 @@ __all__ = [
 ]
 
 from .adapter_check import Finding, check_adapter
-from .clause_report import ClauseCoverage, ClauseNotFound, cover_clauses, explain_clause
+from .clause_report import ClauseCoverage, ClauseNotFound, Meeting, cover_clauses, explain_clause, find_meetings
 from .drawing import (
     CannotDraw,
     Drawing,

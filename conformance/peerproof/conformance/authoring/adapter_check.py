@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable
 from peerproof.conformance.adapter.choices import Choices
-from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check
+from peerproof.conformance.adapter.messages import Hello, InvalidReply, Reply, Request, check, event_kinds
 from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.runner.cases import least_configuration, legal_messages
 from peerproof.conformance.vectors.suite import Suite
+from peerproof.spec.forms.form import Plain, octets
+from peerproof.spec.protocols import PROTOCOLS
 
 _MANY: Final = 100
 _LARGE: Final = 2**20  #: bytes, twice as many digits
 _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
+_ROUNDS: Final = 10  #: timers that a node runs, to show what it asks and tells
 
 
 class Flaw(Exception):
@@ -50,6 +55,8 @@ class Bench:
         self.protocol = protocol
         self.messages = legal_messages(suite, protocol)
         self.config = least_configuration(suite, protocol)
+        self.questions: list[Mapping[str, Any]] = []  #: all that were asked
+        self.told: Counter[str] = Counter()  #: kinds of events
         self._choices = Choices("smoke")
 
     def offers(self, capability: str) -> None:
@@ -59,13 +66,18 @@ class Bench:
 
     def ask(self, *requests: Request) -> list[Reply]:
         """The replies, of the right shape. Raises Flaw or AdapterError."""
-        replies = self.adapter.ask(requests, self._choices.answer)
+        replies = self.adapter.ask(requests, self._answer)
         for request, reply in zip(requests, replies, strict=True):
             try:
                 check(request, reply)
             except InvalidReply as error:
                 raise Flaw(f"the reply to {request['op']} has not the right shape: {error}") from None
+            self.told.update(effect["event"]["name"] for effect in reply.get("effects", ()) if "event" in effect)
         return replies
+
+    def _answer(self, question: dict[str, Any]) -> list[int]:
+        self.questions.append(question)
+        return self._choices.answer(question)
 
     def fine(self, *requests: Request) -> list[Reply]:
         """The replies, none of which is an error."""
@@ -89,6 +101,16 @@ class Bench:
         """What a node does that is sent every legal message."""
         request = {"op": "recv", "handle": handle, "now_ms": 0, "via": specification(self.protocol).TRANSPORT, "from": "peer:1"}
         return [self.fine({**request, "bytes": digits})[0]["effects"] for digits in self.messages]
+
+    def run_node(self) -> None:
+        """Sends a new node every legal message, and runs some of its timers."""
+        node = self.open_node("one")
+        self.feed_messages(node["handle"])
+        reply = self.fine({"op": "advance", "handle": node["handle"], "now_ms": 0})[0]
+        for _ in range(_ROUNDS):
+            if reply["next_timer_ms"] is None:
+                break
+            reply = self.fine({"op": "advance", "handle": node["handle"], "now_ms": reply["next_timer_ms"]})[0]
 
     def query_all(self, handle: Any) -> dict[str, Any]:
         """The answers to every query."""
@@ -234,6 +256,66 @@ def connections(bench: Bench) -> str:
     return "a message over a connection is the same in one piece and byte by byte"
 
 
+def questions(bench: Bench) -> str:
+    """Questions of chance are asked where the protocol has a choice, with the options that are there, sorted."""
+    bench.offers("exchange")
+    sites = PROTOCOLS[bench.protocol].sites
+    if not sites:
+        raise Inapplicable(f"{bench.protocol} leaves nothing to chance")
+    if not bench.hello.oracle:
+        raise Inapplicable('hello has "choices": "set": it draws for itself, and vectors that fix a draw are skipped')
+    bench.run_node()
+    for question in bench.questions:
+        site, options = question["site"], question["of"]
+        if site not in sites:
+            raise Flaw(f"it asks at {site!r}, but {bench.protocol} has the sites {', '.join(sites)}")
+        if not _is_sorted(options):
+            raise Flaw(f"it asks at {site} for {json.dumps(options)}: expected two or more different options, sorted")
+    asked = Counter(question["site"] for question in bench.questions)
+    if not asked:
+        raise Inapplicable(f'hello has "choices": "oracle", but no question was asked; the sites are {", ".join(sites)}')
+    silent = ", ".join(site for site in sites if site not in asked)
+    return f"it asks at {_counted(asked)}, with sorted options" + (f"; not asked here: {silent}" if silent else "")
+
+
+def events(bench: Bench) -> str:
+    """Events are those of the protocol, and the kinds that hello lists."""
+    bench.offers("exchange")
+    bench.offers("events")
+    bench.run_node()
+    kinds, offered = event_kinds(bench.protocol), bench.hello.protocols[bench.protocol]
+    if unknown := [kind for kind in bench.told if kind not in kinds]:
+        raise Flaw(f"it tells the event {unknown[0]!r}, but {bench.protocol} has {', '.join(kinds)}")
+    if not bench.told:
+        raise Inapplicable("a node that gets every legal message tells no event")
+    compared = Counter({kind: count for kind, count in bench.told.items() if offered.tells(kind)})
+    ignored = bench.told - compared
+    note = f"; not compared, since hello does not list it: {_counted(ignored)}" if ignored else ""
+    return f"it tells {_counted(compared) or 'nothing that is compared'}{note}"
+
+
+def _counted(kinds: Counter[str]) -> str:
+    return ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
+
+
+def _is_sorted(options: list[Plain]) -> bool:
+    """Whether there are several options, all different, in the order of their bytes or numbers."""
+    keys = [key for option in options if (key := _sort_key(option)) is not None]
+    return len(options) > 1 and (len(keys) < len(options) or all(one < other for one, other in pairwise(keys)))
+
+
+def _sort_key(option: Plain) -> tuple[int, Any] | None:
+    """By which an option is sorted; None for what is neither a number nor a text."""
+    match option:
+        case int():
+            return 0, option
+        case str():
+            return 1, octets(option)
+        case {"hex": str(digits)}:
+            return 1, bytes.fromhex(digits)
+    return None
+
+
 def _expect_error(bench: Bench, request: Request, codes: Sequence[str]) -> None:
     (reply,) = bench.ask(request)
     shown = json.dumps(request)
@@ -254,6 +336,8 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (isolation, "keep everything that a node knows in the object behind its handle; no globals"),
     (outcomes, "take sent for every message that the node may have sent: took_us is microseconds, or null if it did not arrive"),
     (connections, "keep what came over a connection by its conn until the message is whole, and answer on that connection only"),
+    (questions, "ask only where the protocol says at random, with all options sorted by their bytes, and not for a single one"),
+    (events, "name events as the protocol does: the page Messages lists them; leave out what is none of them"),
     (clock, "take the time from now_ms only; run timers in advance, and say in next_timer_ms when the next one is due"),
 )
 

@@ -69,6 +69,70 @@ def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
     ]
 
 
+@dataclass(frozen=True)
+class Meeting:
+    """The vector that meets a clause with the fewest other clauses, and among those the earliest."""
+
+    clause: str
+    vector: str | None  #: its id; None if no vector cites the clause
+    others: tuple[str, ...]  #: the clauses that it cites besides
+    before: int  #: so many steps come before its first expectation
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a failure of the vector can be about this clause only."""
+        return self.vector is not None and not self.others
+
+
+def find_meetings(clauses: Clauses, vectors: Iterable[Vector]) -> list[Meeting]:
+    """
+    Finds for every testable clause the vector that meets it as early and as alone as any, by kinds and numbers of the clauses.
+
+    Vectors made from a model are left out: they cite what the code of a step cites.
+
+    >>> from peerproof.conformance.clauses import catalogue
+    >>> from peerproof.conformance.vectors.suite import load
+    >>> meetings = {each.clause: each for each in find_meetings(catalogue.load("scuttlebutt"), load().vectors)}
+    >>> meetings["BA-12"].vector, meetings["BA-12"].is_alone
+    ('scuttlebutt/exchange/ties-go-by-address-for-a-response', True)
+    """
+    nearest: dict[str, tuple[tuple[int, int, str], Vector]] = {}
+    for vector in vectors:
+        if vector.protocol != clauses.protocol or vector.layer == LAYER:
+            continue
+        rank = (len(vector.clauses), _steps_before(vector), vector.id)
+        for clause in vector.clauses:
+            if clause not in nearest or rank < nearest[clause][0]:
+                nearest[clause] = rank, vector
+    found = []
+    for item in sorted(clauses.with_level, key=lambda clause: in_order(clause.id)):
+        rank_and_vector = nearest.get(item.id)
+        if rank_and_vector is not None:
+            (_, before, name), vector = rank_and_vector
+            found.append(Meeting(item.id, name, tuple(one for one in vector.clauses if one != item.id), before))
+        elif not item.untestable:
+            found.append(Meeting(item.id, None, (), 0))
+    return found
+
+
+_JUDGING = ("expect", "observe", "told")
+
+
+def _steps_before(vector: Vector) -> int:
+    """How many steps, those of the setup too, come before the first one that expects something."""
+    steps = vector.body.get("steps", ())
+    first = next((place for place, step in enumerate(steps) if any(name in step for name in _JUDGING)), len(steps))
+    return len(vector.body.get("setup", ())) + first
+
+
+def meetings_as_text(meetings: Sequence[Meeting]) -> str:
+    """A line for each clause that no vector meets alone, with the nearest vector; then how many there are."""
+    left = [each for each in meetings if not each.is_alone]
+    nearest = (f"{each.vector} with {' '.join(each.others)}" if each.vector else "no vector" for each in left)
+    lines = [f"{each.clause}: {vector}" for each, vector in zip(left, nearest, strict=True)]
+    return "\n".join([*lines, "", f"{len(meetings)} clauses, {len(meetings) - len(left)} of them met alone by a vector"])
+
+
 def as_text(rows: Sequence[Row]) -> str:
     """The matrix for a terminal, the holes after it."""
     cells = [("clause", "level", "vectors", "code", "properties", "models", "proofs"), *map(_cells, rows)]

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
+from peerproof.conformance.adapter.messages import event_kinds
 from peerproof.conformance.authoring import reviewed
 from peerproof.conformance.clauses import catalogue as prose
 from peerproof.conformance.clauses.catalogue import in_order
@@ -27,10 +28,12 @@ from peerproof.conformance.vectors.model_table import LAYER
 #: Rule, and what it demands.
 RULES: Final = (
     ("clause", "every clause that a vector, the code or the prose cites is there"),
-    ("level", "no vector demands more than its clauses do"),
+    ("level", "no vector demands more than its clauses do, nor more than the weakest clause that it needs"),
+    ("decision", "a vector cites the decisions that it needs, and none that has another reading in vain"),
+    ("basis", "what rests on decisions is written down as trying the other readings finds it (--readings)"),
     ("reviewed", "no clause has changed since its vectors were looked at"),
     ("flag", "every flag is defined in the file that uses it, used where it is defined, and means one thing everywhere"),
-    ("needs", "what can be derived is not written down"),
+    ("needs", "what can be derived is not written down, and events.KIND names a kind of event"),
     ("matcher", "what looks like a matcher is one, and what is referred to is bound before"),
     ("format", "fields in the schema's order, lists of names sorted, bytes in lower case, no blanks at the ends of lines"),
     ("twin", "no two vectors are the same"),
@@ -201,6 +204,9 @@ def _needs(source: Source) -> Iterator[Finding]:
         for index, need in enumerate(vector.get("needs", ())):
             if need in derived:
                 yield source.finding("needs", (*where, "needs", index), f"{need!r} follows from what the vector does")
+            kinds = event_kinds(source.document.data["protocol"])
+            if need.startswith("events.") and need.removeprefix("events.") not in kinds:
+                yield source.finding("needs", (*where, "needs", index), f"{need!r} is none of {', '.join(kinds)}")
 
 
 def _matchers(source: Source) -> Iterator[Finding]:

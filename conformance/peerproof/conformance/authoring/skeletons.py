@@ -40,6 +40,7 @@ class Language:
     codec: str
     events: str
     queries: str
+    choices: str
     setup: str = ""  #: steps of the workflow
 
 
@@ -54,11 +55,13 @@ _SETUP_JS: Final = """\
         with:
           node-version: "22"
 """
-_PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py"
+_PYTHON: Final = "adapter/codec.py", "adapter/events.py", "adapter/queries.py", "adapter/choices.py"
+_GO: Final = "codec.go", "events.go", "queries.go", "choices.go"
+_JS: Final = "codec.js", "events.js", "queries.js", "choices.js"
 LANGUAGES: Final[Mapping[str, Language]] = {
     "python": Language("Python", "python3 -m compileall -q adapter", "python3 -m adapter", *_PYTHON),
-    "go": Language("Go", "go build -o adapter .", "./adapter", "codec.go", "events.go", "queries.go", _SETUP_GO),
-    "js": Language("JavaScript", "node --check adapter.js", "node adapter.js", "codec.js", "events.js", "queries.js", _SETUP_JS),
+    "go": Language("Go", "go build -o adapter .", "./adapter", *_GO, _SETUP_GO),
+    "js": Language("JavaScript", "node --check adapter.js", "node adapter.js", *_JS, _SETUP_JS),
 }
 
 
@@ -105,7 +108,7 @@ def _words(language: Language, protocol: str, name: str, folder: str) -> dict[st
         "@FOLDER@": inside,
         "@SETUP@": language.setup.rstrip("\n").replace("@FOLDER@", inside),
         "@RELEASE@": version("peerproof"),
-        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries")},
+        **{f"@{name.upper()}@": getattr(language, name) for name in ("build", "start", "codec", "events", "queries", "choices")},
         "@WORDS@": "\n".join(_vocabulary(protocol)),
     }
 

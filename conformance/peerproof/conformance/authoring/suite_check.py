@@ -14,8 +14,9 @@ from pathlib import Path
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.implementation import create_adapter
-from peerproof.conformance.authoring import lint, reviewed
+from peerproof.conformance.authoring import basis_file, lint, reviewed
 from peerproof.conformance.clauses import catalogue
+from peerproof.conformance.readings.experiment import Progress
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
@@ -78,19 +79,29 @@ class NoSuchClause(LookupError):
     """A clause that no protocol has, and that is not in a list of reviewed clauses."""
 
 
-def check_suite(root: Path | None = None, *, static: bool = False, implementation: str | None = None) -> SuiteCheck:
+def check_suite(
+    root: Path | None = None,
+    *,
+    static: bool = False,
+    readings: bool = False,
+    implementation: str | None = None,
+    on_progress: Progress = lambda *_: None,
+) -> SuiteCheck:
     """
     Checks all vectors below a root (default: the suite's own) by the rules in `lint.RULES`.
 
     Unless it is `static`, each vector is run on the implementation that stands for the specification (default: the reference),
-    which takes minutes. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
+    which takes minutes. With `readings` the other readings of the documents are tried, too, which takes some more, and
+    `on_progress` is told how far that is. Raises VectorError, and AdapterUnavailable if the implementation cannot be started.
     """
     readable, errors = lint.read(root or locations.vectors_root())
-    found = lint.findings(readable)
+    found = [*lint.findings(readable), *basis_file.uncited(readable, root or locations.vectors_root())]
     files, count = {source.document.file for source in readable}, sum(len(one.document.data["vectors"]) for one in readable)
     if not errors:
         suite = load(root)
         disputed = {} if static else objections(suite, lambda: create_adapter(implementation, suite.version))
+        for protocol in basis_file.protocols_with_readings(suite) if readings else ():
+            found += basis_file.stale(suite, protocol, on_progress)
         found = sorted({*found, *lint.behaviour(readable, disputed), *lint.of_tables(suite, disputed)})
         tables = [vector for vector in suite.vectors if vector.layer == LAYER]
         files, count = files | {vector.file for vector in tables}, count + len(tables)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from peerproof.conformance.captures.byte_source import Source
 from peerproof.conformance.captures.pcap import frames
@@ -21,6 +21,7 @@ from peerproof.conformance.captures.tcp_streams import connections_of
 from peerproof.conformance.captures.traffic import Message, Traffic
 from peerproof.conformance.traces import node_check
 from peerproof.conformance.traces.events import Event, EventRows, column_text
+from peerproof.conformance.traces.findings import DIFFERS, SEVERITIES, VIOLATES
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
 from peerproof.spec.protocols import PROTOCOLS
@@ -33,6 +34,28 @@ MOST: Final = 3
 
 RUN: Final = "capture"
 
+#: What becomes of a finding that rests on a decision of ours.
+Decisions: TypeAlias = Literal["report", "strict", "ignore"]
+
+
+class Broken(NamedTuple):
+    """A rule that one node breaks, once or more."""
+
+    severity: str
+    rule: str | None  #: None: of rules that are counted together
+    clauses: str  #: with commas between them
+    times: int
+    first: Mapping[str, Any]  #: a row of `violations`
+
+    def shown(self) -> dict[str, Any]:
+        """The first time, without what is not known of it."""
+        return {name: self.first[name] for name in _FIRST if self.first[name] is not None}
+
+    def plain(self) -> dict[str, Any]:
+        """For other programs."""
+        named = {"property": self.rule, "severity": self.severity, "clauses": self.clauses.split(", ") if self.clauses else []}
+        return {**named, "times": self.times, "first": {"seq": self.first["seq"], "src_off": self.first["src_off"]}}
+
 
 class Judged(NamedTuple):
     """One node."""
@@ -40,17 +63,29 @@ class Judged(NamedTuple):
     verdict: node_check.Verdict
     findings: Sequence[Mapping[str, Any]]  #: rows of `violations`
 
+    @property
+    def rules(self) -> list[Broken]:
+        """What was found, by rule; what violates the document comes first, then what comes first in the capture."""
+        broken: dict[tuple[str, str | None, str], Broken] = {}
+        for row in self.findings:
+            key = row["severity"], row["property"], row["clause"] or ""
+            known = broken.get(key)
+            broken[key] = known._replace(times=known.times + row["times"]) if known else Broken(*key, row["times"], row)
+        return sorted(broken.values(), key=lambda rule: SEVERITIES.index(rule.severity))
+
+    def clauses(self, severity: str = VIOLATES) -> list[str]:
+        """The clauses of all rules with findings of this severity."""
+        return sorted(
+            {clause for rule in self.rules if rule.severity == severity for clause in rule.clauses.split(", ") if clause}
+        )
+
     def plain(self) -> dict[str, Any]:
         """For other programs."""
-        rejected = [row for row in self.findings if row["severity"] == "rejected"]
-        clauses = sorted({clause for row in rejected for clause in (row["clause"] or "").split(", ") if clause})
-        first = next(iter([*rejected, *self.findings]), None)
-        shown = {name: first[name] for name in _FIRST if first[name] is not None} if first else None
-        verdict = self.verdict
+        verdict, rules = self.verdict, self.rules
         return (
             {"node": verdict.node, "verdict": verdict.verdict, "events": verdict.n_events, "judged": verdict.judged}
-            | {"clauses": clauses}
-            | ({"first": shown} if shown else {})
+            | {"clauses": self.clauses(), "differs": self.clauses(DIFFERS), "findings": [rule.plain() for rule in rules]}
+            | ({"first": rules[0].shown()} if rules else {})
             | ({"remark": verdict.remark} if verdict.remark else {})
         )
 
@@ -75,7 +110,7 @@ class Passive:
     def counts(self) -> dict[str, int]:
         """Nodes by verdict."""
         counted = Counter(node.verdict.verdict for node in self.nodes)
-        return {verdict: counted[verdict] for verdict in (node_check.ACCEPTED, node_check.REJECTED, node_check.UNDETERMINED)}
+        return {verdict: counted[verdict] for verdict in node_check.VERDICTS}
 
     def plain(self) -> dict[str, Any]:
         """For other programs."""
@@ -160,7 +195,8 @@ class CaptureVerdict(Enum):
     """What the messages of a capture say of the nodes in it."""
 
     ACCEPTED = "accepted"  #: no message contradicts the rules
-    REJECTED = "rejected"  #: a node sent what it must not
+    REJECTED = "rejected"  #: a node sent what the document forbids
+    DIFFERS = "differs"  #: none did; but some sent what only decisions of ours forbid
     EMPTY = "empty"  #: it holds no message of the protocol
 
 
@@ -169,13 +205,19 @@ class BadConfiguration(ValueError):
 
 
 def check_capture(
-    path: Path, protocol: str, ports: Sequence[int] = (), config: Mapping[str, Plain] | None = None
+    path: Path,
+    protocol: str,
+    ports: Sequence[int] = (),
+    config: Mapping[str, Plain] | None = None,
+    decisions: Decisions = "report",
 ) -> tuple[Passive, CaptureVerdict]:
     """
     Reads a capture, pcap or pcapng, to its end, and checks the messages of each node against the protocol's rules.
 
     `ports` are the only ports whose packets count (default: all). `config` is the configuration of all nodes in plain form, as
-    far as it is not the default. Raises BadConfiguration, NoCapture if the file is no capture, OSError.
+    far as it is not the default. `decisions` says what becomes of findings that rest on a decision of ours and not on the
+    document: they are differences (default), count as violations (strict), or are left out (ignore). Raises BadConfiguration,
+    NoCapture if the file is no capture, OSError.
     """
     config = config or {}
     try:
@@ -183,6 +225,18 @@ def check_capture(
     except ValueError as error:
         raise BadConfiguration(str(getattr(error, "detail", None) or error)) from None
     passive = check_messages(path, protocol, ports, config)
+    if decisions == "ignore":
+        passive = replace(passive, nodes=[_without_decisions(node) for node in passive.nodes])
     if not passive.messages:
         return passive, CaptureVerdict.EMPTY
-    return passive, CaptureVerdict.REJECTED if passive.counts["rejected"] else CaptureVerdict.ACCEPTED
+    has_differences = any(node.clauses(DIFFERS) for node in passive.nodes)
+    if passive.counts[node_check.REJECTED] or (has_differences and decisions == "strict"):
+        return passive, CaptureVerdict.REJECTED
+    return passive, CaptureVerdict.DIFFERS if has_differences else CaptureVerdict.ACCEPTED
+
+
+def _without_decisions(node: Judged) -> Judged:
+    findings = [row for row in node.findings if row["severity"] != DIFFERS]
+    divergences = sum(row["times"] for row in findings if row["severity"] == VIOLATES)
+    verdict = node_check.ACCEPTED if node.verdict.verdict == node_check.DIFFERS else node.verdict.verdict
+    return Judged(node.verdict._replace(verdict=verdict, divergences=divergences), findings)

@@ -28,6 +28,7 @@ KINDS: Final[Mapping[str, str]] = {
     "raised": "the specification raised an error",
     "crashed": "the implementation ended",
     "hung": "the implementation did not answer in time",
+    "flooded": "the implementation answered with more than a line may have",
     "garbled": "the adapter wrote what is no line of the protocol",
     "misshapen": "the adapter's reply has not the members that it must have",
     "error": "the adapter says that it has a problem",

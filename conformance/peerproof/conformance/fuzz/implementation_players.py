@@ -9,7 +9,6 @@ said about what follows: a wrong verdict is worse than none.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from inspect import signature
@@ -37,7 +36,8 @@ from peerproof.conformance.fuzz.reaction import (
     single_reaction,
 )
 from peerproof.conformance.fuzz.restarts import Restarts
-from peerproof.conformance.vectors.matching import Difference, first_difference
+from peerproof.conformance.vectors.matching import Difference, first_difference, fits
+from peerproof.conformance.vectors.plain_data import expected_event
 from peerproof.spec.core import Instant, NodeId, Notify, Send
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain, Text
@@ -72,7 +72,7 @@ class Implementation(Player):
         self._oracle = hello.oracle
         of_itself = [name for name, query in self._spec.QUERIES.items() if len(signature(query).parameters) == 1]
         self._queries = [name for name in of_itself if f"observe.{name}" in offered.capabilities]
-        self._tells = "events" in offered.capabilities
+        self._offered = offered
         self._broken = False
         self._restarts = Restarts(adapter)
         self._seed = ""
@@ -181,7 +181,7 @@ class Implementation(Player):
                 except MalformedMessage as error:
                     detail = f"it sent {send['bytes'] or 'no bytes'} to {send['to']}: {error}"
                     raise Found(Finding("unreadable", detail)) from None
-            elif self._tells and effect["event"]["name"] in self._spec.NOTICE.cases:
+            elif self._offered.tells(effect["event"]["name"]) and effect["event"]["name"] in self._spec.NOTICE.cases:
                 events.append(self._event(effect["event"]))
         return Effects(tuple(sends), tuple(events), reply.get("refused", {}).get("class"))
 
@@ -189,9 +189,10 @@ class Implementation(Player):
         """In the one form that a notice is written in, if it is one."""
         plain = {"type" if name == "name" else name: value for name, value in event.items()}
         try:
-            return self._spec.NOTICE.plain(self._spec.NOTICE.value(plain))
+            plain = dict(self._spec.NOTICE.plain(self._spec.NOTICE.value(plain)))
         except MalformedMessage:
-            return plain
+            return event
+        return {"name": plain.pop("type"), **plain}
 
     def _match_effects(
         self, place: Place, stimulus: Stimulus, now: Instant, answers: tuple[Answer, ...], effects: Effects
@@ -241,10 +242,11 @@ class Implementation(Player):
         sent = [(to, message) for to, _, message in effects.sends]
         if _by_receiver(wanted) != _by_receiver(sent):
             return "messages", first_difference(self._sends(wanted), self._sends(sent), {}, "messages")
-        if self._tells:
-            notices = [self._spec.NOTICE.plain(part.notice) for part in reaction.effects if isinstance(part, Notify)]
-            if Counter(map(_canonical, notices)) != Counter(map(_canonical, effects.events)):
-                return "events", first_difference({"multiset": notices}, list(effects.events), {}, "events")
+        config = reaction.node.state.config
+        notices = [expected_event(self._spec, config, part.notice) for part in reaction.effects if isinstance(part, Notify)]
+        expected = ignore_order([notice for notice in notices if self._offered.tells(notice["name"])])
+        if not fits(expected, list(effects.events)):
+            return "events", first_difference(expected, list(effects.events), {}, "events")
         return None
 
     def _sends(self, sends: Iterable[tuple[NodeId, Any]]) -> list[Plain]:

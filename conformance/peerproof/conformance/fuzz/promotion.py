@@ -17,6 +17,7 @@ from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, claus
 from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order, plain_config
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
+from peerproof.conformance.vectors.plain_data import expected_event
 from peerproof.spec.core import Notify, Send
 
 LAYER: Final = "exchange"
@@ -118,8 +119,8 @@ def _expectations(inputs: Inputs, finding: Finding, reaction: Reaction | None) -
     order = "ordered" if len({json.dumps(send["to"]) for send in sends}) <= 1 else "unordered"
     expect: dict[str, Any] = {"messages": {order: sends}}
     if finding.kind == "events":
-        notices = [inputs.spec.NOTICE.plain(e.notice) for e in effects if isinstance(e, Notify)]
-        expect["events"] = ignore_order([{"name": notice.pop("type"), **notice} for notice in notices])
+        config = reaction.node.state.config if reaction else None
+        expect["events"] = ignore_order([expected_event(inputs.spec, config, e.notice) for e in effects if isinstance(e, Notify)])
     yield {"expect": expect}
 
 

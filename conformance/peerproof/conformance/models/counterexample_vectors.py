@@ -21,7 +21,9 @@ from peerproof.conformance.clauses.catalogue import in_order, load
 from peerproof.conformance.models.counterexamples import graph_of, is_asked, load_counterexample, replay, system_of
 from peerproof.conformance.models.local_steps import possible_outcomes
 from peerproof.conformance.models.run_diagram import find_event
+from peerproof.conformance.suite.locations import vectors_root
 from peerproof.conformance.vectors.plain_data import open_picks, order, plain_config
+from peerproof.conformance.vectors.suite import load_basis
 from peerproof.conformance.vectors.vector_text import document
 from peerproof.spec.core import Asked, CancelTimer, Expired, Outcome, Received, Send, Sent, SetTimer, Specification, Step
 from peerproof.spec.model.bounded import NOW, RESTART, System, in_flight
@@ -75,6 +77,9 @@ def text(protocol: str, models: Iterable[Model]) -> str:
         for vector in vectors_of(model):
             same = found.setdefault(json.dumps([vector["nodes"], vector["steps"]]), vector)
             same["clauses"] = sorted({*same["clauses"], *vector["clauses"]}, key=in_order)
+    basis = load_basis(vectors_root(protocol), protocol)
+    for vector in found.values():
+        vector["clauses"] = sorted(basis.cite(vector["id"], vector["clauses"]), key=in_order)
     used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
     about = "What a node does in the runs that break what one would expect. Made by: peerproof model-check --rewrite"
     return document(protocol, about, found.values(), _NOTES if used else {})

@@ -212,7 +212,7 @@ def in_time(local: LocalSteps, table: model_table.Table, place: int, path: int) 
         except model_table.OutOfTime:
             return
         state, sent, effects = _take_step(local, state, row, Instant(at))
-        timers, told = list(local.timers(effects)), list(local.notices_of(effects))
+        timers, told = list(local.timers(effects)), list(local.notices_of(state.config, effects))
         expected = [local.messages[message] for message in row.sent], [(event, after) for event, after in row.timers], row.notices
         if (sent, timers, told) != expected:
             return

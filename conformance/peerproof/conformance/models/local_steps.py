@@ -20,7 +20,7 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from peerproof.conformance.vectors.plain_data import Event, canonical, open_picks, plain_event
+from peerproof.conformance.vectors.plain_data import Event, canonical, expected_event, open_picks, plain_event
 from peerproof.spec.core import CancelTimer, Expired, Notify, Outcome, Pick, Received, Sent, SetTimer, Step, outcomes
 from peerproof.spec.errors import NotEnabled
 from peerproof.spec.model.bounded import FAIL, LOSE, NOW, RECEIVE, RECEIVE_AGAIN, RESTART, Model, in_flight
@@ -211,7 +211,7 @@ class LocalSteps:
         seen, effects = self.start_node(place, event.plain)
         assert seen == self.model.project_state(after), "a restart of the model is one of the specification"
         number = self._state_numbers[seen]
-        step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.notices_of(effects))
+        step = LocalStep(state, self.event(event), (), number, (), self.timers(effects), self.notices_of(seen.config, effects))
         draws = self._draws.setdefault((state, step.event), {})
         if () not in draws:
             draws[()] = self._add(step)
@@ -248,13 +248,12 @@ class LocalSteps:
                     found.append((self.event(plain_event(self.spec, Expired(NOW, timer))), None))
         return tuple(found)
 
-    def notices_of(self, effects: Iterable[Any]) -> tuple[int, ...]:
-        """What effects tell the application."""
+    def notices_of(self, config: Any, effects: Iterable[Any]) -> tuple[int, ...]:
+        """What effects of a node that is configured like this tell the application."""
         found = []
         for effect in effects:
             if isinstance(effect, Notify):
-                plain = dict(self.spec.NOTICE.plain(effect.notice))
-                notice = {"name": plain.pop("type"), **plain}
+                notice = expected_event(self.spec, config, effect.notice)
                 if notice not in self.notices:
                     self.notices.append(notice)
                 found.append(self.notices.index(notice))
@@ -286,7 +285,7 @@ class LocalSteps:
             self._check_whole(state, number, len(every), count)
             for picks, (after, effects) in every:
                 sent = tuple(self._message_numbers[message] for message in in_flight(before.self_id, effects, self.places))
-                asked, timers, told = open_picks(step, picks), self.timers(effects), self.notices_of(effects)
+                asked, timers, told = open_picks(step, picks), self.timers(effects), self.notices_of(before.config, effects)
                 draws[picks] = self._add(LocalStep(state, number, asked, self._state_numbers[after], sent, timers, told))
         self._check_whole(state, number, len(self._draws[state, number]), count)
         return self._draws[state, number]

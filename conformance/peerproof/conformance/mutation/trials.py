@@ -37,7 +37,7 @@ from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.spec.protocols import PROTOCOLS
 
 #: A mutant that dies of each datagram is started again each time; what should be, must be.
-SETTINGS: Final = Settings(most_restarts=10_000, strict=True, fail_fast=True)
+SETTINGS: Final = Settings(most_restarts=10_000, strict=True, decisions="strict", fail_fast=True)
 
 #: It never waits for anything, so what takes long is stopped by how much it computes.
 PATIENCE: Final = Timeouts(hello=0, op=0, bye=0)

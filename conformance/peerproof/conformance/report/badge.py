@@ -8,6 +8,7 @@ from html import escape
 from typing import Final, NamedTuple
 
 from peerproof.conformance.report.record import Report
+from peerproof.conformance.runner.result import STATUSES
 
 LABEL: Final = "peerproof"
 
@@ -28,13 +29,15 @@ class Badge(NamedTuple):
 def make_badge(reports: Sequence[Report], label: str = LABEL) -> Badge:
     """Of all these reports together: green only if nothing is wrong, nothing is missing, and something was judged."""
     totals = [report.totals for report in reports]
-    wrong = sum(counted[status] for counted in totals for status in ("failed", "crashed", "hung", "stale"))
+    wrong = sum(counted[status] for counted in totals for status, is_wrong in STATUSES.items() if is_wrong)
+    differ = sum(counted["differs"] for counted in totals)
     known = sum(counted["known"] for counted in totals)
     fine = sum(counted["passed"] + counted["tolerated"] for counted in totals)
     partial = any(report.partial for report in reports)
     parts = [f"{wrong} failing"] * bool(wrong) + [f"{fine} passing"] * bool(fine) + [f"{known} known"] * bool(known)
+    parts += [f"{differ} differing"] * bool(differ)
     message = ", ".join([*(parts or ["nothing judged"]), *["partial"] * partial])
-    grey = partial or not (fine or known)
+    grey = partial or not (fine or known or differ)
     listed = any(report.problems for report in reports)
     return Badge(label, message, "red" if wrong or listed else "lightgrey" if grey else "brightgreen")
 

@@ -14,7 +14,7 @@ from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.result import STATUSES
 
 #: What can be said of a clause and an implementation.
-HELD, BROKEN, UNJUDGED, NO_CASE = "held", "not held", "not judged", "no case"
+HELD, BROKEN, DIFFERS, UNJUDGED, NO_CASE = "held", "not held", "differs", "not judged", "no case"
 
 
 @dataclass
@@ -23,10 +23,14 @@ class Cell:
 
     good: int = 0
     bad: int = 0  #: failures that are known among them
+    differs: int = 0  #: only this decision demands what they do not do
     left: int = 0  #: skipped, or not to be told
 
-    def count(self, status: str) -> None:
-        """One more."""
+    def count(self, status: str, *, decides: bool = False) -> None:
+        """One more; whether the clause is what decides about it, if it differs."""
+        if status == "differs" and decides:
+            self.differs += 1
+            return
         if STATUSES[status] or status == "known":
             self.bad += 1
         elif status in ("passed", "tolerated"):
@@ -37,12 +41,14 @@ class Cell:
     @property
     def verdict(self) -> str:
         """In two words."""
-        return BROKEN if self.bad else HELD if self.good else UNJUDGED if self.left else NO_CASE
+        return BROKEN if self.bad else DIFFERS if self.differs else HELD if self.good else UNJUDGED if self.left else NO_CASE
 
     def __str__(self) -> str:
         """Shorter, with numbers."""
         if self.bad:
-            return f"✗ {self.bad} of {self.good + self.bad}"
+            return f"✗ {self.bad} of {self.good + self.differs + self.bad}"
+        if self.differs:
+            return f"≠ {self.differs} of {self.good + self.differs}"
         return f"✓ {self.good}" if self.good else f"– {self.left} not judged" if self.left else "no case"
 
 
@@ -64,14 +70,14 @@ class Matrix:
 
     def count_clauses(self) -> Iterator[tuple[str, list[int]]]:
         """How many clauses are held, and so on, by each implementation; nothing that is nowhere."""
-        for verdict in (HELD, BROKEN, UNJUDGED, NO_CASE):
+        for verdict in (HELD, BROKEN, DIFFERS, UNJUDGED, NO_CASE):
             counts = [sum(row.cells[at].verdict == verdict for row in self.rows) for at in range(len(self.labels))]
             if any(counts):
                 yield verdict, counts
 
     def select_rows(self, *, every: bool) -> list[Row]:
         """All rows, or those that somebody does not hold."""
-        return [row for row in self.rows if every or any(cell.bad for cell in row.cells)]
+        return [row for row in self.rows if every or any(cell.bad or cell.differs for cell in row.cells)]
 
 
 def clause_matrices(reports: Sequence[Report]) -> list[Matrix]:
@@ -82,7 +88,7 @@ def clause_matrices(reports: Sequence[Report]) -> list[Matrix]:
             named = found.setdefault(result.vector.partition("/")[0], {})
             _, cells = named.setdefault(label, (report, defaultdict(Cell)))
             for clause in result.clauses:
-                cells[clause].count(result.status)
+                cells[clause].count(result.status, decides=clause in result.decisions)
     return [
         Matrix(
             protocol,

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from peerproof.conformance.report.record import Report, implementation_name
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import VIOLATIONS, Result
 
 #: Kind of change -> what it is, and whether it is for the worse.
 KINDS: Final[Mapping[str, tuple[str, bool]]] = {
     "newly failing": ("passed before, or was tolerated, and fails now", True),
-    "newly tolerated": ("passed before, and is only tolerated now", True),
+    "newly tolerated": ("passed before, and is only tolerated, or differs, now", True),
     "no longer judged": ("was judged before, and is not now", True),
     "gone": ("was judged before, and is not in the new report", True),
     "new and failing": ("was not judged before, and fails", True),
@@ -28,10 +28,10 @@ KINDS: Final[Mapping[str, tuple[str, bool]]] = {
 }
 
 #: Status -> how good it is, in what the implementation does (a stale case passes); others were not judged.
-_MERIT: Final = {"passed": 2, "stale": 2, "tolerated": 1, "known": 0, "failed": 0, "crashed": 0, "hung": 0}
+_MERIT: Final = dict.fromkeys(("known", *VIOLATIONS), 0) | {"passed": 2, "stale": 2, "tolerated": 1, "differs": 1}
 
 #: Failures after which there is no implementation any more: to come to them from others is for the worse.
-_FATAL: Final = ("crashed", "hung")
+_FATAL: Final = ("crashed", "hung", "flooded")
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _wrong(result: Result) -> int | None:
 def _wrong_message(result: Result, difference: Difference) -> int | None:
     if difference.actual is None:
         return None
-    sent = [place for place, part in enumerate(result.story) if place >= result.judged and _is_sent(result, part)]
+    sent = find_sent(result)
     digits = difference.actual.get("bytes") if isinstance(difference.actual, dict) else difference.actual
     named = _MESSAGE.search(difference.where)
     by_place = sent[int(named[1])] if named and int(named[1]) < len(sent) else None
@@ -84,13 +84,15 @@ def _bytes(part: Arrow | TrialEvent) -> str | None:
     return part.bytes if isinstance(part, Arrow) else None
 
 
-def _is_sent(result: Result, part: Arrow | TrialEvent) -> bool:
-    """Whether the node under test has sent it: what comes to it is sent by those that are scripted."""
-    if not isinstance(part, Arrow):
-        return False
+def find_sent(result: Result) -> list[int]:
+    """The places in the story of what the node under test sent since the last expectation that was met."""
     under_test = {wanted.source for wanted in result.expected if isinstance(wanted, Arrow)}
-    told = {happening.node for happening in result.story if isinstance(happening, TrialEvent) and happening.node}
-    return part.source in (under_test or told) if under_test or told else True
+    under_test = under_test or {part.node for part in result.story if isinstance(part, TrialEvent) and part.node}
+    if not under_test and result.difference and isinstance(result.difference.actual, dict):
+        surplus = result.difference.actual.get("bytes")
+        under_test = {part.source for part in result.story if isinstance(part, Arrow) and part.bytes == surplus}
+    later = enumerate(result.story[result.judged :], start=result.judged)
+    return [place for place, part in later if isinstance(part, Arrow) and (part.source in under_test or not under_test)]
 
 
 def _shows(last: Arrow | TrialEvent, difference: Difference) -> bool:

@@ -31,6 +31,10 @@ def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
     lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
     lines += [f"  {line}" for line in _clauses(result)]
+    if result.decisions:
+        lines.append(
+            f"  only {', '.join(result.decisions)} demands it, not the document{f': {result.reason}' if result.reason else ''}"
+        )
     lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
     lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
     return "\n".join(lines) + "\n"
@@ -105,6 +109,8 @@ def _process(result: Result) -> list[str]:
         errors = result.errors.splitlines()
         lines.append(f"  the last on its standard error ({len(result.errors)} bytes):")
         lines += [f"    | {truncate_text(line)}" for line in errors[-MOST_ERRORS:]]
+    if result.cut:
+        lines.append(f"  too large to be kept: {'; '.join(result.cut)} (--max-record)")
     return [*lines, ""]
 
 
@@ -138,7 +144,7 @@ def _way(result: Result, arguments: Mapping[str, Any]) -> str:
     return f"--transport {result.id.partition('@')[2]}"
 
 
-_REPEATED: Final = ("impl", "seed", "vectors")
+_REPEATED: Final = ("impl", "seed", "vectors", "max-messages", "max-at-once", "max-bytes", "max-reply")
 
 
 def _command(implementation: str | None) -> str | None:

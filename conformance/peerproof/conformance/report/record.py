@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from peerproof.conformance.runner.result import STATUSES, Result, compare_transports, of_plain
+from peerproof.conformance.runner.result import STATUSES, VIOLATIONS, Result, compare_transports, of_plain
 
 FORMAT: Final = 1
 _HEADER: Final[Mapping[str, type]] = {"implementation": dict, "vectors": dict, "selected": int, "seed": str, "arguments": dict}
@@ -55,6 +55,11 @@ class Report:
         return {"selected": self.selected, **{status: counted[status] for status in STATUSES}}
 
     @property
+    def violates(self) -> int:
+        """How many cases do otherwise than the document's words demand."""
+        return sum(self.totals[status] for status in VIOLATIONS)
+
+    @property
     def wrong(self) -> bool:
         """Whether a case or an entry of the list makes the run fail."""
         return bool(self.problems) or any(STATUSES[result.status] for result in self.results)
@@ -65,7 +70,7 @@ class Report:
 
     def footer(self) -> str:
         """The last line."""
-        return _line({"footer": {"totals": self.totals, **self._end()}})
+        return _line({"footer": {"totals": self.totals, "violates": self.violates, **self._end()}})
 
     def lines(self) -> Iterable[str]:
         """All lines, each with its end."""
@@ -79,6 +84,7 @@ class Report:
             "implementation": self.implementation,
             "vectors": self.vectors,
             "totals": self.totals,
+            "violates": self.violates,
             **self._end(),
             "seed": self.seed,
             "arguments": self.arguments,
@@ -250,11 +256,6 @@ def labels(reports: Sequence[Report]) -> list[str]:
             for name, report in zip(names, reports, strict=True)
         ]
     return [f"{name} [{number}]" if names.count(name) > 1 else name for number, name in enumerate(names, start=1)]
-
-
-def as_json(report: Report) -> str:
-    """One object."""
-    return json.dumps(report.plain(), ensure_ascii=True, indent=1) + "\n"
 
 
 def as_json_lines(report: Report) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -9,8 +10,9 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as Xml
 
+from peerproof.conformance.report.failure_groups import group_failures, markdown_table, render_groups
 from peerproof.conformance.report.failure_text import explain
-from peerproof.conformance.report.record import Report, as_json, as_json_lines
+from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
 from peerproof.conformance.suite import locations
@@ -19,7 +21,9 @@ from peerproof.conformance.suite import locations
 Titles = Mapping[str, str]
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ERRORS: Final = ("crashed", "hung", "flooded")  #: statuses that JUnit calls errors
 SHOWN: Final = 10  #: more than this of one kind a workflow does not show
+MOST_GROUPS: Final = 5  #: of failures, in the summary of a run
 
 #: Escapes of a command in data and in properties, as the runner of workflows undoes them.
 _DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -38,15 +42,30 @@ def summary(report: Report) -> Iterator[str]:
         if result.status in ("tolerated", "known"):
             failure = f" ({result.failure})" if result.failure else ""
             yield f"{result.status}: {result.id}{failure}: {result.reason}"
+    differing = Counter((result.decisions, result.reason) for result in report.results if result.status == "differs")
+    for (decisions, reason), count in differing.most_common():
+        yield f"differs: {count} cases: only {', '.join(decisions)} demands it, not the document{f'; {reason}' if reason else ''}"
     skipped = Counter(result.reason for result in report.results if result.status == "skipped")
     for reason, count in skipped.most_common():
         yield f"skipped: {count} cases: {reason}"
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
+    if len(_wrong(report)) > 1:
+        yield from render_groups(report, group_failures(report), MOST_GROUPS)
     yield f"{_who(report)}, vectors {report.vectors['version']}"
+    if report.totals["differs"]:
+        yield f"{report.violates} cases violate the document, {report.totals['differs']} differ in what only a decision demands"
     yield f"{report.selected} cases, {len({result.vector for result in report.results})} vectors: {_counted(report)}"
     if report.partial:
         yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
+
+
+def as_json(report: Report) -> str:
+    """One object, with the failures by group."""
+    plain = report.plain()
+    cases = plain.pop("cases")
+    groups = [group.plain() for group in group_failures(report)]
+    return json.dumps({**plain, "groups": groups, "cases": cases}, ensure_ascii=True, indent=1) + "\n"
 
 
 def as_markdown(report: Report, titles: Titles) -> str:
@@ -57,6 +76,8 @@ def as_markdown(report: Report, titles: Titles) -> str:
     totals = report.totals
     lines += [f"| {' | '.join(totals)} |", f"|{' ---: |' * len(totals)}", f"| {' | '.join(map(str, totals.values()))} |", ""]
     lines += [f"- {problem}" for problem in report.problems] + [""] * bool(report.problems)
+    if groups := group_failures(report):
+        lines += ["Failures by first difference:", "", *markdown_table(groups), ""]
     unusual = [result for result in report.results if result.status not in ("passed", "skipped")]
     if unusual:
         lines += ["| case | status | failure | clauses | reason |", "| --- | --- | --- | --- | --- |"]
@@ -82,20 +103,23 @@ def _cell(text: str) -> str:
 
 
 def as_junit(report: Report, titles: Titles) -> str:
-    """JUnit XML: crashes and hangs are errors, known failures are skipped."""
+    """JUnit XML: crashes, hangs and floods are errors, known failures are skipped."""
     totals = report.totals
     suite = Xml.Element(
         "testsuite",
         name=_xml(_who(report)),
         tests=str(len(report.results) + report.partial + len(report.problems)),
         failures=str(totals["failed"] + totals["stale"] + len(report.problems)),
-        errors=str(totals["crashed"] + totals["hung"] + report.partial),
+        errors=str(sum(totals[status] for status in _ERRORS) + report.partial),
         skipped=str(totals["skipped"] + totals["known"]),
         time=f"{sum(result.milliseconds or 0 for result in report.results) / 1000:.3f}",
     )
     properties = Xml.SubElement(suite, "properties")
     for name, value in (("vectors", report.vectors["version"]), ("seed", report.seed), ("partial", str(report.partial).lower())):
         Xml.SubElement(properties, "property", name=name, value=str(value))
+    for number, group in enumerate(group_failures(report), start=1):
+        value = f"{len(group.cases)} cases: {group.difference}; start with {group.example}"
+        Xml.SubElement(properties, "property", name=f"failure group {number}", value=_xml(value))
     for result in report.results:
         _junit_case(suite, result, report, titles)
     for problem in report.problems:
@@ -113,13 +137,14 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
     time = f"{(result.milliseconds or 0) / 1000:.6f}"
     case = Xml.SubElement(suite, "testcase", classname=f"{protocol}.{layer}", name=name, time=time)
     if STATUSES[result.status]:
-        kind = "error" if result.status in ("crashed", "hung") else "failure"
+        kind = "error" if result.status in _ERRORS else "failure"
         element = Xml.SubElement(case, kind, message=_xml(_why(result)), type=result.failure or result.status)
         element.text = _xml(explain(result, titles.get(result.vector, ""), report.arguments))
     elif result.status in ("skipped", "known"):
         Xml.SubElement(case, "skipped", message=_xml(f"{result.status}: {result.reason}"))
-    elif result.status == "tolerated":
-        Xml.SubElement(case, "system-out").text = _xml(f"tolerated: {result.reason}")
+    elif result.status in ("tolerated", "differs"):
+        why = result.reason or f"only {', '.join(result.decisions)} demands it, not the document"
+        Xml.SubElement(case, "system-out").text = _xml(f"{result.status}: {why}")
 
 
 def _why(result: Result) -> str:
@@ -154,7 +179,9 @@ def as_annotations(report: Report) -> str:
 
 
 def _annotations(report: Report) -> Iterator[str]:
-    wrong = _wrong(report)
+    groups = group_failures(report)
+    examples = {group.example: place for place, group in enumerate(groups)}
+    wrong = sorted(_wrong(report), key=lambda result: examples.get(result.id, len(groups)))  # one of each group comes first
     for result in wrong:
         yield _command("error", explain(result, result.title, report.arguments), title=_title(result), **_place(report, result))
     for problem in report.problems:

@@ -13,10 +13,11 @@ from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.implementation import create_adapter
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.readings.reading import check_claims, unseen_claims
 from peerproof.conformance.report.record import Report
 from peerproof.conformance.runner.cases import case_ids, select_cases
 from peerproof.conformance.runner.expected_failures import ExpectedFailures
-from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.result import SILENT, STATUSES, Result
 from peerproof.conformance.runner.runner import End, Settings, run
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.worker import INTERRUPTED
@@ -30,7 +31,7 @@ class RunVerdict(Enum):
     AS_EXPECTED = "as expected"  #: no case fails that is not an expected failure
     FAILED = "failed"  #: a case fails, or the list of expected failures is stale
     UNUSABLE = "unusable"  #: the implementation can no longer be started
-    NOTHING_RUN = "nothing run"  #: every case was skipped
+    NOTHING_RUN = "nothing run"  #: every case was skipped or is undetermined
     INTERRUPTED = "interrupted"
 
 
@@ -57,6 +58,7 @@ class Session:
         """
         try:
             self.end = run(reach, adapter, hello, self.cases, settings, self.take)
+            self.report.problems += unseen_claims(hello, self.report.results)
             self.report.because = self.end.because
         except KeyboardInterrupt:
             adapter.kill()
@@ -86,7 +88,7 @@ class Session:
             return RunVerdict.UNUSABLE
         if self.report.wrong:
             return RunVerdict.FAILED
-        is_judged = any(result.status != "skipped" for result in self.report.results)
+        is_judged = any(result.status not in SILENT for result in self.report.results)
         return RunVerdict.AS_EXPECTED if is_judged else RunVerdict.NOTHING_RUN
 
 
@@ -138,10 +140,11 @@ def run_implementation(  # each has its default
     load_specifications({case.vector.protocol for case in cases})
 
     def reach() -> Adapter:
-        return create_adapter(implementation, suite.version, timeouts)
+        return create_adapter(implementation, suite.version, timeouts, longest=settings.bounds.reply)
 
     adapter = reach()
     hello = adapter.start()
+    check_claims(hello)
     session = Session(begin_report(hello, suite, cases, seed=settings.seed), cases, expected or ExpectedFailures("", ()))
     session.report.problems = stale_entries(session.expected, suite, date.today())
 

@@ -10,20 +10,25 @@ from peerproof.conformance.adapter.messages import Request
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
 
+#: What violates the document: the implementation does otherwise than its words demand.
+VIOLATIONS: Final = ("failed", "crashed", "hung", "flooded")
+
 #: Every status that a case can have, and whether it makes the run fail.
 STATUSES: Final[Mapping[str, bool]] = {
     "passed": False,
     "failed": True,
     "crashed": True,
     "hung": True,
+    "flooded": True,
     "known": False,  #: it fails, as the list of known failures says
     "stale": True,  #: it passes, against the list of known failures
+    "differs": False,  #: it fails what only a decision of ours demands, not the document's words
     "skipped": False,
-    "undetermined": False,  #: what it did over a socket hangs on time, and the machine was too slow to tell
+    "undetermined": False,  #: it hangs on time, and the machine was too slow to tell; or it was not recorded
     "tolerated": False,  #: not quite as it should be, but nothing that it must be
 }
 
-_SILENT: Final = ("skipped", "undetermined")  #: what says nothing about the implementation
+SILENT: Final = ("skipped", "undetermined")  #: what says nothing about the implementation
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Result:
     rev: int
     level: str
     clauses: tuple[str, ...]
+    decisions: tuple[str, ...] = ()  #: of a case that fails: what the expectation rests on; none if on the document's words
     seed: str | None = None
     failure: str | None = None  #: one of `trial.FAILURES`, also of a failure that is known or tolerated
     reason: str | None = None  #: why it was skipped, tolerated or is known; what happened to a process
@@ -51,6 +57,7 @@ class Result:
     judged: int = 0  #: so much of the story came before what the expectation that was not met is about
     expected: tuple[Arrow | TrialEvent, ...] = ()  #: all that this expectation wants; empty also if it wants nothing
     essence: tuple[Request, ...] = ()
+    cut: tuple[str, ...] = ()  #: what of this is too large for a report, and is not all there
     known: Mapping[str, str] = field(default_factory=dict)  #: the entry of the list of known failures: link, reason
 
     @property
@@ -69,7 +76,7 @@ class Result:
         if self.milliseconds is not None:
             shown["ms"] = round(self.milliseconds, 3)
         for name in _DIAGRAMS & shown.keys():
-            shown[name] = [_plain_part(part) for part in shown[name]]
+            shown[name] = [plain_part(part) for part in shown[name]]
         return shown
 
 
@@ -78,7 +85,7 @@ _BLANK: Final = Result("", "", "", 0, "", ())
 _REPORTED: Final = {"milliseconds": "ms", "errors": "stderr"}  #: members that reports call otherwise
 _SOMETIMES: Final = {_REPORTED.get(name, name): name for name in vars(_BLANK) if name not in _ALWAYS}
 _DIAGRAMS: Final = {"story", "expected"}
-_TUPLES: Final = {"clauses", "branches", "essence"}
+_TUPLES: Final = {"clauses", "decisions", "branches", "essence", "cut"}
 
 
 def of_plain(plain: Mapping[str, Any]) -> Result:
@@ -94,7 +101,8 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
     return Result(**members)
 
 
-def _plain_part(part: Arrow | TrialEvent) -> dict[str, Any]:
+def plain_part(part: Arrow | TrialEvent) -> dict[str, Any]:
+    """For reports: a part of a story."""
     always = ("source", "target", "what")  # an address may have no letter
     return {name: value for name, value in part._asdict().items() if name in always or value not in (None, "")}
 
@@ -133,7 +141,7 @@ def _both(every: Mapping[str, Result]) -> Iterator[TransportDifference]:
     for name, socket in every.items():
         base, at, over = name.partition("@")
         virtual = every.get(base)
-        if at and virtual and virtual.status not in _SILENT and socket.status not in _SILENT:
+        if at and virtual and virtual.status not in SILENT and socket.status not in SILENT:
             yield TransportDifference(base, virtual, over, socket)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Final
@@ -17,13 +17,22 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.runner import running_node
 from peerproof.conformance.runner.eligibility import unfit
-from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.result import VIOLATIONS, Result
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skip_result
+from peerproof.conformance.suite.bounds import USUAL, Bounds
 
 PACK: Final = 128  #: so many cases are asked together at most
 AT_ONCE: Final = 16  #: so many cases wait together at most
 _TO_END: Final = 1.0  #: seconds that a lane has to end when the run is interrupted
+
+
+#: What becomes of a case that fails what only a decision demands.
+DECISIONS: Final[Mapping[str, str]] = {
+    "report": "it differs, which does not make the run fail",
+    "strict": "it fails like any other",
+    "ignore": "it is tolerated",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,9 @@ class Settings:
     jobs: int = 1
     most_restarts: int = 20
     strict: bool = False  #: a vector that says should counts like one that says must
+    decisions: str = "report"  #: one of DECISIONS
     fail_fast: bool = False
+    bounds: Bounds = USUAL  #: how much may come of one case
 
 
 @dataclass(frozen=True)
@@ -58,8 +69,7 @@ def missing(case: Case, hello: Hello) -> str | None:
     offered = hello.protocols.get(vector.protocol)
     if offered is None:
         return f"the implementation does not offer {vector.protocol}"
-    able = offered.capabilities | ({"choices.oracle"} if hello.oracle else set())
-    if lacking := sorted(case.needs - able):
+    if lacking := sorted(need for need in case.needs if not (offered.has(need) or (need == "choices.oracle" and hello.oracle))):
         return f"the implementation does not offer {', '.join(lacking)}"
     if "exchange" in case.needs and hello.clock != "virtual":
         return f"the implementation's clock is {hello.clock}, not virtual"
@@ -96,7 +106,7 @@ def run(
     control = Control(settings.most_restarts)
 
     def emit(result: Result) -> None:
-        if report(_apply_strict(result, settings)) and settings.fail_fast:
+        if report(_apply(settings, result)) and settings.fail_fast:
             control.end("stopped at the first failure (--fail-fast)")
 
     try:
@@ -108,10 +118,10 @@ def run(
                 able.append(case)
         packs = deque(_packs(able, settings.jobs))
         if settings.jobs == 1 or len(packs) == 1:
-            _lane(Worker(first, hello, settings.seed, control), packs, control, emit)
+            _lane(Worker(first, hello, settings.seed, control, settings.bounds), packs, control, emit)
         else:
             others = [reach() for _ in range(min(settings.jobs, len(packs)) - 1)]
-            _Lanes([first, *others], hello, packs, settings.seed, control).run(emit)
+            _Lanes([first, *others], hello, packs, settings, control).run(emit)
     except KeyboardInterrupt:
         control.end(INTERRUPTED)
         first.kill()
@@ -120,9 +130,15 @@ def run(
     return End(control.ended, control.unusable)
 
 
-def _apply_strict(result: Result, settings: Settings) -> Result:
+def _apply(settings: Settings, result: Result) -> Result:
+    """The result as the settings want it."""
     if settings.strict and result.status == "tolerated" and result.failure and result.level == "should":
         return replace(result, status="failed", reason="the vector says should (--strict)")
+    if result.status == "differs" and settings.decisions == "strict":
+        status = result.failure if result.failure in VIOLATIONS else "failed"
+        return replace(result, status=status)
+    if result.status == "differs" and settings.decisions == "ignore":
+        return replace(result, status="tolerated", reason=f"only {', '.join(result.decisions)} demands it (--decisions ignore)")
     return result
 
 
@@ -148,11 +164,13 @@ def _lane(lane: Worker, packs: deque[list[Case]], control: Control, emit: Emit) 
 class _Lanes:
     """A thread for each lane; each has a process of its own, and mostly waits for it."""
 
-    def __init__(self, adapters: Sequence[Adapter], hello: Hello, packs: deque[list[Case]], seed: str, control: Control) -> None:
+    def __init__(
+        self, adapters: Sequence[Adapter], hello: Hello, packs: deque[list[Case]], settings: Settings, control: Control
+    ) -> None:
         self._adapters = adapters  #: the first of them has said hello
         self._hello = hello
         self._packs = packs
-        self._seed = seed
+        self._settings = settings
         self._control = control
         #: Results, and for each lane that has ended the exception that ended it, or None.
         self._results: SimpleQueue[Result | BaseException | None] = SimpleQueue()
@@ -189,7 +207,8 @@ class _Lanes:
         failure: BaseException | None = None
         try:
             hello = self._hello if adapter is self._adapters[0] else adapter.start()
-            _lane(Worker(adapter, hello, self._seed, self._control), self._packs, self._control, self._results.put)
+            worker = Worker(adapter, hello, self._settings.seed, self._control, self._settings.bounds)
+            _lane(worker, self._packs, self._control, self._results.put)
         except AdapterUnavailable as error:
             self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)
         except BaseException as error:  # noqa: BLE001  # it is raised again in the thread that waits
@@ -200,7 +219,7 @@ class _Lanes:
             self._results.put(failure)
 
 
-def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> list[Result]:
+def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0", bounds: Bounds = USUAL) -> list[Result]:
     """
     Tries each case exactly once on an adapter, which is started before and stopped after; a result for each case, in their order.
 
@@ -209,7 +228,7 @@ def replay_cases(chosen: Sequence[Case], adapter: Adapter, seed: str = "0") -> l
     """
     try:
         hello = adapter.start()
-        lane = Worker(adapter, hello, seed, Control(most_restarts=1))
+        lane = Worker(adapter, hello, seed, Control(most_restarts=1), bounds)
         results: list[Result] = []
         usable = True
         for case in chosen:

@@ -146,6 +146,9 @@ class Running:
         assert not choosing, "a node without an adapter is asked nothing"
         return self.ask(requests, lambda _: [])
 
+    def stretch(self, times: float) -> None:
+        """Nothing is asked; what may take its time has the slack."""
+
     def stop(self) -> bool:
         """It is not ours to stop."""
         return True

@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
+from peerproof.conformance.suite.bounds import USUAL, Bounds
+from peerproof.conformance.vectors.basis import ANYTHING, THE_END, fingerprint
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -22,6 +24,7 @@ from peerproof.conformance.vectors.suite import Vector
 FAILURES: Final[Mapping[str, str]] = {
     "crashed": "the implementation ended",
     "hung": "the implementation did not answer in time",
+    "flooded": "the implementation put out more than a case may",
     "garbled": "the adapter wrote what is no line of the protocol",
     "misshapen": "the adapter's reply has not the members that it must have",
     "error": "the adapter says that it has a problem",
@@ -60,6 +63,15 @@ class Failure(Exception):
         assert failure in FAILURES, failure
         self.failure = failure
         self.difference = difference
+
+    @property
+    def fingerprint(self) -> str:
+        """What came instead of what was expected, as `vectors.basis` has it."""
+        return fingerprint(self.failure, self.difference.where, self.difference.actual)
+
+
+class Unsupported(Exception):
+    """The implementation cannot do what the case needs, and its hello has not claimed that it can; the message says what."""
 
 
 Dialogue: TypeAlias = Generator[Sequence[Request], list[Reply], Verdict]
@@ -101,6 +113,22 @@ class TimingFailure(Failure):
         self.because = because
 
 
+class Flood(Failure):
+    """The implementation put out so much that nobody can go on listening."""
+
+    def __init__(self, difference: Difference, because: str) -> None:
+        super().__init__("flooded", difference)
+        self.because = because
+
+
+class Unanswered(Failure):
+    """That the implementation is a recording, which has no answer: nothing is known."""
+
+    def __init__(self, op: str, because: str) -> None:
+        super().__init__("error", Difference(f"reply to {op}", {"ok": True}, None))
+        self.because = because
+
+
 @dataclass(frozen=True)
 class Over:
     """That a case is tried over a real socket, in real time."""
@@ -139,11 +167,27 @@ class Trial:
     case: Case
     run_seed: str
     hello: Hello
+    bounds: Bounds = USUAL
     story: list[Arrow | TrialEvent] = field(default_factory=list)
     essence: list[Request] = field(default_factory=list)  #: what it comes down to: the requests to put in by hand
     handles: list[Any] = field(default_factory=list)  #: of nodes that are open
     judged: int = 0  #: so much of the story has come before what is judged next
     wanted: Mapping[str, Any] | None = None  #: the expectation that is being judged
+    place: str = ""  #: the step that is under way, `steps[2]`; nothing in a case without steps
+    #: Where a step was not as it should be and the case went on all the same; None: the first such step ends the case.
+    missed: dict[str, Failure] | None = None
+
+    @property
+    def judged_at(self) -> str:
+        """The place that is judged: a step, or the part of a vector without steps."""
+        return self.place or self.case.part
+
+    def find_claimed(self, miss: Failure) -> list[str]:
+        """The readings that the implementation says it takes and that lead to this instead of what the vector expects."""
+        others = self.vector.rests_on.get(self.judged_at, {})
+        claimed = {decision: name for decision, name in self.hello.readings.items() if decision in others}
+        keys = (miss.fingerprint, ANYTHING, THE_END)
+        return [f"{decision}: {name}" for decision, name in claimed.items() if name in map(others[decision].get, keys)]
 
     @cached_property
     def seed(self) -> str:

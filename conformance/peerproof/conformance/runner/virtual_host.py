@@ -6,6 +6,7 @@ All time is here. Timers run when the time comes to where they are due, in the o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from peerproof.conformance.adapter.messages import Reply, Request
 from peerproof.conformance.clauses.catalogue import specification
-from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Trial, TrialEvent, on_connection
+from peerproof.conformance.runner.trial import Arrow, Asking, Failure, Flood, Trial, TrialEvent, on_connection
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import describe_bytes, expand_numbered
 from peerproof.spec.core import EVERYBODY
@@ -21,6 +22,8 @@ from peerproof.spec.forms.form import Plain
 
 #: So many timers and deliveries are enough for any vector; with more, time stands still or messages breed.
 MOST_HAPPENINGS: Final = 20_000
+
+_SENDERS: Final = 8  #: so many of those that flood are named
 
 
 @dataclass
@@ -61,11 +64,14 @@ class Stage:
         self.addresses: dict[str, Plain] = {name: node["addr"] for name, node in nodes.items()}
         self.transport = specification(trial.vector.protocol).TRANSPORT
         self.messages: list[Message] = []  #: that nobody has judged
-        self.events: list[Plain] = []  #: that nobody has judged
+        self.events: list[Mapping[str, Plain]] = []  #: that nobody has judged
         self.streams: list[Mapping[str, Plain]] = []  #: what nodes did with connections, that nobody has judged
         self.open_ended: list[Message] = []  #: whose outcome the sender has not been told; over datagrams it never is
         self.now = 0
         self._happened = 0
+        self._number = self._size = 0  #: of messages, events and what was done with connections, and of their bytes
+        self._numbers: Counter[str] = Counter()  #: by node
+        self._sizes: Counter[str] = Counter()  #: by node
 
     def name_of(self, addr: Plain) -> str:
         """The node's name of an address, `all` for everybody's; an address of none stands for itself."""
@@ -190,8 +196,9 @@ class Stage:
         return due and (due[0], partial(self.act, due[1], "advance"))
 
     def take(self, actor: Actor, reply: Reply) -> None:
-        """What a node put out, and when it wants to be woken."""
-        for effect in reply["effects"]:
+        """What a node put out, and when it wants to be woken. Raises Failure."""
+        effects = reply["effects"]
+        for effect in effects[: self.trial.bounds.at_once]:
             if send := effect.get("send"):
                 self.handle_message(Message(self.now, actor.name, send["to"], send["bytes"]))
             elif stream := effect.get("stream"):
@@ -199,18 +206,43 @@ class Stage:
             else:
                 self.events.append(effect["event"])
                 actor.told.append(effect["event"])
-                self.trial.story.append(TrialEvent(self.now, actor.name, _event_text(effect["event"])))
+                what = _event_text(effect["event"])
+                self.count(actor.name, len(what))
+                self.trial.story.append(TrialEvent(self.now, actor.name, what))
+        if len(effects) > (most := self.trial.bounds.at_once):
+            raise self._flood("messages in reply to one request", "--max-at-once", most, Counter({actor.name: len(effects)}))
         actor.next_timer = reply["next_timer_ms"]
         if actor.next_timer is not None and actor.next_timer < actor.now:
             raise Failure("clock", Difference(f"{actor.name}: next_timer_ms", f"at least {actor.now}", actor.next_timer))
 
+    def count(self, node: str, size: int) -> None:
+        """A node put out a message, an event, or something on a connection, of so many bytes. Raises Flood."""
+        bounds = self.trial.bounds
+        self._number += 1
+        self._size += size
+        self._numbers[node] += 1
+        self._sizes[node] += size
+        if self._number > bounds.messages:
+            raise self._flood("messages in this case", "--max-messages", bounds.messages, self._numbers)
+        if self._size > bounds.message_bytes:
+            raise self._flood("bytes of messages in this case", "--max-bytes", bounds.message_bytes, self._sizes)
+
+    def _flood(self, what: str, option: str, most: int, by: Counter[str]) -> Flood:
+        named = by.most_common(_SENDERS)
+        others = [f"{len(by) - len(named)} others"] if len(by) > len(named) else []
+        senders = ", ".join([*(f"{name}: {number:,}" for name, number in named), *others])
+        said = f"{by.total():,} {what} until {self.now} ms ({senders}), where {option} allows {most:,}"
+        return Flood(Difference(what, {"at most": most}, dict(named)), said)
+
     def handle_stream(self, actor: Actor, stream: Mapping[str, Plain]) -> None:
         """A node did something with a connection."""
+        self.count(actor.name, len(str(stream.get("bytes", ""))) // 2)
         self.streams.append(stream)
         self.trial.story.append(TrialEvent(self.now, actor.name, on_connection(stream)))
 
     def handle_message(self, message: Message) -> None:
         """A node put out a message."""
+        self.count(message.sender, len(message.bytes) // 2)
         self.trial.story.append(Arrow(self.now, message.sender, self.name_of(message.to), message.bytes))
         self.messages.append(message)
         self.open_ended.append(message)

@@ -1,7 +1,9 @@
 __all__ = [
+    "Bounds",
     "CannotWrite",
     "Timeouts",
 ]
 
+from .bounds import Bounds
 from .output import CannotWrite
 from .timeouts import Timeouts

@@ -61,9 +61,9 @@ class Growing:
         self._size = 0
         self._may_be_cut = path is not None
 
-    def write(self, line: str) -> None:
+    def write(self, line: str | bytes) -> None:
         """Adds a line, whole or not at all if it is not interrupted (`Deferred`). Raises CannotWrite."""
-        data = line.encode()
+        data = line.encode() if isinstance(line, str) else line
         try:
             written = 0
             while written < len(data):

@@ -1,5 +1,5 @@
 """
-What was found, as rows of `violations`: with the events around it, and of a node's further ones only their number.
+What was found, as rows of `violations`: of each rule the first few with the events around them, and how many more there are.
 
 A divergence is called by a property that the recorded step contradicts, with the clauses and the first difference in words.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,8 +28,11 @@ from peerproof.spec.traces.trace import TEXT, Divergence, Line, Script, WrongAns
 BEFORE: Final = 5
 AFTER: Final = 2
 
-#: Findings of one node that are told one by one.
-MOST: Final = 10
+#: Findings of one rule by one node that are told one by one: of further ones only the number is.
+MOST: Final = 3
+
+#: Rules of which one node's findings are told; those of further ones are counted together.
+RULES: Final = 64
 
 #: Longer data of a finding is cut; the event itself is where `src_file`, or the run and the number, say.
 LONGEST: Final = 20_000
@@ -37,7 +40,14 @@ LONGEST: Final = 20_000
 #: Characters of a line for people.
 _LONGEST_SHOWN: Final = 400
 
-Severity: TypeAlias = Literal["rejected", "undetermined", "log"]
+#: `violates`: the document's words; `differs`: only what we have decided where the document is silent.
+Severity: TypeAlias = Literal["violates", "differs", "undetermined", "log"]
+
+VIOLATES: Final = "violates"
+DIFFERS: Final = "differs"
+
+#: The worst first.
+SEVERITIES: Final = (VIOLATES, DIFFERS, "undetermined", "log")
 
 
 class Violation(NamedTuple):
@@ -48,7 +58,7 @@ class Violation(NamedTuple):
     seq: int | None = None
     clause: str | None = None
     property: str | None = None
-    severity: str = "rejected"
+    severity: str = VIOLATES
     expected: str | None = None
     actual: str | None = None
     message: str = ""
@@ -56,6 +66,7 @@ class Violation(NamedTuple):
     src_file: str | None = None
     src_off: int | None = None
     replay: str = ""
+    times: int = 1
 
 
 @dataclass(slots=True)
@@ -79,18 +90,29 @@ class Finding:
             self.after.append(event)
 
 
+class _Kind(NamedTuple):
+    """Findings that are counted together."""
+
+    severity: Severity
+    name: str | None  #: None: of the rules above `RULES`
+    clauses: tuple[str, ...]
+
+
+def _kind_of(finding: Finding) -> _Kind:
+    return _Kind(finding.severity, finding.name, tuple(finding.clauses))
+
+
 class Findings:
-    """The findings of one node, or of one run."""
+    """The findings of one node, or of one run. The memory that they take does not grow with their number."""
 
     def __init__(self, specification: Specification, run_id: str, node: str, replay: str) -> None:
         """Texts are as columns have them; `replay` is the command that shows it again."""
-        self.divergences = 0
-        self.log_faults = 0
-        self.undetermined = 0
         self._specification = specification
         self._run_id = run_id
         self._node = node
         self._replay = replay
+        self._severities: Counter[Severity] = Counter()
+        self._counts: Counter[_Kind] = Counter()
         self._kept: list[Finding] = []
         self._recent: deque[Ref] = deque(maxlen=2 * BEFORE + AFTER)
         self._awaited: list[Finding] = []  #: those whose events after are still to come
@@ -109,12 +131,18 @@ class Findings:
         """Whether events are to be told one by one, because one is part of a finding."""
         return bool(self._awaited)
 
+    def count(self, severity: Severity) -> int:
+        """Findings of this severity."""
+        return self._severities[severity]
+
     def add(self, finding: Finding) -> None:
         """One more."""
-        self.divergences += finding.severity == "rejected"
-        self.log_faults += finding.severity == "log"
-        self.undetermined += finding.severity == "undetermined"
-        if len(self._kept) >= MOST:
+        self._severities[finding.severity] += 1
+        kind = _kind_of(finding)
+        if kind not in self._counts and len(self._counts) >= RULES:
+            kind = _Kind(finding.severity, None, ())
+        self._counts[kind] += 1
+        if kind.name is None or self._counts[kind] > MOST:
             return
         self._kept.append(finding)
         if finding.ref is not None:
@@ -130,7 +158,7 @@ class Findings:
                 self._awaited.append(finding)
 
     def __len__(self) -> int:
-        return self.divergences + self.log_faults + self.undetermined
+        return self._severities.total()
 
     def fresh(self) -> Iterator[Finding]:
         """Those that were not given out yet."""
@@ -138,14 +166,26 @@ class Findings:
         self._told = len(self._kept)
 
     def rows(self) -> Iterator[Violation]:
-        """Rows of `violations`; the last one is the number of those that are not told, if there are any."""
-        for finding in self._kept:
-            yield self.row(finding)
-        if (further := len(self) - len(self._kept)) > 0:
-            where = f"node {self._node}" if self._node else "run"
-            severity = "rejected" if self.divergences else "undetermined" if self.undetermined else "log"
-            message = f"{further:,} more of this {where}"
-            yield Violation(self._run_id, self._node, severity=severity, message=message, replay=self._replay)
+        """
+        Rows of `violations`.
+
+        The last row of a rule stands for the further ones of it, too, as its `times` say; of rules above `RULES` there is a row
+        with the number alone.
+        """
+        left = Counter(self._counts)
+        for number, finding in enumerate(self._kept):
+            kind = _kind_of(finding)
+            is_last = all(_kind_of(other) != kind for other in self._kept[number + 1 :])
+            times = left[kind] if is_last else 1
+            left[kind] -= times
+            yield self.row(finding)._replace(times=times)
+        for kind, count in left.items():
+            if kind.name is None:
+                where = f"by node {self._node}" if self._node else "in this run"
+                message = f"{count:,} of other rules {where}"
+                yield Violation(
+                    self._run_id, self._node, severity=kind.severity, message=message, replay=self._replay, times=count
+                )
 
     def row(self, finding: Finding) -> Violation:
         """A row of `violations`."""
@@ -212,7 +252,8 @@ def violation_text(row: Mapping[str, Any], *, whole: bool = False) -> str:
     where += [f"{row['src_file']}, byte {row['src_off']}"] if row["src_file"] and row["src_off"] is not None else []
     clauses = f" [{row['clause']}]" if row["clause"] else ""
     name = f" {row['property']}{clauses}" if row["property"] else ""
-    lines = [f"{severity}{name}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
+    times = f" (and {row['times'] - 1:,} more)" if (row.get("times") or 1) > 1 and row["property"] else ""
+    lines = [f"{severity}{name}{times}: {', '.join(where)}{': ' if where else ''}{row['message']}"]
     if whole:
         lines += [f"  {name:9} {_truncate(row[name])}" for name in ("expected", "actual") if row[name] is not None]
         for line in json.loads(row["context"] or "[]"):
@@ -245,7 +286,7 @@ def finding_of(specification: Specification, before: Any, ref: Ref, divergence: 
     clauses = dict.fromkeys(clause for holding in broken for clause in holding.clauses)
     about = f"; so it is not true that {broken[0].about}" if broken else ""
     return Finding(
-        "rejected",
+        VIOLATES,
         ", ".join(dict.fromkeys(holding.name for holding in broken)) or NAMES[divergence.what],
         f"{_words(divergence)}{about}",
         ref,

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from peerproof.conformance.traces.events import Ref, Rows
 from peerproof.conformance.traces.findings import Finding, Findings, replay_command
-from peerproof.conformance.traces.node_check import ACCEPTED, REJECTED, UNDETERMINED, Options, Verdict, specification_of
+from peerproof.conformance.traces.node_check import Options, Verdict, specification_of, verdict_of
 from peerproof.conformance.traces.steps import ANYBODY, Address, ConnectedOrder, Mail, NodeSteps, Order, Stepped, messages_of
 from peerproof.spec.core import EVERYBODY, SERF, TCP, NodeId, Send
 from peerproof.spec.forms.bounded import BoundedDict
@@ -111,9 +111,9 @@ class RunCheck:
         if self._unseen:
             self._remark = self._remark or f"of {self._unseen} nodes the states are not known"
         found = self.findings
-        verdict = REJECTED if found.divergences else UNDETERMINED if self._remark else ACCEPTED
+        verdict = verdict_of(found, is_whole=not self._remark)
         events = sum(place.events for place in self._places)
-        outcome = found.divergences, found.log_faults, self._remark or self._note or None
+        outcome = found.count("violates"), found.count("log"), self._remark or self._note or None
         return Verdict(self._run_id, self._protocol, "", "cluster", verdict, events, self._instants, *outcome)
 
     def _events(self, place: Place, size: int) -> Iterator[Ref]:
@@ -171,7 +171,7 @@ class RunCheck:
         self._told.add(holding.name)
         event = stepped.ref.event
         message = f"{holding.about}: after event {event.seq} of {event.node} it is not so"
-        self.findings.add(Finding("rejected", holding.name, message, stepped.ref, holding.clauses))
+        self.findings.add(Finding("violates", holding.name, message, stepped.ref, holding.clauses))
 
     def _over(self, why: str) -> None:
         if not self._is_over:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final
 
 from peerproof.conformance.traces.events import Event, Ref, Rows, line_of, text_of
-from peerproof.conformance.traces.findings import Finding, finding_of, step_clauses
+from peerproof.conformance.traces.findings import Finding, Severity, finding_of, step_clauses
 from peerproof.spec.core import TCP, NodeId, Send, Specification
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
@@ -37,6 +37,7 @@ class Judge(ABC):
     def __init__(self) -> None:
         self.judged = 0  #: events
         self.remark = ""  #: why not all was judged
+        self.note = ""  #: what else a reader of the verdict should know
         self.is_lost = True  #: what the node knows is not known, up to its next start
 
     @abstractmethod
@@ -163,7 +164,7 @@ class RelationJudge(Judge):
             if self.is_lost:
                 return None
             self.lose(f"event {event.seq} sends a message, and nothing has happened")
-            return Finding("rejected", "Messages", self.remark, ref, actual=event.msg_type)
+            return Finding("violates", "Messages", self.remark, ref, actual=event.msg_type)
         found = self._explain_step()
         self._sees_outcomes = self._sees_outcomes or event.kind == "sent"
         if not self.is_lost or event.kind == "start":
@@ -218,7 +219,7 @@ class RelationJudge(Judge):
         happening = _happening(self._specification, event, None if event.args is None else json.loads(event.args))
         clauses = step_clauses(self._specification.NAME, happening)
         message = f"{what}: no outcome of the specification explains what was seen{why}"
-        return Finding("rejected", "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
+        return Finding("violates", "Step", message, ref, clauses, list(judgement.allowed), self._observations(event))
 
     def _observations(self, event: Event) -> Plain:
         seen: dict[str, Plain] = {}
@@ -243,13 +244,14 @@ class MonitorJudge(Judge):
         monitors = PROTOCOLS[specification.NAME].monitors
         make: Callable[[NodeId, Any], Monitor] | None = monitors.load().monitor if monitors else None
         name = NodeId(text_of(node))
-        self._see: Final[Callable[[Seen], Iterable[RuleViolation]] | None] = make(name, configured(name)).see if make else None
+        self._monitor: Final = make(name, configured(name)) if make else None
+        self._lives = 1
         if make is None:
             self.remark = f"{specification.NAME} has no rules for messages alone"
 
     def advance(self, rows: Rows, begin: int, end: int) -> tuple[int, list[Finding]]:
         """See `Judge`."""
-        if self._see is None:
+        if self._monitor is None:
             return end, []
         decode = self._specification.MESSAGE.decode
         kinds, peers, payloads, sizes = rows.kinds, rows.peers, rows.column("payload"), rows.column("bytes")
@@ -262,7 +264,11 @@ class MonitorJudge(Judge):
                 size = len(self._specification.MESSAGE.encode(message))
             self.judged += 1
             seen = Seen(kinds[at] == "send", NodeId(peers[at] or ""), message, size, rows.times[at])
-            if violations := list(self._see(seen)):
+            violations = list(self._monitor.see(seen))
+            if (lives := getattr(self._monitor, "lives", 1)) != self._lives:
+                self._lives = lives
+                self.note = self.note or f"event {rows.seqs[at]} begins another life of the node, which has lost what it knew"
+            if violations:
                 return at + 1, [_rule_finding(Ref(rows, at), violation) for violation in violations]
         return end, []
 
@@ -285,8 +291,9 @@ def message_of(specification: Specification, event: Event) -> Any:
 
 def _rule_finding(ref: Ref, violation: RuleViolation) -> Finding:
     rule = violation.rule
+    severity: Severity = "differs" if rule.is_decision else "violates"
     return Finding(
-        "rejected", rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, violation.expected, violation.actual
+        severity, rule.name, f"{rule.about}: here it is not so", ref, rule.clauses, violation.expected, violation.actual
     )
 
 

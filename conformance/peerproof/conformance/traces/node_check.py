@@ -21,7 +21,8 @@ from peerproof.spec.protocols import PROTOCOLS
 from peerproof.spec.traces.relation import Bounds
 from peerproof.spec.traces.replay import Replay
 
-ACCEPTED, REJECTED, UNDETERMINED = "accepted", "rejected", "undetermined"
+#: What is said of a node. One that differs contradicts nothing that the document says, but some decision of ours.
+ACCEPTED, REJECTED, DIFFERS, UNDETERMINED = VERDICTS = ("accepted", "rejected", "differs", "undetermined")
 
 #: Nodes whose states are in memory at once: a replay keeps those of all it has seen.
 NODES: Final = 256
@@ -107,8 +108,9 @@ class NodeCheck:
         for finding in self.judge.end():
             self.findings.add(finding)
         findings, judge = self.findings, self.judge
-        verdict = REJECTED if findings.divergences else UNDETERMINED if judge.remark or findings.undetermined else ACCEPTED
-        found = findings.divergences, findings.log_faults, judge.remark or None
+        verdict = verdict_of(findings, is_whole=not judge.remark)
+        divergences = findings.count("violates") + findings.count("differs")
+        found = divergences, findings.count("log"), "; ".join(filter(None, (judge.remark, judge.note))) or None
         return Verdict(self.run_id, self.protocol, self.node, judge.way, verdict, self._count, judge.judged, *found)
 
     def _items(self, items: Iterator[Item]) -> None:
@@ -137,6 +139,15 @@ class NodeCheck:
 
     def _mark_lost(self, seq: int) -> None:
         self.until = seq if self.until is None else min(self.until, seq)
+
+
+def verdict_of(findings: Findings, *, is_whole: bool) -> str:
+    """The verdict by what was found, and by whether all could be judged."""
+    if findings.count("violates"):
+        return REJECTED
+    if findings.count("undetermined") or not is_whole:
+        return UNDETERMINED
+    return DIFFERS if findings.count("differs") else ACCEPTED
 
 
 def _select_judge(rows: Rows, specification: Specification, replays: Replays, options: Options) -> Judge:

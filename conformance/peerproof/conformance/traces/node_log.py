@@ -213,10 +213,10 @@ class Timing:
         timer = _key(rows.column("args")[index])
         due = self._due.pop(timer, None)
         if due is None:
-            yield Finding("rejected", NEVER_SET, f"the timer {timer} runs out, which was not set", ref)
+            yield Finding("violates", NEVER_SET, f"the timer {timer} runs out, which was not set", ref)
         elif now < due - EARLY:
             message = f"the timer {timer} runs out {(due - now) / 1000:,.0f} milliseconds early"
-            yield Finding("rejected", TOO_EARLY, message, ref, expected={"at least": due}, actual=now)
+            yield Finding("violates", TOO_EARLY, message, ref, expected={"at least": due}, actual=now)
         elif now > due + LATE:
             self._shift_timers(now - due)
             late = f"{(now - due) / 1_000_000:,.0f} seconds late"

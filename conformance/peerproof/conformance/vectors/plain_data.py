@@ -17,6 +17,7 @@ from peerproof.conformance.clauses.catalogue import specification
 from peerproof.spec.core import Asked, Expired, Pick, Received, Sent, Specification, Step
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain
+from peerproof.spec.protocols import PROTOCOLS
 
 WORD: Final = "numbered"
 _MEMBERS: Final = {"from", "to", "item"}
@@ -37,6 +38,35 @@ def describe_bytes(protocol: str, digits: str) -> Any:
         return message.plain(message.decode(bytes.fromhex(digits)))
     except MalformedMessage as error:
         return f"no message: {error}"
+
+
+def expected_event(spec: Specification, config: Any, notice: Any) -> dict[str, Any]:
+    """A notice of a node that is configured like this, as an adapter shows it: a matcher for what no document settles."""
+    plain = dict(spec.NOTICE.plain(notice))
+    kind, unsettled = plain.pop("type"), PROTOCOLS[spec.NAME].unsettled
+    free = unsettled.load()(config, kind) if unsettled else ()
+    return {"name": kind, **{name: {"any": True} if name in free else value for name, value in plain.items()}}
+
+
+def kind_of_event(expected: Any) -> str | None:
+    """The kind of event that a matcher wants; None if it does not say."""
+    shown = expected.get("contains", expected) if isinstance(expected, dict) else {}
+    return shown.get("name") if isinstance(shown, dict) else None
+
+
+def select_events(expected: Any, tells: Callable[[str], bool]) -> Any:
+    """
+    What is expected of events, without those of kinds that an implementation does not tell.
+
+    >>> select_events({"multiset": [{"name": "join"}, {"contains": {"name": "update"}}]}, "join".__eq__)
+    {'multiset': [{'name': 'join'}]}
+    """
+    if isinstance(expected, dict) and len(expected) == 1:
+        ((word, inner),) = expected.items()
+        return {word: select_events(inner, tells)} if isinstance(inner, list) else expected
+    if not isinstance(expected, list):
+        return expected
+    return [event for event in expected if (kind := kind_of_event(event)) is None or tells(kind)]
 
 
 class WrongNumbers(ValueError):

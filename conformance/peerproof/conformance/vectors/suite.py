@@ -9,14 +9,16 @@ or having nowhere to write it, costs nothing but time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
-from peerproof.conformance.vectors import compiled, model_table
+from peerproof.conformance.vectors import basis, compiled, model_table
+from peerproof.conformance.vectors.basis import Basis, Places
 
 __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
@@ -41,6 +43,7 @@ class Vector:
     body: Mapping[str, Any]  #: the vector as in YAML, with bytes as lower-case digits without blanks, and its file's `receiver`
     file: str  #: below the root of the vectors
     line: int
+    rests_on: Places = field(default_factory=dict)  #: what expectations rest on decisions
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,12 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     if plain is None:
         plain = _compile(root, contents)
         compiled.store(key, plain)
+    found = _bases(root, contents)
     return Suite(
-        vectors=(*(_vector(*row) for row in plain["vectors"]), *_from_tables(plain["tables"])),
+        vectors=tuple(
+            _with_basis(vector, found.get(vector.protocol, Basis()))
+            for vector in (*(_vector(*row) for row in plain["vectors"]), *_from_tables(plain["tables"]))
+        ),
         digest=digest,
         version=f"{VERSION}+sha256:{digest[:12]}",
         notes=plain["notes"],
@@ -96,7 +103,8 @@ def _contents(root: Path) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
-        if relative != RETIRED and not _is_table(relative) and (path.suffix != ".yaml" or relative.count("/") != 2):  # noqa: PLR2004  # as the message says
+        is_vectors = path.suffix == ".yaml" and relative.count("/") == 2  # noqa: PLR2004  # as the message says
+        if not (is_vectors or relative == RETIRED or _is_table(relative) or _is_basis(relative)):
             expected = f"PROTOCOL/LAYER/TOPIC.yaml, or PROTOCOL/{model_table.LAYER}/CONFIGURATION.json,"
             raise VectorError(locations.path_text(path), None, f"expected a path like {expected} below the vectors' root")
         try:
@@ -128,6 +136,41 @@ def _is_table(relative: str) -> bool:
     return relative.endswith(".json") and relative.split("/")[1:-1] == [model_table.LAYER]
 
 
+def _is_basis(relative: str) -> bool:
+    return relative.count("/") == 1 and relative.endswith(f"/{basis.FILE}")
+
+
+def _bases(root: Path, contents: Mapping[str, bytes]) -> dict[str, Basis]:
+    """Protocol -> what its vectors rest on. Raises VectorError."""
+    return {name.partition("/")[0]: _parse_basis(root / name, contents[name]) for name in filter(_is_basis, contents)}
+
+
+def load_basis(root: Path, protocol: str) -> Basis:
+    """What the vectors of a protocol rest on, as its file below a root says; nothing if there is none. Raises VectorError."""
+    path = root / protocol / basis.FILE
+    return _parse_basis(path, path.read_bytes()) if path.exists() else Basis()
+
+
+def _parse_basis(path: Path, content: bytes) -> Basis:
+    try:
+        return basis.parse_basis(content)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        message = f"this says not what vectors rest on: {type(error).__name__}: {error}; peerproof lint --basis makes it anew"
+        raise VectorError(locations.path_text(path), None, message) from None
+
+
+def _with_basis(vector: Vector, found: Basis) -> Vector:
+    """The vector with what its expectations rest on; clauses and level of one that is made from a model follow from it."""
+    rests_on = found.decisions.get(vector.id, {})
+    if vector.layer != model_table.LAYER:
+        return replace(vector, rests_on=rests_on) if rests_on else vector
+    clauses = found.cite(vector.id, vector.clauses)
+    level = "should" if vector.id in found.weak else vector.level
+    if level == vector.level and clauses == {*vector.clauses}:
+        return vector
+    return replace(vector, level=level, clauses=tuple(sorted(clauses, key=in_order)), rests_on=rests_on)
+
+
 def _from_tables(tables: Iterable[tuple[str, Any, list[Any]]]) -> Iterator[Vector]:
     for file, plain, rows in tables:
         table = model_table.table_of(plain)
@@ -145,7 +188,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     retired: dict[str, Any] = {}
     seen: dict[str, str] = {}
     for name, content in contents.items():
-        if _is_table(name):
+        if _is_table(name) or _is_basis(name):
             continue
         document = parse(content, locations.path_text(root / name))
         if name == RETIRED:

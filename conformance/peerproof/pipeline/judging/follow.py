@@ -18,7 +18,7 @@ import msgspec
 
 from peerproof.conformance.captures.refusals import Unreadable
 from peerproof.conformance.traces.events import Event, EventRows, column_text
-from peerproof.conformance.traces.findings import violation_text
+from peerproof.conformance.traces.findings import DIFFERS, violation_text
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
 from peerproof.pipeline.ingest import trace_lines
 from peerproof.pipeline.storage.tables import VIOLATIONS
@@ -125,7 +125,7 @@ def _unreadable(followed: Followed, reason: str, detail: str) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(VIOLATIONS.schema.names)
     where = {"src_file": column_text(followed.path.name), "src_off": followed.at}
     message = f"line {followed.number}: {detail}"
-    return row | {"run_id": "", "node": "", "property": reason, "severity": "log", "message": message} | where
+    return row | {"run_id": "", "node": "", "property": reason, "severity": "log", "message": message, "times": 1} | where
 
 
 def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -> int:
@@ -136,12 +136,12 @@ def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -
     try:
         while True:
             for row in watch.look():
-                found += 1
+                found += row["severity"] != DIFFERS
                 print(violation_text(row, whole=True), file=out, flush=True)
             time.sleep(seconds)
     except KeyboardInterrupt:
         for row in watch.end():
-            found += 1
+            found += row["severity"] != DIFFERS
             print(violation_text(row, whole=True), file=out)
     print(f"{watch.events:,} events of {watch.nodes:,} nodes; violations: {found or 'none'}", file=out, flush=True)
     return FOUND if found else OK

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from peerproof.conformance.traces.findings import SEVERITIES
 from peerproof.pipeline.storage.batches import Success, find_uncommitted, successes
 from peerproof.pipeline.storage.tables import (
     METRICS,
@@ -28,8 +29,8 @@ from peerproof.spec.forms.form import Plain
 #: Rows of a table that are shown.
 SHOWN: Final = 20
 
-#: What is worst comes first.
-SEVERITIES: Final = ("rejected", "undetermined", "log")
+#: The verdict that a finding leads to, the worst first; a fault of the log leads to none.
+VERDICT_OF: Final = {"violates": "rejected", "undetermined": "undetermined", "differs": "differs"}
 
 #: Points of a curve over rounds.
 POINTS: Final = 400
@@ -55,7 +56,7 @@ class Gathered:
     protocols: Sequence[str] = ()
     ways: Mapping[tuple[str, str, str], tuple[int, int, int]] = field(default_factory=dict)  #: nodes, events, judged of each
     remarks: Mapping[str, int] = field(default_factory=dict)
-    severities: Mapping[tuple[str, str], int] = field(default_factory=dict)  #: severity, property -> rows
+    severities: Mapping[tuple[str, str], int] = field(default_factory=dict)  #: severity, property -> times
     violations: Sequence[Row] = ()
     sums: Sequence[Mapping[str, int]] = ()  #: of each ingest, what became of every record
     reasons: Mapping[str, int] = field(default_factory=dict)
@@ -78,8 +79,8 @@ class Gathered:
         """The worst of all; what is not certain is never accepted."""
         if not self.is_validated:
             return "not validated"
-        for verdict in ("rejected", "undetermined"):
-            if self.count(verdict) or any(severity == verdict for severity, _ in self.severities):
+        for severity, verdict in VERDICT_OF.items():
+            if self.count(verdict) or any(found == severity for found, _ in self.severities):
                 return verdict
         return "accepted" if self.count("accepted") else "nothing judged"
 
@@ -132,10 +133,10 @@ def _violations(found: Gathered) -> None:
     first: dict[tuple[str, str], Row] = {}
     further: dict[str, list[Row]] = defaultdict(list)
     for batch in _read(found.batches, VIOLATIONS):
-        for row in _count_rows(batch, ("severity", "property")):
-            severities[row["severity"], row["property"] or ""] += row["count_all"]
+        for row in _count_rows(batch, ("severity", "property"), ("times",)):
+            severities[row["severity"], row["property"] or ""] += row["times_sum"]
         for row in batch.to_pylist():
-            if row["property"] is None:  # the number of a node's further ones
+            if row["property"] is None:  # the number of those of further rules
                 continue
             kind = row["severity"], row["property"]
             if kind not in first and len(first) < SHOWN:

@@ -176,7 +176,9 @@ def _results(implementation: str, cases: Sequence[Case], options: Any) -> dict[s
     first = _reach_adapter(implementation, options)
     hello = first.start()
     # However often it has to be started again: no case is left out because of others in its unit.
-    settings = runner.Settings(options["seed"], most_restarts=10 * len(cases) + 20, strict=options["strict"])
+    decisions = "strict" if implementation.startswith(MUTANT) else "report"  # whatever notices a mutant has killed it
+    restarts = 10 * len(cases) + 20
+    settings = runner.Settings(options["seed"], most_restarts=restarts, strict=options["strict"], decisions=decisions)
     end = runner.run(lambda: _reach_adapter(implementation, options), first, hello, cases, settings, take)
     if end.because is not None:
         raise AdapterUnavailable(f"{implementation}: {end.because}")

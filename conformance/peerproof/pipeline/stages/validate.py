@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it ships no types
 
-from peerproof.conformance.traces.findings import MOST
 from peerproof.conformance.traces.instants import Place, RunCheck
 from peerproof.conformance.traces.node_check import NodeCheck, Options, Replays
 from peerproof.pipeline.spark.execution import Engine, finish_units
@@ -36,6 +35,9 @@ _REPLAYS: Final = Replays()
 
 #: Rows that are written at once.
 LOT: Final = 1024
+
+#: What was set aside of one file, and for one reason, that is told one by one.
+MOST: Final = 10
 
 #: In the batch's folder until it is committed: where each node lies.
 PLACES: Final = Table(
@@ -221,11 +223,11 @@ def set_aside(file: Path) -> Iterator[tuple[Any, ...]]:
                 counts[name, reason] = counts.get((name, reason), 0) + 1
                 if counts[name, reason] <= MOST:
                     where = f"{name}:{number}" if number else f"{name}, byte {offset}"
-                    yield "", "", None, None, reason, "log", None, None, f"{where}: {detail}", None, name, offset, None
+                    yield "", "", None, None, reason, "log", None, None, f"{where}: {detail}", None, name, offset, None, 1
     for (name, reason), count in sorted(counts.items()):
         if count > MOST:
             message = f"{count - MOST:,} more of this file"
-            yield "", "", None, None, reason, "log", None, None, message, None, name, None, None
+            yield "", "", None, None, reason, "log", None, None, message, None, name, None, None, count - MOST
 
 
 class _Lots:

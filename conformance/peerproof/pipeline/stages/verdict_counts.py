@@ -40,15 +40,17 @@ def check_config(config: Mapping[str, Plain]) -> None:
 
 def count_verdicts(result: Validated) -> dict[str, int]:
     """Counts the events, the nodes and runs of each verdict, and the violations of each severity; `violations` are all."""
-    counts: Counter[str] = Counter(violations=result.success.rows(VIOLATIONS))
+    counts: Counter[str] = Counter(violations=0)
     for file in result.success.files(VERDICTS):
         table = pq.read_table(file, columns=["way", "verdict", "n_events"], partitioning=None)
         for way, verdict, events in zip(*(column.to_pylist() for column in table.columns), strict=True):
             counts[f"{'runs' if way == 'cluster' else 'nodes'} {verdict}"] += 1
             counts["events"] += 0 if way == "cluster" else events
     for file in result.success.files(VIOLATIONS):
-        for severity in pq.read_table(file, columns=["severity"], partitioning=None).column("severity").to_pylist():
-            counts[f"violations {severity}"] += 1
+        table = pq.read_table(file, columns=["severity", "times"], partitioning=None)
+        for severity, times in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            counts[f"violations {severity}"] += times
+            counts["violations"] += times
     return dict(sorted(counts.items()))
 
 

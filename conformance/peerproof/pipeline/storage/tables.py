@@ -21,7 +21,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 #: Goes up whenever a column is added, removed or means something else.
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 
 class Type(Enum):
@@ -209,7 +209,7 @@ TRACES: Final = Table(
 
 VIOLATIONS: Final = Table(
     "violations",
-    "one divergence; of a node's further ones only their number",
+    "one divergence; of what a node does again and again, the first few and their number",
     ("run_id", "node", "seq", "clause", "property"),
     (
         _RUN,
@@ -217,7 +217,11 @@ VIOLATIONS: Final = Table(
         Column("seq", Type.WHOLE, "the event", nullable=True),
         Column("clause", Type.TEXT, "the clause that it contradicts", nullable=True),
         Column("property", Type.TEXT, "the property that does not hold", nullable=True),
-        Column("severity", Type.TEXT, "rejected, undetermined, or log: a fault of the log, not of the protocol"),
+        Column(
+            "severity",
+            Type.TEXT,
+            "violates the document, differs from a decision of ours, undetermined, or log: a fault of it",
+        ),
         Column("expected", Type.TEXT, "what was allowed, as JSON", nullable=True),
         Column("actual", Type.TEXT, "what was found, as JSON", nullable=True),
         Column("message", Type.TEXT, "for people"),
@@ -227,6 +231,7 @@ VIOLATIONS: Final = Table(
         Column(
             "replay", Type.TEXT, "the command that shows it again, with the folder of this machine", nullable=True, measured=True
         ),
+        Column("times", Type.WHOLE, "1, and on the last row of a rule and node one for each that has no row"),
     ),
 )
 
@@ -242,11 +247,11 @@ VERDICTS: Final = Table(
         Column(
             "verdict",
             Type.TEXT,
-            "accepted, rejected, or undetermined: not all of it could be judged, and nothing is wrong with the rest",
+            "accepted, rejected, differs: from decisions of ours only, or undetermined: not all could be judged",
         ),
         Column("n_events", Type.WHOLE, "its rows of `traces`"),
         Column("judged", Type.WHOLE, "events that were judged; those after a divergence, up to the next start, are not"),
-        Column("divergences", Type.WHOLE, "what contradicts the protocol"),
+        Column("divergences", Type.WHOLE, "what contradicts the document, or a decision of ours"),
         Column("log_faults", Type.WHOLE, "what is wrong with the log, and not with the protocol"),
         Column("remark", Type.TEXT, "why not all was judged, for people", nullable=True),
     ),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from . import codec, events, queries
+from .choices import CHOICES, Choices
 from .effects import Effects
 
 NAME: Final = "my-node"
@@ -40,13 +41,21 @@ class Life:
     addr: Any
     config: Plain
     seed: str
+    choices: Choices
     node: events.Node | None = None
 
     def begin(self, config: Plain, now: int) -> Plain:
         """A new node, and what it did at its start."""
+        birth = events.Birth(self.addr, config, self.seed, now, self.choices)
         effects = Effects(TRANSPORT)
-        self.node = events.Node(self.addr, config, self.seed, now, effects)
+        self.node = events.Node(birth, effects)
         return outcome(self.node, effects)
+
+    def load(self, state: Plain, timers: list[Plain], now: int) -> Plain:
+        """A node in a state."""
+        birth = events.Birth(self.addr, self.config, self.seed, now, self.choices)
+        self.node = events.Node.load(birth, state, timers)
+        return outcome(self.node, Effects(TRANSPORT))
 
 
 class Adapter:
@@ -55,15 +64,18 @@ class Adapter:
     def __init__(self) -> None:
         self.lives: dict[int, Life] = {}
         self.opened = 0
+        self.choices = Choices()
         self.ops: dict[str, Callable[[Plain], Plain]] = {
             "hello": self.hello,
             "encode": self.encode,
             "decode": self.decode,
             "open": self.open,
+            "load": self.load,
             "recv": self.recv,
             "advance": self.advance,
             "call": self.call,
             "sent": self.sent,
+            "stream": self.stream,
             "query": self.query,
             "crash": self.crash,
             "restart": self.restart,
@@ -74,6 +86,8 @@ class Adapter:
 
     def answer(self, request: Plain) -> Plain:
         """The reply without its id. Whatever the request does to the implementation, there is one."""
+        if "id" in request:  # also an item of a batch, if it may ask
+            self.choices.begin(request["id"])
         try:
             return {"ok": True, **self.ops.get(request["op"], unknown)(request)}
         except Trouble as trouble:
@@ -97,6 +111,7 @@ class Adapter:
             "version": VERSION,
             "language": f"python {platform.python_version()}",
             "protocols": {PROTOCOL: {"capabilities": claimed}},
+            "choices": CHOICES,
         }
 
     def encode(self, request: Plain) -> Plain:
@@ -114,9 +129,23 @@ class Adapter:
 
     def open(self, request: Plain) -> Plain:
         """A node begins."""
+        life = self.conceive(request)
+        return self.keep(life, life.begin(life.config, request["now_ms"]))
+
+    def load(self, request: Plain) -> Plain:
+        """A node is in a state."""
+        life = self.conceive(request)
+        state, timers = request["state"], request.get("timers", [])
+        return self.keep(life, life.load(state, timers, request["now_ms"]))
+
+    def conceive(self, request: Plain) -> Life:
+        """What will be behind a handle."""
         ours(request)
-        life = Life(request["addr"], request.get("config", {}), request.get("seed", ""))
-        begun = life.begin(life.config, request["now_ms"])
+        config, seed = request.get("config", {}), request.get("seed", "")
+        return Life(request["addr"], config, seed, self.choices)
+
+    def keep(self, life: Life, begun: Plain) -> Plain:
+        """The reply about a node that has begun, with its handle."""
         self.opened += 1
         self.lives[self.opened] = life
         return {"handle": self.opened, **begun}
@@ -152,6 +181,17 @@ class Adapter:
         node, effects = self.running(request), Effects(TRANSPORT)
         to, data = request["to"], bytes.fromhex(request["bytes"])
         node.settle(to, data, request["took_us"], request["now_ms"], effects)
+        return outcome(node, effects)
+
+    def stream(self, request: Plain) -> Plain:
+        """Something happens to a connection that a peer has opened."""
+        node, effects = self.running(request), Effects(TRANSPORT)
+        data = bytes.fromhex(request.get("bytes", ""))
+        conn, event = request["conn"], request["event"]
+        try:
+            node.on_connection(conn, event, data, request["now_ms"], effects)
+        except codec.Malformed as error:
+            print(f"{NAME}: dropped a message: {error}", file=sys.stderr)
         return outcome(node, effects)
 
     def query(self, request: Plain) -> Plain:
@@ -213,7 +253,7 @@ def outcome(node: events.Node, effects: Effects) -> Plain:
 def main() -> None:
     """Answers line by line, until it is told to end or nobody asks any more."""
     adapter = Adapter()
-    for line in sys.stdin.buffer:
+    for line in iter(sys.stdin.buffer.readline, b""):
         request = json.loads(line)
         print(json.dumps({"id": request["id"], **adapter.answer(request)}), flush=True)
         if request["op"] == "bye":

@@ -17,6 +17,15 @@ class Effects:
         sent = {"via": self._transport, "to": to, "bytes": data.hex()}
         self.done.append({"send": sent})
 
+    def reply(self, conn: str, data: bytes) -> None:
+        """Bytes on a connection that a peer has opened."""
+        sent = {"conn": conn, "event": "data", "bytes": data.hex()}
+        self.done.append({"stream": sent})
+
+    def close(self, conn: str) -> None:
+        """The node closes such a connection."""
+        self.done.append({"stream": {"conn": conn, "event": "close"}})
+
     def tell(self, event: str, **members: Any) -> None:
         """Something that the application is told; claim `events` then."""
         self.done.append({"event": {"name": event, **members}})

@@ -136,7 +136,8 @@ class Harness:
             "version": version("peerproof"),
             "language": f"python {sys.version.split()[0]}",
             "protocols": {
-                name: {"capabilities": protocol.capabilities(), "limits": {}} for name, protocol in self._protocols.items()
+                name: {"capabilities": protocol.capabilities(), "events": protocol.events(), "limits": {}}
+                for name, protocol in self._protocols.items()
             },
             "clock": "virtual",
             "choices": "oracle" if self._oracle else "set",

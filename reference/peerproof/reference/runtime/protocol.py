@@ -99,6 +99,10 @@ class Runtime:
         outcomes = ["sent", "stream"] if self.is_connected else []
         return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes]
 
+    def events(self) -> list[str]:
+        """The kinds of events that a harness tells, in the words of the adapter protocol."""
+        return [*self.specification().NOTICE.cases, "malformed"]
+
 
 def configuration(protocol: Runtime, plain: Plain) -> Any:
     """The configuration that plain data shows. Raises ValueError, of which MalformedMessage is one kind."""

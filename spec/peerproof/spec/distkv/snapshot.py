@@ -27,6 +27,7 @@ from peerproof.spec.distkv.state import (
 )
 from peerproof.spec.distkv.ticks import TickSets, union
 from peerproof.spec.forms import state_form
+from peerproof.spec.forms.answers import FLAG, Answer, Members
 from peerproof.spec.forms.form import Flag, Integer, ListOf, OneOf, Optional, Plain, Record, misfit
 from peerproof.spec.forms.state_form import ShownAs, set_of
 
@@ -131,3 +132,19 @@ def own(state: State) -> Plain:
         "last": None if last is None else PING.plain(last),
         "recovering": state.recovery is not None,
     }
+
+
+#: What queries answer.
+ANSWERS: Final = {
+    "get": Answer(
+        'What the entry at `"args": {"names": […]}` holds; null if there is no such entry, or it is deleted.', Optional(VALUE)
+    ),
+    "dump": Answer("All entries that are not deleted, in the form of an update.", ListOf(UPDATE)),
+    "own": Answer(
+        "What the node knows of itself; `last` is the last ping.",
+        Members(phase=OneOf(Phase), tick=TICK, tock=TICK, missing=SETS, last=Optional(PING), recovering=FLAG),
+    ),
+    "download": Answer("What others get who download from the node; null if it refuses.", Optional(LOADED)),
+    "stored": Answer("What the node has on disk.", STORED),
+    "state": Answer("All that `load` takes.", STATE),
+}

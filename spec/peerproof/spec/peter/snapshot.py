@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from peerproof.spec.core import NodeId
-from peerproof.spec.forms.form import Flag, Optional, Plain, members, misfit
+from peerproof.spec.forms.answers import FLAG, Answer, Keyed, Members
+from peerproof.spec.forms.form import Flag, ListOf, Optional, Plain, members, misfit
 from peerproof.spec.forms.state_form import StatesOf, rows_by, rows_of
 from peerproof.spec.peter.topics import MOST_CHILDREN, Row, State, is_reachable
 from peerproof.spec.stack import Stacked
 from peerproof.spec.wendy import STATE as WENDY
 from peerproof.spec.wendy import Stage
 from peerproof.spec.wendy.forms import ID, NODE
+from peerproof.spec.wendy.snapshot import ANSWERS as WENDY_ANSWERS
 from peerproof.spec.wendy.state import Config
 
 TOPICS: Final = rows_of(
@@ -23,6 +25,8 @@ TOPICS: Final = rows_of(
 
 class StateForm:
     """How a state looks as plain data: a node of Wendy, and its topics."""
+
+    forms: Final = {"wendy": WENDY, "topics": TOPICS}
 
     def plain(self, state: Stacked[Any, State]) -> Plain:
         """The plain data of a state."""
@@ -52,3 +56,14 @@ def find_inconsistency(state: State) -> str | None:
 
 
 STATE: Final[Any] = StateForm()
+
+
+#: What queries answer.
+ANSWERS: Final = {
+    **{name: answer for name, answer in WENDY_ANSWERS.items() if name != "state"},
+    "topics": Answer(
+        "For each topic that is wanted, by its id: whether by the node itself, the ids of its children, its parent's id or null.",
+        Keyed(ID, Members(local=FLAG, children=ListOf(ID), parent=Optional(ID))),
+    ),
+    "state": Answer("All that `load` takes: a state of Wendy, and the topics.", STATE),
+}

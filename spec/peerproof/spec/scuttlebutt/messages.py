@@ -7,7 +7,7 @@ The three messages are the document's; `UpdateLocal`, `Round` and the notices na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Received, Send, SetTimer
 
@@ -93,7 +93,8 @@ class Heartbeat:
     """
     A delta came from this address: it is alive. [B-33, BA-23]
 
-    `round_trip` is the time since the last digest sent to it; None if no digest to it is unanswered.
+    `round_trip` is the time since the last digest sent to it; None if no digest to it is unanswered, or if
+    nothing measures it. [BA-30]
     """
 
     peer: NodeId
@@ -112,6 +113,11 @@ class Down:
     """A peer that was up is down. [B-20]"""
 
     peer: NodeId
+
+
+def unsettled(config: Any, kind: str) -> frozenset[str]:
+    """The members of an event of this kind that a node configured like this may tell as it likes. [BA-30]"""
+    return frozenset({"round_trip"}) if kind == "heartbeat" and config.detector is None else frozenset()
 
 
 Notice: TypeAlias = Join | Update | Heartbeat | Up | Down

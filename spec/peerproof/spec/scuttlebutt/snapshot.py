@@ -7,6 +7,7 @@ from typing import Final
 
 from peerproof.spec.core import Duration, Instant, NodeId, Table
 from peerproof.spec.forms import state_form
+from peerproof.spec.forms.answers import Answer, Members
 from peerproof.spec.forms.form import Integer, ListOf, OneOf, Optional, Plain, Record, misfit
 from peerproof.spec.forms.state_form import table_of
 from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
@@ -65,3 +66,15 @@ STATE: Final = StateForm(
     store=table_of(KNOWN_PEER, known_peer, _peer, expected="each peer once"),
     liveness=table_of(_WATCHED, _to_watched, _liveness, expected="each peer once"),
 )
+
+
+#: What queries answer.
+ANSWERS: Final = {
+    "peers": Answer("All known addresses, the node's own among them, in any order.", ListOf(STRING)),
+    "view": Answer("The whole store: its peers by address, the pairs of each by key.", ListOf(KNOWN_PEER)),
+    "status": Answer(
+        "The other peers by address; without a failure detector all are up.",
+        ListOf(Members(addr=STRING, status=OneOf(Status))),
+    ),
+    "state": Answer("All that `load` takes; `liveness` is left out if it is empty.", STATE),
+}

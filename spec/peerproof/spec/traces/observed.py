@@ -10,12 +10,16 @@ looks like a fault of the node; so take it where the node is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from peerproof.spec.core import NodeId
 from peerproof.spec.forms.form import Plain
+
+#: The id of a decision of ours, as BA-16; B-16 is the document's.
+_DECISION: Final = re.compile(r"[A-Z]A-\d+")
 
 
 class Seen(NamedTuple):
@@ -30,11 +34,25 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Something that must hold of the messages alone."""
+    """
+    Something that must hold of the messages alone, and all clauses that it needs.
+
+    A rule that needs a decision of ours is no rule of the document: who breaks it reads the document in another way.
+    """
 
     name: str
     about: str
     clauses: tuple[str, ...]
+
+    @property
+    def is_decision(self) -> bool:
+        """
+        Whether the document's words alone do not demand it.
+
+        >>> Rule("Order", "…", ("B-30",)).is_decision, Rule("Ties", "…", ("B-28", "BA-12")).is_decision
+        (False, True)
+        """
+        return any(_DECISION.fullmatch(clause) for clause in self.clauses)
 
 
 def rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -51,7 +69,11 @@ class RuleViolation(NamedTuple):
 
 
 class Monitor(Protocol):
-    """Watches one node."""
+    """
+    Watches one node.
+
+    One that recognises restarts counts the lives of the node in `lives`, which is 1 as long as it has seen none.
+    """
 
     def see(self, seen: Seen) -> Iterable[RuleViolation]:
         """The next message. Memory must stay bounded, however many there are."""

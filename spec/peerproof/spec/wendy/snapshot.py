@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from peerproof.spec.forms import state_form
+from peerproof.spec.forms.answers import Answer, Items, Members
 from peerproof.spec.forms.form import Flag, Integer, ListOf, OneOf, Optional, Plain, Record, misfit
 from peerproof.spec.forms.state_form import rows_by, set_of, table_of
 from peerproof.spec.wendy.forms import ADDRESS, COLUMN, ID, LEAF_SET, NODE, ROW, VERSIONS
@@ -88,3 +89,18 @@ STATE: Final[Any] = StateForm(
     is_warned=Flag(),
     contact=Optional(ADDRESS),
 )
+
+
+#: What queries answer.
+ANSWERS: Final = {
+    "own": Answer(
+        "What the node knows of itself: its id, how far it has come, the versions of its tables.",
+        Members(id=ID, stage=OneOf(Stage), versions=VERSIONS),
+    ),
+    "routing_table": Answer(
+        "The occupied cells, by row and column: a list of three for each.", ListOf(Items(row=ROW, column=COLUMN, id=ID))
+    ),
+    "leaf_set": Answer("The ids on both sides, the nearest first.", Members(left=ListOf(ID), right=ListOf(ID))),
+    "neighborhood_set": Answer("The ids, those with the best scores first.", ListOf(ID)),
+    "state": Answer("All that `load` takes.", STATE),
+}

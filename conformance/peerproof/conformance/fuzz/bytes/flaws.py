@@ -26,6 +26,7 @@ KINDS: Final[Mapping[str, str]] = {
     "bytes": "the implementation writes the message that it has read in another way",
     "crashed": "the implementation ended",
     "hung": "the implementation did not answer in time",
+    "flooded": "the implementation answered with more than a line may have",
     "garbled": "the adapter wrote what is no line of the protocol",
     "misshapen": "the adapter's reply has not the members that it must have",
     "error": "the adapter says that it has a problem",

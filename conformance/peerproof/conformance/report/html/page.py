@@ -21,6 +21,7 @@ from jinja2 import Template
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams.labels import message_text, visible
 from peerproof.conformance.report.failure_diagram import draw_failure
+from peerproof.conformance.report.failure_groups import FailureGroup, command_of, group_failures
 from peerproof.conformance.report.failure_text import MOST_ERRORS, to_paste, truncate_text, value_text
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.record import Report, implementation_name, labels
@@ -31,6 +32,7 @@ from peerproof.conformance.vectors.suite import Suite
 
 PER_CHUNK: Final = 50  #: the details of so many cases are packed together
 MOST_SHOWN: Final = 4_000  #: more characters of one value are not shown; the record has them
+MOST_GROUPS: Final = 50  #: of failures of one implementation
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
 _ABSENT: Final = "."
 
@@ -93,9 +95,11 @@ class PageData:
         self.labels = labels(self.reports)
         self._reasons: dict[str, int] = {}
         self._vectors: dict[str, int] = {}
+        self._places: dict[str, int] = {}  # of each case
         self._told: list[list[Any]] = []  # of each vector
         self._branches: list[list[Any]] = []
         cases = [self._case(place, results) for place, results in enumerate(self._side_by_side())]
+        self._groups = [group_failures(report) for report in self.reports]
         self.plain = {
             "implementations": list(map(visible, self.labels)),
             "statuses": list(STATUSES),
@@ -103,6 +107,7 @@ class PageData:
             "vectors": self._told,
             "cases": cases,
             "branches": self._branches,
+            "groups": [[self._places[case] for case in group.cases] for groups in self._groups for group in groups[:MOST_GROUPS]],
             "reasons": list(map(visible, self._reasons)),
             "clauses": {protocol: _clauses(protocol) for protocol in self.protocols},
             "per_chunk": PER_CHUNK,
@@ -112,6 +117,15 @@ class PageData:
     def reports_with_labels(self) -> list[tuple[str, Report]]:
         """The reports, each with its label."""
         return list(zip(self.labels, self.reports, strict=True))
+
+    @property
+    def groups(self) -> Iterator[tuple[str, list[tuple[FailureGroup, str]], int]]:
+        """Of each implementation that fails: its label, its groups with the commands of their examples, how many are left out."""
+        for (label, report), groups in zip(self.reports_with_labels, self._groups, strict=True):
+            results = {result.id: result for result in report.results}
+            shown = [(group, command_of(group, results, report)) for group in groups[:MOST_GROUPS]]
+            if shown:
+                yield label, shown, len(groups) - len(shown)
 
     @property
     def protocols(self) -> list[str]:
@@ -137,6 +151,7 @@ class PageData:
     def _case(self, at: int, results: Sequence[Result | None]) -> list[Any]:
         """Its vector, what its id has beside that, a letter for each implementation, the place of its details or -1, reasons."""
         some = next(filter(None, results))
+        self._places[some.id] = at
         statuses = "".join(_LETTERS[result.status] if result else _ABSENT for result in results)
         told = {number: result for number, result in enumerate(results) if result and (result.failure or result.story)}
         kept = -1

@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const by = (id) => document.getElementById(id);
 const PAGE = 100; // rows that are added at a time
-const SIGNS = { passed: "✓", failed: "✗", crashed: "✗", hung: "✗", stale: "✗", known: "!", tolerated: "~", skipped: "–" };
+const SIGNS = { passed: "✓", failed: "✗", crashed: "✗", hung: "✗", stale: "✗", known: "!", differs: "≠", tolerated: "~", skipped: "–" };
 const letters = data.statuses.map((_, place) => String.fromCharCode(97 + place));
 const wrongOnes = new Set(letters.filter((_, place) => data.wrong[place]));
 const statusOf = (letter) => data.statuses[letter.charCodeAt(0) - 97];
@@ -172,7 +172,7 @@ function counted(protocol) {
       [...one[2]].forEach((letter, number) => {
         if (letter === ".") return;
         const status = statusOf(letter);
-        const kind = wrongOnes.has(letter) || status === "known" ? "bad" : ["passed", "tolerated"].includes(status) ? "good" : "left";
+        const kind = wrongOnes.has(letter) || status === "known" ? "bad" : ["passed", "tolerated", "differs"].includes(status) ? "good" : "left";
         counts.get(clause)[number][kind] += 1;
       });
     }
@@ -211,6 +211,30 @@ function showClause(clause) {
   (by("list").querySelector("button") || form.text).focus();
 }
 
+// Groups
+
+function drawGroup(details) {
+  const list = details.querySelector("ol");
+  const places = data.groups[Number(details.dataset.group)];
+  const next = places.slice(list.childElementCount, list.childElementCount + PAGE);
+  list.append(...next.map((place) =>
+    element("li", {}, element("button", { type: "button", class: "clause", "data-case": place, title: "Show this case" }, caseId(data.cases[place])))));
+  details.querySelector("button.rest")?.remove();
+  if (list.childElementCount < places.length) details.append(element("button", { type: "button", class: "rest" }, "Show more"));
+}
+
+function showCase(place) {
+  form.text.value = caseId(data.cases[place]);
+  for (const name of ["protocol", "layer", "status", "implementation"]) form[name].value = "";
+  refresh();
+  const find = () => by("list").querySelector(`li[data-place="${place}"] button.row`);
+  while (!find() && rendered < shown.length) more();
+  const button = find();
+  if (button.getAttribute("aria-expanded") !== "true") toggle(button);
+  button.scrollIntoView();
+  button.focus();
+}
+
 // What people do
 
 async function copy(button) {
@@ -240,6 +264,12 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   if (button.classList.contains("row")) toggle(button);
   else if (button.classList.contains("copy")) copy(button);
+  else if (button.classList.contains("rest")) {
+    const group = button.closest("details.group");
+    const last = group.querySelector("ol").lastElementChild;
+    drawGroup(group);
+    last.nextElementSibling.querySelector("button").focus();
+  } else if (button.dataset.case) showCase(Number(button.dataset.case));
   else if (button.classList.contains("clause")) showClause(button.dataset.clause);
   else if (button.id === "more") {
     const last = by("list").lastElementChild;
@@ -270,6 +300,8 @@ form.text.addEventListener("input", later);
 for (const name of ["protocol", "layer", "status", "implementation"]) form[name].addEventListener("change", refresh);
 document.querySelectorAll("details.matrix").forEach((details) =>
   details.addEventListener("toggle", () => { if (details.open) drawMatrix(details); }));
+document.querySelectorAll("details.group").forEach((details) =>
+  details.addEventListener("toggle", () => { if (details.open && !details.querySelector("li")) drawGroup(details); }));
 new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) more(); }, { rootMargin: "600px" }).observe(by("more"));
 
 const linked = decodeURIComponent(/^#case=(.*)/.exec(location.hash)?.[1] || "");

@@ -28,7 +28,7 @@ ASKED: Final = 64
 RELAYED: Final = 2**12
 
 LIMIT: Final = Rule("WithinLimit", "no datagram is larger than the configured maximum", ("SA-32",))
-COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams go up", ("S-14", "SA-09", "SA-10", "SA-48"))
+COUNTED: Final = Rule("CounterGrows", "the numbers of a node's datagrams go up", ("S-14",))
 ONE_NUMBER: Final = Rule("OneNumber", "no two datagrams of a node have the same number", ("S-14", "SA-09"))
 ANSWERS: Final = Rule("AckOfPing", "an ack has the number of a ping of the node that it goes to", ("S-17", "S-32"))
 OWN: Final = Rule("AckOfOwnPing", "who is not the target of a ping does not answer it", ("SA-22",))
@@ -61,6 +61,7 @@ class SwimMonitor:
     """Watches a node; of the configuration, only the limit of datagrams and the size of anti-entropy matter."""
 
     def __init__(self, _node: NodeId, config: Config) -> None:
+        self.lives = 1
         self._config: Final = config
         self._with: Final[dict[NodeId, Correspondent]] = {}
         self._last: swim.Message | None = None  #: what the node has sent with its largest number
@@ -99,10 +100,16 @@ class SwimMonitor:
             self._acked[message.sender, message.incarnation] = None
 
     def _check_number(self, message: swim.Message) -> Iterator[RuleViolation]:
-        """Its number is larger than those before; the same datagram at once again is one that a capture has twice."""
+        """
+        Its number is larger than those before; the same datagram at once again is one that a capture has twice.
+
+        The first number of all is that of a node whose restart counter was lost [SX-09]: that is no fault of its messages.
+        """
         last = self._last
         if last is None or last.sender != message.sender or message.incarnation > last.incarnation:
             self._last = message
+        elif message.incarnation < last.incarnation and message.incarnation.tx == 1:
+            self._last, self.lives = message, self.lives + 1
         elif message.incarnation < last.incarnation:
             self._last = message  # told once
             yield RuleViolation(COUNTED, {"above": _plain(last)}, _plain(message))

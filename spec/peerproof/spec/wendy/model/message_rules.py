@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from peerproof.spec import wendy
+from peerproof.spec.forms.form import Plain
 from peerproof.spec.traces.observed import Rule, RuleViolation, rules_in
 from peerproof.spec.wendy.forms import ID
 from peerproof.spec.wendy.ids import Id, id_text
@@ -19,7 +20,8 @@ VERSIONS: Final = Rule("VersionsGrow", "versions of a node's tables never decrea
 SAME_TABLE: Final = Rule("VersionsNameTables", "a table of one version has the same nodes", ("WA-39", "WA-42", "WI-08"))
 SELF_FREE: Final = Rule("SelfFree", "no node is in its own tables", ("WA-15", "WI-02"))
 RIGHT_CELL: Final = Rule("RightCell", "who stands in a cell of the routing table fits into it", ("W-15", "W-16", "WI-04"))
-LEAVES: Final = Rule("LeavesInOrder", "leaves stand on their side, the nearest first", ("W-24", "W-29", "WA-03", "WA-51"))
+LEAVES: Final = Rule("LeavesInOrder", "leaves stand on their side, the nearest first", ("W-24", "W-29"))
+SIDES: Final = Rule("LeftLeavesFirst", "the left array comes first, and which side is left the ring decides", ("WA-03", "WA-51"))
 ONCE: Final = Rule("NobodyTwice", "nobody stands twice in an array of the leaf set, or the neighborhood set", ("W-32", "WI-03"))
 MARK: Final = Rule("MarkWithLeafSet", "the destination of a join sends its leaf set with its mark", ("W-50", "WA-61"))
 ASKED: Final = Rule("DataIsAsked", "tables are sent to who has asked, and those that are due", ("W-48", "W-49", "W-50", "WA-57"))
@@ -28,9 +30,15 @@ HOPS: Final = Rule("HopsCounted", "a message that is passed on has one hop more"
 REPAIR: Final = Rule(
     "RepairOfOne", "a repair asks for one table, of the routing table for one cell", ("W-19", "W-30", "W-36", "WA-27")
 )
-WAIT: Final = Rule("AnnouncedInTime", "a joiner announces itself when its wait is over", ("W-58", "WA-37", "WA-61", "WI-12"))
+WAIT: Final = Rule("AnnouncedInTime", "a joiner announces itself when its wait after a leaf set is over", ("W-58", "WI-12"))
+MARK_WAIT: Final = Rule("WaitsForMark", "it is the marked leaf set after which a joiner waits", ("W-58", "WA-37", "WA-61"))
 WHOLE: Final = Rule("AnnouncesTables", "an announcement has all three tables", ("W-60",))
 KNOWN: Final = Rule("VersionsWereTold", "an announcement has versions that the receiver has told", ("W-61", "W-63", "WA-40"))
+KEPT: Final = Rule(
+    "VersionsAreKept",
+    "who has applied the versions that it was told announces no older ones",
+    ("W-61", "W-63"),
+)
 AGAIN: Final = Rule("AnnouncedAgain", "announcements are repeated after a race warning only", ("W-65", "WA-44", "WA-67"))
 RACE: Final = Rule(
     "RaceOfNewer", "a race warning goes to who has announced itself, and has what is newer", ("W-64", "WA-41", "WA-42")
@@ -95,11 +103,15 @@ def _leaves(config: Config, own: Id, leaves: wendy.LeafSet) -> Iterator[RuleViol
     others = _ids((*leaves.left, *leaves.right)) - {own}
     right = sorted((node for node in others if ring.is_right(own, node)), key=lambda node: ring.clockwise(own, node))
     left = sorted(others - {*right}, key=lambda node: ring.clockwise(node, own))
-    for name, expected, side in (("left", left, leaves.left), ("right", right, leaves.right)):
-        listed = list(dict.fromkeys(node.id for node in side if node.id != own))
-        if listed != expected:
-            yield RuleViolation(LEAVES, {name: [id_text(node) for node in expected]}, {name: [id_text(node) for node in listed]})
-            return
+    lower, greater = sorted((node for node in others if node < own), reverse=True), sorted(node for node in others if node > own)
+    listed = [list(dict.fromkeys(node.id for node in side if node.id != own)) for side in leaves]
+    if listed != [left, right]:
+        is_other_reading = listed in ([right, left], [lower, greater], [greater, lower])
+        yield RuleViolation(SIDES if is_other_reading else LEAVES, _sides_plain([left, right]), _sides_plain(listed))
+
+
+def _sides_plain(sides: list[list[Id]]) -> Plain:
+    return {name: [id_text(node) for node in side] for name, side in zip(("left", "right"), sides, strict=True)}
 
 
 def _ids(nodes: tuple[wendy.Node, ...]) -> set[Id]:

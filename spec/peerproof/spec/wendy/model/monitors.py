@@ -55,6 +55,7 @@ class WendyMonitor:
     """Watches a node; of the configuration, the network timeout and the sizes matter, and whether applications are asked."""
 
     def __init__(self, node: NodeId, config: Config) -> None:
+        self.lives = 1
         self._node: Final = node
         self._config: Final = config
         self._timeout: Final = config.network_timeout * _MICROSECONDS
@@ -125,6 +126,7 @@ class WendyMonitor:
         if max(versions) <= 1 and is_newer(own.most, versions):
             was_surely_later = is_newer(own.floor, versions)
             self._own, self._dealings = Own(), self._dealings.renew()
+            self.lives += was_surely_later
             own, is_first = self._own, was_surely_later
         elif is_newer(own.floor, versions):
             floor, own.floor, own.most = own.floor, versions, versions

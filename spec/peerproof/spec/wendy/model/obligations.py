@@ -23,7 +23,7 @@ from peerproof.spec.wendy.forms import MASK, VERSIONS
 from peerproof.spec.wendy.joining import WAIT as WAIT_TIMEOUTS
 from peerproof.spec.wendy.joining import is_newer
 from peerproof.spec.wendy.messages import NO_VERSIONS
-from peerproof.spec.wendy.model.message_rules import AGAIN, ASKED, JOIN, KNOWN, RACE, WAIT, WARNED
+from peerproof.spec.wendy.model.message_rules import AGAIN, ASKED, JOIN, KEPT, KNOWN, MARK_WAIT, RACE, WAIT, WARNED
 from peerproof.spec.wendy.state import Config, address
 from peerproof.spec.wendy.tables import nodes_of
 
@@ -60,6 +60,16 @@ def is_number(host: str) -> bool:
 
 
 @dataclass(slots=True)
+class Kept:
+    """What a node was told of the versions of another, and what it has announced to it."""
+
+    least: wendy.Versions  #: that were told
+    is_applied: bool = False  #: it has announced them, or later ones
+    warnings: int = 0  #: race warnings that had come by then
+    older: int = 0  #: announcements with older ones
+
+
+@dataclass(slots=True)
 class Due:
     """Something that a peer is owed an answer to."""
 
@@ -81,10 +91,13 @@ class Dealings:
         self._spoken = BoundedDict[Any, wendy.Versions](PEERS)  #: the last versions of their own tables that others have said
         self._told: Final = BoundedDict[NodeId, wendy.Versions](PEERS)  #: the largest versions that came from an address
         self._most_told = NO_VERSIONS  #: and from anybody
+        self._kept: Final = BoundedDict[NodeId, Kept](PEERS)
         self._announced: Final = BoundedDict[NodeId, int](PEERS)  #: how often, to each address
         self._warnings = 0
         self._marked_at: int | None = None  #: when the destination's leaf set came
         self._is_marked = False
+        self._leaves_at: int | None = None  #: when the first leaf set came, whoever sent it
+        self._has_leaves = False
         self._has_announced = False
         self._is_begun = False  #: the life was seen from its beginning
         self._since: int | None = None
@@ -121,8 +134,12 @@ class Dealings:
         elif isinstance(message, (wendy.StateData, wendy.NodeRace)):
             known = self._told.get(seen.peer, NO_VERSIONS)
             self._told[seen.peer] = wendy.Versions(*map(max, known, message.header.versions))
+            kept = self._kept[seen.peer] = self._kept.get(seen.peer) or Kept(message.header.versions)
+            kept.least = wendy.Versions(*map(min, kept.least, message.header.versions))
             self._most_told = wendy.Versions(*map(max, self._most_told, message.header.versions))
             self._warnings += isinstance(message, wendy.NodeRace)
+            if message.tables.leaf_set is not None and not self._has_leaves:
+                self._has_leaves, self._leaves_at = True, seen.at
             if isinstance(message, wendy.StateData) and message.destination and not self._is_marked:
                 self._is_marked, self._marked_at = True, seen.at
 
@@ -192,11 +209,12 @@ class Dealings:
     def _announces(self, seen: Seen, message: wendy.NodeAnnouncement) -> Iterator[RuleViolation]:
         is_first, self._has_announced = not self._has_announced, True
         if self._is_begun and is_first and not self._is_marked:
-            yield RuleViolation(WAIT, "the leaf set of the destination", None)
+            yield RuleViolation(MARK_WAIT if self._has_leaves else WAIT, "the leaf set of the destination", None)
         wait = WAIT_TIMEOUTS * self._timeout
         if is_first and seen.at is not None and self._marked_at is not None and seen.at < self._marked_at + wait - EARLY:
             took = (seen.at - self._marked_at) // _MICROSECONDS
-            yield RuleViolation(WAIT, {"at least ms": wait // _MICROSECONDS}, {"ms": took})
+            is_long = self._leaves_at is not None and seen.at >= self._leaves_at + wait - EARLY
+            yield RuleViolation(MARK_WAIT if is_long else WAIT, {"at least ms": wait // _MICROSECONDS}, {"ms": took})
         count = self._announced.get(seen.peer, 0) + 1
         self._announced[seen.peer] = count
         if not self._is_begun:
@@ -205,9 +223,28 @@ class Dealings:
         there = sum(not sought.isdisjoint(places_of(node)) for node in nodes_of(message.tables).values())
         if count > (1 + self._warnings) * max(1, there):
             yield RuleViolation(AGAIN, {"announcements": 1 + self._warnings}, {"announcements": count})
+        yield from self._keeps(seen.peer, message.header.versions)
         told = self._told.get(seen.peer, self._most_told)
         if is_newer(message.header.versions, told):
             yield RuleViolation(KNOWN, VERSIONS.plain(told), VERSIONS.plain(message.header.versions))
+
+    def _keeps(self, peer: NodeId, versions: wendy.Versions) -> Iterator[RuleViolation]:
+        """
+        Whether an announcement has versions of its receiver that are older than any that it has told.
+
+        It may have been made before they were applied, and be seen late. But once they were announced they had been applied,
+        and what was made before is the first announcement, and one for each warning that had come by then. [W-65]
+        """
+        kept = self._kept.get(peer)
+        if kept is None:
+            return
+        if not is_newer(kept.least, versions):
+            if not kept.is_applied:
+                kept.is_applied, kept.warnings = True, self._warnings
+            return
+        kept.older += 1
+        if kept.is_applied and kept.older > 1 + kept.warnings:
+            yield RuleViolation(KEPT, VERSIONS.plain(kept.least), VERSIONS.plain(versions))
 
 
 def _of_join(join: wendy.NodeJoin) -> wendy.Mask:

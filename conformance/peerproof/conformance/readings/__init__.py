@@ -1,0 +1,5 @@
+"""Other readings of the documents, and which expectations rest on a decision between readings."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

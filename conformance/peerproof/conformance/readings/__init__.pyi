@@ -1,0 +1,9 @@
+__all__ = [
+    "Reading",
+    "find_basis",
+    "readings_of",
+    "try_reading",
+]
+
+from .experiment import find_basis, try_reading
+from .reading import Reading, readings_of

@@ -1,0 +1,1 @@
+"""The other readings of each protocol's document."""

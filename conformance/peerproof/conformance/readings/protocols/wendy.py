@@ -1,0 +1,9 @@
+"""What the document of Wendy may also mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from peerproof.conformance.readings.reading import Reading
+
+READINGS: Final[tuple[Reading, ...]] = ()

@@ -1,0 +1,115 @@
+"""
+What expectations rest on: the document's words, or a decision of ours between several readings of them.
+
+`PROTOCOL/basis.json` below the root of the vectors says it for each expectation that rests on a decision: what comes instead
+under the decision's other readings. It is found by experiment (`peerproof.conformance.readings`), never written by hand;
+`peerproof lint` makes it anew and compares.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+
+FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
+FORMAT: Final = 1
+_DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
+
+#: What comes instead (`fingerprint`, ANYTHING or THE_END) -> the name of the reading.
+Others: TypeAlias = Mapping[str, str]
+
+#: A place in a vector -> each decision that the expectation there rests on -> what comes under its other readings.
+Places: TypeAlias = Mapping[str, Mapping[str, Others]]
+
+ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
+THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
+
+
+def is_decision(clause: str) -> bool:
+    """
+    Whether this is the id of a decision of ours, not of a clause of the document.
+
+    >>> is_decision("BA-12"), is_decision("B-12")
+    (True, False)
+    """
+    return _DECISION(clause) is not None
+
+
+def fingerprint(failure: str, where: str, actual: Any) -> str:
+    """What came instead of what was expected, in a few characters."""
+    return blake2b(json.dumps([failure, where, actual], sort_keys=True).encode(), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the experiment has found out about the vectors of a protocol."""
+
+    tried: tuple[str, ...] = ()  #: the decisions, and weak clauses, that have another reading
+    decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
+    weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must without which it fails
+
+    def needed(self, vector: str) -> set[str]:
+        """The decisions, and clauses below must, without which a vector demands something else."""
+        return {one for found in self.decisions.get(vector, {}).values() for one in found} | {*self.weak.get(vector, ())}
+
+    def cite(self, vector: str, clauses: Iterable[str]) -> set[str]:
+        """What a vector should cite that cites these clauses: what it needs, and nothing in vain if there is anything else."""
+        cited = {*clauses}
+        return {one for one in cited if one not in self.tried or not is_decision(one)} | self.needed(vector) or cited
+
+
+def parse_basis(content: bytes) -> Basis:
+    """The basis that a file holds. Raises ValueError, KeyError, TypeError, AttributeError if it is none."""
+    plain = json.loads(content)
+    if plain["format"] != FORMAT:
+        raise ValueError(f"format {plain['format']!r} is not {FORMAT}")
+    return Basis(
+        tuple(plain["tried"]),
+        {vector: {place: dict(found) for place, found in places.items()} for vector, places in plain["decisions"].items()},
+        {vector: tuple(clauses) for vector, clauses in plain["weak"].items()},
+    )
+
+
+def basis_text(basis: Basis) -> str:
+    """The file of a basis: a line for each vector, so that two versions can be compared."""
+    lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},']
+    members: Sequence[tuple[str, Mapping[str, Any]]] = (("decisions", basis.decisions), ("weak", basis.weak))
+    for name, member in members:
+        rows = ",\n".join(f"{json.dumps(vector)}: {json.dumps(member[vector])}" for vector in sorted(member))
+        lines.append(f'"{name}": {{\n{rows}\n}}' + ("," if name == "decisions" else "}"))
+    return "\n".join(lines) + "\n"
+
+
+def decisions_at(
+    clauses: Sequence[str], places: Places, at: Sequence[str], came: str | None = None, *, alone: bool = True
+) -> dict[str, str | None]:
+    """
+    The decisions on which an expectation rests that was not met; none if the document's words demand it.
+
+    `clauses` are those of the vector, `places` what its expectations rest on; the first place of `at` that rests on anything
+    counts. `came` is the fingerprint of what came instead, None if the implementation ended. If a reading of a decision makes it
+    come, that is the decision, with the name of the reading. Else, if there is only one decision, all of whose readings are
+    known, it is none of them, unless what comes hangs on chance (not `alone`). What cites only decisions rests on them.
+
+    >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
+    >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")
+    {'BA-12': 'descending'}
+    >>> decisions_at(["B-28", "BA-12"], places, ["steps[2]"], "b2")
+    {}
+    >>> decisions_at(["BA-20"], {}, ["survives"])
+    {'BA-20': None}
+    """
+    only = {} if any(not is_decision(clause) for clause in clauses) else dict.fromkeys(clauses)
+    found = next((places[place] for place in at if place in places), {})
+    if came is None:
+        return {decision: others[THE_END] for decision, others in found.items() if THE_END in others} or only
+    named: dict[str, str | None] = {decision: others[came] for decision, others in found.items() if came in others}
+    if named:
+        return named
+    if len(found) == 1 and alone and not any(key in others for others in found.values() for key in (ANYTHING, THE_END)):
+        return only
+    return dict.fromkeys(found) or only

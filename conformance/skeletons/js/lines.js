@@ -1,0 +1,50 @@
+/**
+ * Lines on standard input and output, read and written at once, so that a question in the middle of a request waits for its
+ * answer. There is nothing to fill in here.
+ */
+
+import { readSync, writeSync } from "node:fs";
+
+const [STDIN, STDOUT] = [0, 1];
+const PIECE = 1 << 16;
+const LINE_END = 10;
+
+let begun = []; // pieces of a line that has not ended yet
+let rest = Buffer.alloc(0); // what was read and not yet looked at
+
+/** The next line without its end, however long it is, or null when there are no more. */
+export function readLine() {
+  for (;;) {
+    const end = rest.indexOf(LINE_END);
+    if (end !== -1) {
+      const line = Buffer.concat([...begun, rest.subarray(0, end)]);
+      [begun, rest] = [[], rest.subarray(end + 1)];
+      return line.toString("utf8");
+    }
+    begun.push(rest);
+    const piece = Buffer.alloc(PIECE);
+    rest = piece.subarray(0, patiently(() => readSync(STDIN, piece)));
+    if (rest.length === 0) return null;
+  }
+}
+
+/** Writes an object as one line; it is on its way when this returns. */
+export function writeLine(object) {
+  let line = Buffer.from(`${JSON.stringify(object)}\n`);
+  while (line.length > 0) {
+    line = line.subarray(patiently(() => writeSync(STDOUT, line)));
+  }
+}
+
+/** Some terminals and pipes say "not now" instead of waiting. */
+function patiently(transfer) {
+  for (;;) {
+    try {
+      return transfer();
+    } catch (error) {
+      if (error.code === "EOF") return 0;
+      if (error.code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+"""Verdicts say what they rest on: the document's words, or a decision of ours that can be read otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from tests.conformance import wrong
+
+from peerproof.conformance.adapter.adapter import AdapterUnavailable
+from peerproof.conformance.authoring.basis_file import stale, write_basis
+from peerproof.conformance.authoring.suite_check import check_suite
+from peerproof.conformance.readings.experiment import try_reading
+from peerproof.conformance.readings.reading import readings_of
+from peerproof.conformance.report.session import Session, run_implementation
+from peerproof.conformance.runner.cases import select_cases
+from peerproof.conformance.runner.runner import DECISIONS, Settings
+from peerproof.conformance.vectors.basis import ANYTHING, THE_END, decisions_at
+from peerproof.conformance.vectors.suite import Suite, load
+from peerproof.spec.overrides import Overrides
+
+TIES = "clause:BA-12 layer:exchange"  #: vectors that need an order among equals
+DESCENDING = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == ("BA-12", "descending"))
+
+
+class Descending(wrong.Wrong):
+    """Takes BA-12 otherwise."""
+
+    instead: ClassVar[Overrides] = DESCENDING.instead
+
+
+class Claiming(Descending):
+    """Takes it otherwise, and says so."""
+
+    readings: ClassVar = {"BA-12": "descending"}
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """The hello names the reading."""
+        reply = super().handle(request, choose)
+        return {**reply, "readings": self.readings} if request["op"] == "hello" else reply
+
+
+class Boasting(wrong.Wrong):
+    """Says that it takes it otherwise, and does not."""
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """The hello names the reading."""
+        reply = super().handle(request, choose)
+        return {**reply, "readings": {"BA-12": "descending"}} if request["op"] == "hello" else reply
+
+
+class Inventing(Claiming):
+    """Says that it takes a reading that nobody has described."""
+
+    readings: ClassVar = {"BA-12": "by-the-moon"}
+
+
+def judged(variant: type[Any], expression: str = TIES, **settings: Any) -> Session:
+    """What becomes of a variant on some vectors."""
+    name = f"py:{variant.__module__}:{variant.__qualname__}"
+    return run_implementation(name, select_cases(load(), expression, "scuttlebutt"), settings=Settings(**settings))
+
+
+def statuses(session: Session) -> Counter[str]:
+    """Cases by status."""
+    return Counter(result.status for result in session.report.results)
+
+
+def test_what_only_a_decision_demands_differs_and_does_not_fail_the_run() -> None:
+    session = judged(Descending)
+
+    differing = [result for result in session.report.results if result.status == "differs"]
+    assert statuses(session).keys() <= {"passed", "differs"}
+    assert differing
+    assert {result.decisions for result in differing} == {("BA-12",)}
+    assert {result.reason for result in differing} == {"it takes BA-12 as 'descending'"}
+    assert not session.report.wrong
+    assert session.report.totals["differs"] == len(differing)
+    assert session.report.violates == 0
+
+
+def test_decisions_can_be_strict_or_be_ignored() -> None:
+    reported, strict, ignored = (statuses(judged(Descending, decisions=how)) for how in DECISIONS)
+
+    assert reported["differs"] == strict["failed"] == ignored["tolerated"] > 0
+    assert strict["differs"] == ignored["differs"] == 0
+
+
+def test_what_the_document_demands_is_violated_also_where_a_decision_matters() -> None:
+    """Deltas without any limit are no reading of where the limit is."""
+    session = judged(wrong.BD01, "clause:BA-05 layer:exchange")
+
+    violating = [result for result in session.report.results if result.status == "failed"]
+    assert violating
+    assert not any(result.decisions for result in violating)
+    assert session.report.violates == len(violating)
+
+
+def test_who_claims_a_reading_is_held_to_it() -> None:
+    session = judged(Claiming)
+
+    assert statuses(session).keys() == {"passed"}
+    assert not session.report.wrong
+    assert any("BA-12: descending" in result.branches for result in session.report.results)
+
+
+def test_a_claim_that_no_case_shows_fails_the_run() -> None:
+    session = judged(Boasting)
+
+    assert statuses(session).keys() == {"passed"}
+    (problem,) = session.report.problems
+    assert problem.startswith("hello says that BA-12 is taken as 'descending', but none of")
+
+
+def test_a_reading_that_nobody_described_is_refused_at_hello() -> None:
+    with pytest.raises(AdapterUnavailable, match="takes BA-12 as 'by-the-moon'; described are descending"):
+        judged(Inventing)
+
+
+def test_a_case_goes_on_after_a_step_that_rests_on_the_reading() -> None:
+    (case,) = select_cases(load(), "bx-04-receiver-restart-node-1")
+    below = next(one for one in readings_of("scuttlebutt") if one.name == "below-the-limit")
+
+    assert len(try_reading("scuttlebutt", below, [case])[case.id]) > 1
+
+
+@pytest.mark.parametrize(
+    ("places", "came", "decisions"),
+    [
+        ({}, "a1", {}),
+        ({"steps[1]": {"BA-12": {"a1": "x"}}}, "a1", {"BA-12": "x"}),
+        ({"steps[1]": {"BA-12": {"a1": "x"}}}, "b2", {}),
+        ({"steps[1]": {"BA-12": {ANYTHING: "x"}}}, "b2", {"BA-12": None}),
+        ({"steps[1]": {"BA-12": {"a1": "x"}, "BA-13": {"c3": "y"}}}, "b2", {"BA-12": None, "BA-13": None}),
+        ({"steps[1]": {"BA-12": {"a1": "x"}, "BA-13": {"c3": "y"}}}, "c3", {"BA-13": "y"}),
+        ({"steps[1]": {"BA-12": {"a1": "x"}}}, None, {}),
+        ({"steps[1]": {"BA-12": {THE_END: "x"}}}, None, {"BA-12": "x"}),
+    ],
+)
+def test_an_expectation_rests_on_a_decision_only_where_a_reading_makes_a_difference(
+    places: dict[str, Any], came: str | None, decisions: dict[str, Any]
+) -> None:
+    assert decisions_at(["B-28"], places, ["steps[0]", "steps[1]"], came) == decisions
+
+
+def test_what_hangs_on_chance_is_never_held_against_one_reading_only() -> None:
+    places = {"steps[1]": {"BA-12": {"a1": "x"}}}
+
+    assert decisions_at(["B-28"], places, ["steps[1]"], "b2", alone=False) == {"BA-12": None}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Suite:
+    """A suite of one file, whose vectors cite a decision in vain and do not cite one that they need."""
+    own = load().root / "scuttlebutt/exchange/delta-order.yaml"
+    path = tmp_path / "scuttlebutt/exchange/delta-order.yaml"
+    path.parent.mkdir(parents=True)
+    text = own.read_text(encoding="utf-8")
+    before, vector, after = text.partition("- id: scuttlebutt/exchange/ties-go-by-address-bytes")
+    path.write_text(before + vector + after.replace("BA-12]", "BA-13]", 1), encoding="utf-8")
+    return load(tmp_path)
+
+
+def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -> None:
+    (changed, *_) = write_basis(copied, "scuttlebutt")
+    assert changed == copied.root / "scuttlebutt/basis.json"
+    text = changed.read_text(encoding="utf-8")
+
+    assert check_suite(copied.root, static=True).is_clean
+    path = copied.root / "scuttlebutt/exchange/delta-order.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("BA-12]", "BA-13]", 1), encoding="utf-8")
+    found = [finding.message for finding in check_suite(copied.root, static=True).findings if finding.rule == "decision"]
+    assert any("another reading of BA-12 makes something else come" in message for message in found)
+
+    changed.write_text(text.replace("descending", "ascending"), encoding="utf-8")
+    (finding,) = stale(replace(load(copied.root)), "scuttlebutt")
+    assert finding.rule == "basis"
+    assert "peerproof lint --basis" in finding.message

@@ -1,0 +1,183 @@
+"""Which events are compared: what no document demands is compared only for an implementation whose hello lists it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.adapter.messages import InvalidReply, Offered, event_kinds, hello_of
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import STATUSES, Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.suite import Vector, load
+from peerproof.reference.harness.harness import Harness
+from peerproof.spec.protocols import PROTOCOLS
+
+
+class Teller(Harness):
+    """The reference of Scuttlebutt, which lists some events, and tells some, perhaps others."""
+
+    listed: ClassVar[Sequence[str] | None] = None
+    untold: ClassVar[frozenset[str]] = frozenset()
+    measured: ClassVar[int | None] = None  #: the round trip of every heartbeat that has none
+
+    def __init__(self) -> None:
+        super().__init__(["scuttlebutt"])
+
+    def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
+        """Tells what it lists, and perhaps more."""
+        reply = super().handle(request, choose)
+        if request["op"] == "hello":
+            offered = reply["protocols"]["scuttlebutt"]
+            del offered["events"]
+            if self.listed is not None:
+                offered["events"] = list(self.listed)
+        if "effects" in reply:
+            reply["effects"] = [effect for effect in reply["effects"] if not self._is_untold(effect)]
+        return reply
+
+    def _is_untold(self, effect: dict[str, Any]) -> bool:
+        event = effect.get("event", {})
+        if event.get("name") == "heartbeat" and event["round_trip"] is None:
+            event["round_trip"] = self.measured
+        return event.get("name") in self.untold
+
+
+class WithoutHeartbeats(Teller):
+    """As most implementations: their application is not told of signs of life."""
+
+    untold = frozenset({"heartbeat", "malformed"})
+
+
+class Wordy(Teller):
+    """It tells of heartbeats that it has not listed, and measures round trips of its own."""
+
+    measured = 4711
+
+
+class JoinsOnly(Teller):
+    """Its library has a callback for joins, and no other."""
+
+    listed = ("join",)
+    untold = frozenset({"update", "heartbeat", "up", "down", "malformed"})
+
+
+class Measuring(Teller):
+    """It lists heartbeats, and measures their round trip also where the specification knows none."""
+
+    listed = event_kinds("scuttlebutt")
+    measured = 4711
+
+
+class Forgetful(Teller):
+    """It lists heartbeats, and does not tell them."""
+
+    listed = event_kinds("scuttlebutt")
+    untold = frozenset({"heartbeat"})
+
+
+class WithoutJoins(Teller):
+    """It claims events without a list, and tells of no join."""
+
+    untold = frozenset({"join"})
+
+
+def judged(kind: type[Teller], vectors: Sequence[Vector]) -> list[Result]:
+    """The results of an implementation."""
+    suite, results = load(), list[Result]()
+
+    def reach() -> InProcess:
+        return InProcess(f"{kind.__module__}:{kind.__name__}", Timeouts(op=60), suite.version)
+
+    def take(result: Result) -> bool:
+        results.append(result)
+        return STATUSES[result.status]
+
+    adapter = reach()
+    run(reach, adapter, adapter.start(), cases(suite, vectors), Settings(strict=True), take)
+    return results
+
+
+def vectors_of(*layers: str) -> list[Vector]:
+    return [vector for vector in load().vectors if vector.protocol == "scuttlebutt" and vector.layer in layers]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [WithoutHeartbeats, Wordy])
+def test_an_implementation_that_does_not_list_heartbeats_passes_all(kind: type[Teller]) -> None:
+    """Whether it tells them or not; what is about nothing else is skipped, and says why."""
+    results = judged(kind, vectors_of("codec", "exchange", "cluster", "model"))
+    skipped = [result for result in results if result.status == "skipped"]
+
+    assert Counter(result.status for result in results).keys() == {"passed", "skipped"}
+    assert {result.reason for result in skipped} == {"the implementation does not offer events.heartbeat"}
+    assert 0 < len(skipped) < 20
+
+
+def test_only_the_kinds_that_are_listed_are_compared() -> None:
+    """A library that tells joins alone is checked for joins."""
+    results = judged(JoinsOnly, vectors_of("exchange", "cluster"))
+
+    assert {result.status for result in results} == {"passed", "skipped"}
+
+
+def test_the_round_trip_is_free_where_nothing_measures_it() -> None:
+    """A node without a failure detector: all nodes of the models. With one, the document says what it is. [BA-30]"""
+    model, exchange = (judged(Measuring, vectors_of(layer)) for layer in ("model", "exchange"))
+
+    assert {result.status for result in model} == {"passed"}
+    assert {"failed"} < {result.status for result in exchange}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(Forgetful, "round-trip-from-a-request"), (WithoutJoins, "join-is-told-once")],
+)
+def test_what_is_listed_or_not_optional_is_demanded(kind: type[Teller], name: str) -> None:
+    (vector,) = (vector for vector in vectors_of("exchange") if vector.id.endswith(f"/{name}"))
+
+    assert [(result.status, result.failure) for result in judged(kind, [vector])] == [("failed", "events")]
+
+
+def hello(offered: dict[str, Any]) -> Offered:
+    reply = {"ok": True, "protocol": 1, "name": "n", "version": "1", "protocols": {"scuttlebutt": offered}}
+    return hello_of(reply).protocols["scuttlebutt"]
+
+
+@pytest.mark.parametrize(
+    ("offered", "told"),
+    [
+        ({"capabilities": []}, set()),
+        ({"capabilities": ["events"]}, {"join", "update", "up", "down"}),
+        ({"capabilities": ["events"], "events": []}, set()),
+        ({"capabilities": ["events"], "events": ["join", "heartbeat"]}, {"join", "heartbeat"}),
+    ],
+)
+def test_hello_says_which_kinds_are_told(offered: dict[str, Any], told: set[str]) -> None:
+    assert {kind for kind in event_kinds("scuttlebutt") if hello(offered).tells(kind)} == told
+
+
+@pytest.mark.parametrize(
+    ("offered", "said"),
+    [
+        (
+            {"capabilities": ["events"], "events": ["joined"]},
+            "scuttlebutt has no event 'joined', but join, update, heartbeat, up, down, malformed",
+        ),
+        ({"capabilities": ["codec"], "events": ["join"]}, "the capabilities must have 'events' as well"),
+        ({"capabilities": ["events"], "events": "join"}, "must be a list of words"),
+    ],
+)
+def test_a_list_that_cannot_be_meant_is_refused(offered: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidReply, match=said):
+        hello(offered)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_optional_kinds_are_kinds(protocol: str) -> None:
+    assert set(PROTOCOLS[protocol].optional_events) <= set(event_kinds(protocol))
