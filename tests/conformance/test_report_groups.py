@@ -23,6 +23,7 @@ from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
+from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.matching import Difference
 
 
@@ -69,7 +70,8 @@ def test_an_answer_that_nothing_asked_for_makes_one_group() -> None:
     groups = group_failures(found)
 
     assert groups[0].difference == "digest_response was sent and not expected"
-    assert groups[0].clauses[0] == "B-35"
+    assert "B-14" in groups[0].clauses
+    assert not is_decision(groups[0].clauses[0])
     assert {group.difference for group in groups[1:]} <= {"digest_response.entries: an item was not expected"}
     assert sum(len(group.cases) for group in groups) == found.totals["failed"] > 1000
 

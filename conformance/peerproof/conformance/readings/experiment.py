@@ -6,13 +6,16 @@ A case goes on after the first step that is not as the vector says, so that ever
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from itertools import product
+from math import prod
+from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.adapter.adapter import introduction
 from peerproof.conformance.adapter.messages import Hello, hello_of
 from peerproof.conformance.clauses.catalogue import load
-from peerproof.conformance.readings.reading import Reading, readings_of
+from peerproof.conformance.readings.reading import Reading, combine, readings_of
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
@@ -22,6 +25,9 @@ from peerproof.conformance.vectors.basis import ANYTHING, THE_END, Basis, is_dec
 from peerproof.conformance.vectors.suite import Suite
 
 SEED: Final = "0"
+MOST_TOGETHER: Final = 256  #: ways to take the readings that matter to a case; with more of them, whatever comes may be one
+
+_Found: TypeAlias = dict[str, dict[str, dict[str, dict[str, str]]]]  #: `Basis.decisions`, as it grows
 
 #: How far the experiment is: reading, how many are done, how many there are.
 Progress = Callable[[Reading, int, int], None]
@@ -41,11 +47,16 @@ def try_reading(protocol: str, reading: Reading, chosen: Iterable[Case]) -> dict
     >>> [list(places) for places in try_reading("scuttlebutt", descending, cases).values()]
     [['steps[1]']]
     """
-    variant = reading.variant(protocol)
+    key = THE_END if reading.ends else ANYTHING if reading.is_open else None
+    found = _try_variant(reading.variant(protocol), chosen, ends=reading.ends)
+    return {case: dict.fromkeys(places, key) if key else places for case, places in found.items()}
+
+
+def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) -> dict[str, dict[str, str]]:
     hello = hello_of({**variant.handle(introduction(""), _no_choice)})
     found = {}
     for case in chosen:
-        if missing(case, hello) is None and (places := _try_case(variant, hello, case, reading)):
+        if missing(case, hello) is None and (places := _try_case(variant, hello, case, ends=ends)):
             found[case.id] = places
     return found
 
@@ -54,7 +65,7 @@ def _no_choice(_: Mapping[str, Any]) -> list[int]:
     raise AssertionError("a hello chooses nothing")
 
 
-def _try_case(variant: Any, hello: Hello, case: Case, reading: Reading) -> dict[str, str]:
+def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str, str]:
     trial = Trial(case, SEED, hello, missed={})
     running = RunningTrial(trial)
     try:
@@ -64,7 +75,7 @@ def _try_case(variant: Any, hello: Hello, case: Case, reading: Reading) -> dict[
             ]
             running.feed(replies)
     except Exception:
-        if not reading.ends:
+        if not ends:
             raise
         for handle in trial.handles:
             variant.handle({"id": 0, "op": "close", "handle": handle}, trial.choices.answer)
@@ -72,14 +83,59 @@ def _try_case(variant: Any, hello: Hello, case: Case, reading: Reading) -> dict[
     missed = dict(trial.missed or {})
     if isinstance(running.outcome, Failure):
         missed[trial.judged_at] = running.outcome
-    key = THE_END if reading.ends else ANYTHING if reading.is_open else None
-    return {place: key or miss.fingerprint for place, miss in missed.items()}
+    return {place: miss.fingerprint for place, miss in missed.items()}
 
 
 def _from(trial: Trial) -> Sequence[str]:
     """The place that a trial is at and those after it: nobody knows what would have come there."""
     steps = [f"steps[{index}]" for index in range(len(trial.body.get("steps", ())))] + [AFTER]
     return steps[steps.index(trial.place) :] if trial.place in steps else [trial.judged_at]
+
+
+def _try_together(
+    protocol: str, readings: Sequence[Reading], closed: dict[str, list[int]], every: Mapping[str, Case], decisions: _Found
+) -> None:
+    """
+    Adds to `decisions` what comes where several readings that matter to a case are taken at once, and no fewer make it come.
+
+    `closed` has the readings of each case whose outcome is known, by number.
+    """
+    for name, numbers in closed.items():
+        if _count_ways(readings, numbers) > MOST_TOGETHER:
+            first = {readings[number].clause: readings[number].name for number in reversed(numbers)}
+            for at in decisions[every[name].vector.id].values():
+                if len(at) > 1:
+                    at[" ".join(first)] = {ANYTHING: " ".join(first.values())}
+            closed[name] = []
+    for together, chosen in _combine_readings(readings, closed):
+        taken = {one.clause: one.name for one in together}
+        for name, places in _try_variant(combine(protocol, together), [every[name] for name in chosen]).items():
+            for place, came in places.items():
+                at = decisions[every[name].vector.id].setdefault(place, {})
+                if not any(came in others for key, others in at.items() if taken.keys() >= {*key.split()}):
+                    at.setdefault(" ".join(taken), {})[came] = " ".join(taken.values())
+
+
+def _combine_readings(readings: Sequence[Reading], closed: Mapping[str, Sequence[int]]) -> list[tuple[list[Reading], list[str]]]:
+    """
+    Readings of several decisions each that may do something else together than alone, few first, and the cases that show them.
+
+    `closed` has the readings of each case that make something else come there.
+    """
+    found: dict[tuple[int, ...], list[str]] = {}
+    for name, numbers in closed.items():
+        by_clause: dict[str, list[int | None]] = {}
+        for number in numbers:
+            by_clause.setdefault(readings[number].clause, [None]).append(number)
+        for chosen in product(*by_clause.values()):
+            if len(together := tuple(number for number in chosen if number is not None)) > 1:
+                found.setdefault(together, []).append(name)
+    return [([readings[number] for number in together], found[together]) for together in sorted(found, key=len)]
+
+
+def _count_ways(readings: Sequence[Reading], numbers: Iterable[int]) -> int:
+    """In how many ways these readings, of which one a decision is taken or none, go together."""
+    return prod(count + 1 for count in Counter(readings[number].clause for number in numbers).values())
 
 
 def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Basis:
@@ -93,22 +149,26 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     >>> suite = load()
     >>> few = replace(suite, vectors=[vector for vector in suite.vectors if vector.id.endswith("/ties-go-by-address-bytes")])
     >>> list(find_basis(few, "scuttlebutt").decisions["scuttlebutt/exchange/ties-go-by-address-bytes"]["steps[1]"])
-    ['BA-02', 'BA-12']
+    ['BA-02', 'BA-12', 'BA-32']
     """
     every = {case.id: case for case in cases(suite, (vector for vector in suite.vectors if vector.protocol == protocol))}
     readings, levels = readings_of(protocol), load(protocol).items
-    decisions: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+    decisions: _Found = {}
     weak: dict[str, set[str]] = {}
+    closed: dict[str, list[int]] = {}
     for number, reading in enumerate(readings):
         on_progress(reading, number, len(readings))
         for name, places in try_reading(protocol, reading, every.values()).items():
             vector = every[name].vector.id
+            if is_decision(reading.clause) and not (reading.is_open or reading.ends):
+                closed.setdefault(name, []).append(number)
             if is_decision(reading.clause):
                 for place, came in places.items():
                     at = decisions.setdefault(vector, {}).setdefault(place, {})
                     at.setdefault(reading.clause, {}).setdefault(came, reading.name)
             if levels[reading.clause].level == "should":
                 weak.setdefault(vector, set()).add(reading.clause)
+    _try_together(protocol, readings, closed, every, decisions)
     on_progress(readings[-1], len(readings), len(readings)) if readings else None
     return Basis(
         tried=tuple(sorted({reading.clause for reading in readings})),

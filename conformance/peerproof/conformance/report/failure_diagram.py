@@ -92,7 +92,13 @@ def find_sent(result: Result) -> list[int]:
         surplus = result.difference.actual.get("bytes")
         under_test = {part.source for part in result.story if isinstance(part, Arrow) and part.bytes == surplus}
     later = enumerate(result.story[result.judged :], start=result.judged)
-    return [place for place, part in later if isinstance(part, Arrow) and (part.source in under_test or not under_test)]
+    sent = [place for place, part in later if isinstance(part, Arrow) and (part.source in under_test or not under_test)]
+    return sent[1:] if sent[:1] == [result.judged] and _is_to_itself(result.story[result.judged]) else sent
+
+
+def _is_to_itself(part: Arrow | TrialEvent) -> bool:
+    """Whether this is what a node under test was given in its own name, rather than what it sent."""
+    return isinstance(part, Arrow) and part.source == part.target
 
 
 def _shows(last: Arrow | TrialEvent, difference: Difference) -> bool:

@@ -22,6 +22,7 @@ from peerproof.conformance.report.failure_text import to_paste
 from peerproof.conformance.report.record import Report, labels
 from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
+from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
 MOST_CLAUSES: Final = 6  #: of a group
@@ -43,7 +44,7 @@ class FailureGroup:
     failure: str  #: the class of the failure of most of them, one of `trial.FAILURES`
     where: str  #: the place of the example's first difference, without indices
     example: str  #: the id of the simplest case: begin with it
-    clauses: tuple[str, ...]  #: cited by all cases, or by most; the one that the fewest other cases of the run cite comes first
+    clauses: tuple[str, ...]  #: cited by all cases, or by most; those of the document first, rarest first
     cases: tuple[str, ...]  #: all ids, in the order of the report
     also: Mapping[str, int]  #: further differences at the same place, and how many of the cases show them
 
@@ -186,11 +187,12 @@ def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, s
 
 
 def _typical_clauses(members: Sequence[Result], cited: Mapping[str, int]) -> list[str]:
-    """What all cite, the rarest in the run first; if there is no such clause, what more than half of them cite."""
+    """What all cite, decisions last, the rarest in the run first; if there is no such clause, what more than half cite."""
     counts = Counter(clause for result in members for clause in dict.fromkeys(result.clauses))
     shared = [clause for clause, count in counts.items() if count == len(members)]
     usual = shared or [clause for clause, count in counts.items() if 2 * count > len(members)]
-    return sorted(usual, key=lambda clause: (cited[clause] - counts[clause], cited[clause], clause))[:MOST_CLAUSES]
+    rarity = {clause: (is_decision(clause), cited[clause] - counts[clause], cited[clause], clause) for clause in usual}
+    return sorted(usual, key=rarity.__getitem__)[:MOST_CLAUSES]
 
 
 def _place(result: Result) -> str:

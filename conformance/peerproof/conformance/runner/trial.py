@@ -187,10 +187,12 @@ class Trial:
 
     def find_claimed(self, miss: Failure) -> list[str]:
         """The readings that the implementation says it takes and that lead to this instead of what the vector expects."""
-        others = self.vector.rests_on.get(self.judged_at, {})
-        claimed = {decision: name for decision, name in self.hello.readings.items() if decision in others}
-        keys = (miss.fingerprint, ANYTHING, THE_END)
-        return [f"{decision}: {name}" for decision, name in claimed.items() if name in map(others[decision].get, keys)]
+        for key, others in self.vector.rests_on.get(self.judged_at, {}).items():
+            for came in (miss.fingerprint, ANYTHING, THE_END):
+                taken = dict(zip(key.split(), others.get(came, "").split(), strict=False))
+                if taken and taken.items() <= self.hello.readings.items():
+                    return [f"{decision}: {name}" for decision, name in taken.items()]
+        return []
 
     @cached_property
     def seed(self) -> str:

@@ -22,7 +22,8 @@ _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 #: What comes instead (`fingerprint`, ANYTHING or THE_END) -> the name of the reading.
 Others: TypeAlias = Mapping[str, str]
 
-#: A place in a vector -> each decision that the expectation there rests on -> what comes under its other readings.
+#: A place in a vector -> each decision that the expectation there rests on, or several that only together make something else
+#: come, with blanks between -> what comes under its other readings, or theirs.
 Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 
 ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
@@ -54,7 +55,8 @@ class Basis:
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which a vector demands something else."""
-        return {one for found in self.decisions.get(vector, {}).values() for one in found} | {*self.weak.get(vector, ())}
+        found = (key for places in self.decisions.get(vector, {}).values() for key in places)
+        return {decision for key in found for decision in key.split()} | {*self.weak.get(vector, ())}
 
     def cite(self, vector: str, clauses: Iterable[str]) -> set[str]:
         """What a vector should cite that cites these clauses: what it needs, and nothing in vain if there is anything else."""
@@ -92,24 +94,27 @@ def decisions_at(
 
     `clauses` are those of the vector, `places` what its expectations rest on; the first place of `at` that rests on anything
     counts. `came` is the fingerprint of what came instead, None if the implementation ended. If a reading of a decision makes it
-    come, that is the decision, with the name of the reading. Else, if there is only one decision, all of whose readings are
-    known, it is none of them, unless what comes hangs on chance (not `alone`). What cites only decisions rests on them.
+    come, or readings of several together do, these are the decisions, with the names of the readings. Else, if all their readings
+    are known, it is none of them, unless what comes hangs on chance (not `alone`). What cites only decisions rests on them.
 
     >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")
     {'BA-12': 'descending'}
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[2]"], "b2")
     {}
+    >>> decisions_at(["B-28"], {"steps[2]": {"BA-12 BA-32": {"c3": "descending empty-responses"}}}, ["steps[2]"], "c3")
+    {'BA-12': 'descending', 'BA-32': 'empty-responses'}
     >>> decisions_at(["BA-20"], {}, ["survives"])
     {'BA-20': None}
     """
     only = {} if any(not is_decision(clause) for clause in clauses) else dict.fromkeys(clauses)
     found = next((places[place] for place in at if place in places), {})
-    if came is None:
-        return {decision: others[THE_END] for decision, others in found.items() if THE_END in others} or only
-    named: dict[str, str | None] = {decision: others[came] for decision, others in found.items() if came in others}
-    if named:
-        return named
-    if len(found) == 1 and alone and not any(key in others for others in found.values() for key in (ANYTHING, THE_END)):
+    named: dict[str, str | None] = {}
+    for key, others in found.items():
+        if (names := others.get(THE_END if came is None else came)) is not None:
+            named |= zip(key.split(), names.split(), strict=True)
+    if named or came is None:
+        return named or only
+    if alone and not any(key in others for others in found.values() for key in (ANYTHING, THE_END)):
         return only
-    return dict.fromkeys(found) or only
+    return dict.fromkeys(decision for key in found for decision in key.split()) or only

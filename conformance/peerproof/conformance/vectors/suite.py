@@ -166,7 +166,7 @@ def _with_basis(vector: Vector, found: Basis) -> Vector:
         return replace(vector, rests_on=rests_on) if rests_on else vector
     clauses = found.cite(vector.id, vector.clauses)
     level = "should" if vector.id in found.weak else vector.level
-    if level == vector.level and clauses == {*vector.clauses}:
+    if level == vector.level and clauses == {*vector.clauses} and not rests_on:
         return vector
     return replace(vector, level=level, clauses=tuple(sorted(clauses, key=in_order)), rests_on=rests_on)
 

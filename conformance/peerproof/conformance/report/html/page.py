@@ -33,6 +33,7 @@ from peerproof.conformance.vectors.suite import Suite
 PER_CHUNK: Final = 50  #: the details of so many cases are packed together
 MOST_SHOWN: Final = 4_000  #: more characters of one value are not shown; the record has them
 MOST_GROUPS: Final = 50  #: of failures of one implementation
+_ASKED_FOR: Final = ("passed", "failed", "differs", "skipped")  #: statuses
 _LETTERS: Final = {status: chr(ord("a") + place) for place, status in enumerate(STATUSES)}
 _ABSENT: Final = "."
 
@@ -112,6 +113,15 @@ class PageData:
             "clauses": {protocol: _clauses(protocol) for protocol in self.protocols},
             "per_chunk": PER_CHUNK,
         }
+
+    @property
+    def met_statuses(self) -> list[str]:
+        """The statuses that some case has, and those that every reader asks for."""
+        return [status for status in STATUSES if status in _ASKED_FOR or any(report.totals[status] for report in self.reports)]
+
+    def count_cases(self, report: Report) -> list[int]:
+        """How many cases a report has, and how many with each status that is met."""
+        return [report.selected, *(report.totals[status] for status in self.met_statuses)]
 
     @property
     def reports_with_labels(self) -> list[tuple[str, Report]]:
