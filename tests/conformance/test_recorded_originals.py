@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from pathlib import Path
 
 import pytest
-from tests.conformance.recorded_originals import COMMAND, ORIGINALS, PAGE, RECORDINGS, TABLE, page, replayed, verdicts
+from tests.conformance.recorded_originals import (
+    COMMAND,
+    FAULTS,
+    ORIGINALS,
+    PAGES,
+    RECORDINGS,
+    SEEDS,
+    TABLE,
+    page,
+    replayed,
+    verdicts,
+)
+
+from peerproof.conformance.report.failure_groups import find_differences
 
 pytestmark = [
     pytest.mark.slow,
@@ -27,5 +42,29 @@ def test_an_original_gets_the_agreed_verdicts(protocol: str, name: str) -> None:
     assert any("(crashed)" in outcome for outcome in found["cases"]), "each of the libraries panics somewhere"
 
 
-def test_the_page_shows_what_the_recordings_give() -> None:
-    assert page() == PAGE.read_text(encoding="utf-8"), f"made again by: {COMMAND}"
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_shows_what_the_recordings_give(path: Path) -> None:
+    assert page(path) == path.read_text(encoding="utf-8"), f"made again by: {COMMAND}"
+
+
+@pytest.mark.parametrize(("protocol", "name"), [(protocol, name) for protocol, names in RECORDINGS.items() for name in names])
+def test_each_violation_has_a_sentence_of_the_document(protocol: str, name: str) -> None:
+    known = Counter(difference for fault in FAULTS if fault.protocol == protocol for difference in fault.differences)
+    shown = {difference: case for case, found in find_differences(replayed(protocol, name)).items() for difference in found}
+
+    assert not {difference: case for difference, case in shown.items() if difference not in known}
+    assert {*known.values()} == {1}
+
+
+def test_each_sentence_is_in_a_document_and_each_fault_is_shown() -> None:
+    documents = [" ".join(path.read_text(encoding="utf-8").split()) for path in sorted(SEEDS.iterdir())]
+
+    for fault in FAULTS:
+        assert sum(fault.sentence in document for document in documents) == 1, fault.sentence
+        assert any(fault.count(replayed(fault.protocol, name)) for name in RECORDINGS[fault.protocol]), fault.fault
+
+
+def test_what_differs_names_its_decisions() -> None:
+    for protocol, names in RECORDINGS.items():
+        for name in names:
+            assert all(result.decisions for result in replayed(protocol, name).results if result.status == "differs")

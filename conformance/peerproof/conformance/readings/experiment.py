@@ -21,7 +21,7 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import ANYTHING, THE_END, Basis, is_decision
+from peerproof.conformance.vectors.basis import ANYTHING, THE_END, Basis, is_decision, open_keys
 from peerproof.conformance.vectors.suite import Suite
 
 SEED: Final = "0"
@@ -47,12 +47,18 @@ def try_reading(protocol: str, reading: Reading, chosen: Iterable[Case]) -> dict
     >>> [list(places) for places in try_reading("scuttlebutt", descending, cases).values()]
     [['steps[1]']]
     """
-    key = THE_END if reading.ends else ANYTHING if reading.is_open else None
     found = _try_variant(reading.variant(protocol), chosen, ends=reading.ends)
-    return {case: dict.fromkeys(places, key) if key else places for case, places in found.items()}
+    return {case: {place: _key(reading, miss) for place, miss in places.items()} for case, places in found.items()}
 
 
-def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) -> dict[str, dict[str, str]]:
+def _key(reading: Reading, miss: Failure | None) -> str:
+    """What stands in a basis for what a variant did instead of what was expected; None: it came to an end."""
+    if reading.ends or miss is None:
+        return THE_END
+    return open_keys(miss.failure)[-1] if reading.is_open else miss.fingerprint
+
+
+def _try_variant(variant: Any, chosen: Iterable[Case], *, ends: bool = False) -> dict[str, dict[str, Failure | None]]:
     hello = hello_of({**variant.handle(introduction(""), _no_choice)})
     found = {}
     for case in chosen:
@@ -65,7 +71,7 @@ def _no_choice(_: Mapping[str, Any]) -> list[int]:
     raise AssertionError("a hello chooses nothing")
 
 
-def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str, str]:
+def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str, Failure | None]:
     trial = Trial(case, SEED, hello, missed={})
     running = RunningTrial(trial)
     try:
@@ -79,11 +85,11 @@ def _try_case(variant: Any, hello: Hello, case: Case, *, ends: bool) -> dict[str
             raise
         for handle in trial.handles:
             variant.handle({"id": 0, "op": "close", "handle": handle}, trial.choices.answer)
-        return dict.fromkeys(_from(trial), THE_END)
+        return dict.fromkeys(_from(trial))
     missed = dict(trial.missed or {})
     if isinstance(running.outcome, Failure):
         missed[trial.judged_at] = running.outcome
-    return {place: miss.fingerprint for place, miss in missed.items()}
+    return {**missed}
 
 
 def _from(trial: Trial) -> Sequence[str]:
@@ -110,8 +116,8 @@ def _try_together(
     for together, chosen in _combine_readings(readings, closed):
         taken = {one.clause: one.name for one in together}
         for name, places in _try_variant(combine(protocol, together), [every[name] for name in chosen]).items():
-            for place, came in places.items():
-                at = decisions[every[name].vector.id].setdefault(place, {})
+            for place, miss in places.items():
+                at, came = decisions[every[name].vector.id].setdefault(place, {}), _key(together[0], miss)
                 if not any(came in others for key, others in at.items() if taken.keys() >= {*key.split()}):
                     at.setdefault(" ".join(taken), {})[came] = " ".join(taken.values())
 

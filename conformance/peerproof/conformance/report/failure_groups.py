@@ -73,11 +73,20 @@ def group_failures(report: Report) -> list[FailureGroup]:
     >>> group.difference, group.example, group.clauses, len(group.cases)
     ('the implementation ended: the implementation exited with code N', 'swim/codec/v1', ('S-12',), 2)
     """
-    failing = [result for result in report.results if STATUSES[result.status] and result.status != "stale"]
+    failing = _failing(report)
     found = _find_differences(failing)
     cited = Counter(clause for result in report.results for clause in result.clauses)
     groups = [_group(key[1], members, found, cited) for key, members in _cover(failing, found)]
     return sorted(groups, key=lambda group: -len(group.cases))
+
+
+def find_differences(report: Report) -> dict[str, tuple[str, ...]]:
+    """Each failing case -> the differences that it shows, at least one, by which cases are grouped."""
+    return _find_differences(_failing(report))
+
+
+def _failing(report: Report) -> list[Result]:
+    return [result for result in report.results if STATUSES[result.status] and result.status != "stale"]
 
 
 def render_groups(report: Report, groups: Sequence[FailureGroup], most: int | None = None) -> Iterator[str]:
@@ -187,12 +196,16 @@ def _complexity(result: Result, differences: int) -> tuple[int, int, int, int, s
 
 
 def _typical_clauses(members: Sequence[Result], cited: Mapping[str, int]) -> list[str]:
-    """What all cite, decisions last, the rarest in the run first; if there is no such clause, what more than half cite."""
+    """
+    What all cite, the rarest in the run first; if there is no such clause, what more than half cite.
+
+    Decisions are left out as long as clauses of the document are cited: what they demand is no failure.
+    """
     counts = Counter(clause for result in members for clause in dict.fromkeys(result.clauses))
+    counts = Counter({clause: count for clause, count in counts.items() if not is_decision(clause)}) or counts
     shared = [clause for clause, count in counts.items() if count == len(members)]
     usual = shared or [clause for clause, count in counts.items() if 2 * count > len(members)]
-    rarity = {clause: (is_decision(clause), cited[clause] - counts[clause], cited[clause], clause) for clause in usual}
-    return sorted(usual, key=rarity.__getitem__)[:MOST_CLAUSES]
+    return sorted(usual, key=lambda clause: (cited[clause] - counts[clause], cited[clause], clause))[:MOST_CLAUSES]
 
 
 def _place(result: Result) -> str:

@@ -361,7 +361,7 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     ended = miss is None or miss.failure in _OUTRIGHT
     came = None if ended or miss is None else miss.fingerprint
     alone = trial.hello.oracle or "choices.oracle" not in vector.needs
-    return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, alone=alone)
+    return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, failure=miss.failure if miss else "", alone=alone)
 
 
 def _error_result(trial: Trial, trouble: AdapterError, milliseconds: float) -> Result:

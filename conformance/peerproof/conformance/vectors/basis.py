@@ -19,7 +19,7 @@ FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 1
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
-#: What comes instead (`fingerprint`, ANYTHING or THE_END) -> the name of the reading.
+#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS or THE_END) -> the name of the reading.
 Others: TypeAlias = Mapping[str, str]
 
 #: A place in a vector -> each decision that the expectation there rests on, or several that only together make something else
@@ -27,6 +27,7 @@ Others: TypeAlias = Mapping[str, str]
 Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 
 ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
+ANY_EVENTS: Final = "*events"  #: the same, but only of what the application is told
 THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
 
 
@@ -43,6 +44,11 @@ def is_decision(clause: str) -> bool:
 def fingerprint(failure: str, where: str, actual: Any) -> str:
     """What came instead of what was expected, in a few characters."""
     return blake2b(json.dumps([failure, where, actual], sort_keys=True).encode(), digest_size=6).hexdigest()
+
+
+def open_keys(failure: str) -> tuple[str, ...]:
+    """What stands for a fingerprint where the document is silent: whatever comes is as good that fails in this class."""
+    return (ANYTHING, ANY_EVENTS) if failure == "events" else (ANYTHING,)
 
 
 @dataclass(frozen=True)
@@ -87,15 +93,16 @@ def basis_text(basis: Basis) -> str:
 
 
 def decisions_at(
-    clauses: Sequence[str], places: Places, at: Sequence[str], came: str | None = None, *, alone: bool = True
+    clauses: Sequence[str], places: Places, at: Sequence[str], came: str | None = None, *, failure: str = "", alone: bool = True
 ) -> dict[str, str | None]:
     """
     The decisions on which an expectation rests that was not met; none if the document's words demand it.
 
     `clauses` are those of the vector, `places` what its expectations rest on; the first place of `at` that rests on anything
-    counts. `came` is the fingerprint of what came instead, None if the implementation ended. If a reading of a decision makes it
-    come, or readings of several together do, these are the decisions, with the names of the readings. Else, if all their readings
-    are known, it is none of them, unless what comes hangs on chance (not `alone`). What cites only decisions rests on them.
+    counts. `failure` is the class of the failure, `came` the fingerprint of what came instead, None if the implementation ended.
+    If a reading of a decision makes it come, or readings of several together do, these are the decisions, with the names of the
+    readings. Else, if all their readings are known, it is none of them, unless what comes hangs on chance (not `alone`). What
+    cites only decisions rests on them.
 
     >>> places = {"steps[2]": {"BA-12": {"a1": "descending"}}}
     >>> decisions_at(["B-28", "BA-12"], places, ["steps[1]", "steps[2]"], "a1")
@@ -115,6 +122,6 @@ def decisions_at(
             named |= zip(key.split(), names.split(), strict=True)
     if named or came is None:
         return named or only
-    if alone and not any(key in others for others in found.values() for key in (ANYTHING, THE_END)):
+    if alone and not any(key in others for others in found.values() for key in (THE_END, *open_keys(failure))):
         return only
     return dict.fromkeys(decision for key in found for decision in key.split()) or only

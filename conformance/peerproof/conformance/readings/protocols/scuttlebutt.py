@@ -343,6 +343,13 @@ READINGS: Final = (
         step=_tell_every_pair,
     ),
     Reading(
+        clause="BA-26",
+        name="unspecified",
+        text="The document does not say what the application is told of pairs that change nothing.",
+        step=_tell_every_pair,
+        is_open=True,
+    ),
+    Reading(
         clause="BA-28",
         name="another-detector",
         text="The level of suspicion grows otherwise, as by a factor of 1.",
