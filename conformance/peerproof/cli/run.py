@@ -9,6 +9,7 @@ Judges an implementation by the vectors.
   peerproof run --impl recorded:mine.dialogue.gz        judge it again without the program; what was not asked is undetermined
   peerproof run -k 'clause:B-14 !flag:slow'             only some vectors (peerproof list -k … shows which)
   peerproof run -k digest-request-of-one#decode         only one case
+  peerproof run --impl './my-adapter' --assume known.txt  go past known differences, to what they hide
   peerproof run --decisions strict                      what only a decision demands must hold, too (docs: document or decision)
   peerproof run --known-failing known.txt               failures that are known; each must still fail, and as it says
   peerproof run --format junit --output report.xml      for other programs; the file is the old or the new one, never half
@@ -35,7 +36,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peerproof.cli import options
 from peerproof.cli.command import interruptible, refuse
@@ -63,6 +64,9 @@ from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.suite import output
 
+if TYPE_CHECKING:
+    from peerproof.conformance.report.assumptions import Assumptions
+
 FORMATS = ("text", "json", "jsonl", "junit", "md", "html", "github")
 
 EXIT_CODES = {
@@ -84,6 +88,12 @@ def configure(parser: ArgumentParser) -> None:
     add("-j", dest="jobs", metavar="N", type=positive, default=1, help="so many processes of it at once")
     add("--seed", default="0", help="random seed (default: 0)")
     add("--known-failing", metavar="FILE", type=Path, help="id-or-pattern failure expiry link reason, one a line")
+    add(
+        "--assume",
+        metavar="FILE",
+        type=Path,
+        help="known differences, one a line in the words of peerproof report groups; cases go past them to the next fault",
+    )
     add("--strict", action="store_true", help="to miss what a vector says should be is a failure too")
     add(
         "--decisions",
@@ -122,6 +132,7 @@ def run(args: Namespace) -> int:
     suite = options.suite(args)
     selected = apply_transports(args, options.select(select_cases, args, suite))
     listed = _load_expected(args)
+    assumed = _load_assumed(args)
     if not selected:
         raise Refusal("peerproof: no case is selected", NOTHING)
     load_specifications({case.vector.protocol for case in selected})
@@ -133,7 +144,7 @@ def run(args: Namespace) -> int:
             check_claims(hello)
         report = begin_report(hello, suite, selected, seed=args.seed, arguments=_arguments(args))
         report.problems = stale_entries(listed, suite, date.today(), args.slack)
-        return _Run(args, Session(report, selected, listed)).run_cases(reach, adapter, hello)
+        return _Run(args, Session(report, selected, listed), assumed).run_cases(reach, adapter, hello)
 
 
 @contextmanager
@@ -153,8 +164,9 @@ def _dialogue(args: Namespace) -> Iterator[DialogueFile | None]:
 class _Run:
     """The report while it grows, and where it goes."""
 
-    def __init__(self, args: Namespace, session: Session) -> None:
+    def __init__(self, args: Namespace, session: Session, assumed: Assumptions | None) -> None:
         self.args = args
+        self.assumed = assumed
         self.session = session
         self.report = session.report
         self.titles = {case.vector.id: case.vector.title for case in session.cases}
@@ -166,12 +178,23 @@ class _Run:
     def run_cases(self, reach: Callable[[], Adapter], adapter: Adapter, hello: Hello) -> int:
         """Runs the cases and writes what came out, however it ends."""
         args, report = self.args, self.report
-        settings = Settings(args.seed, args.jobs, args.max_restarts, args.strict, args.decisions, args.fail_fast, bounds(args))
+        settings = Settings(
+            args.seed,
+            args.jobs,
+            args.max_restarts,
+            args.strict,
+            args.decisions,
+            args.fail_fast,
+            bounds(args),
+            self.assumed.known if self.assumed else None,
+        )
         with interruptible():  # a CI job ends with SIGTERM what takes too long
             try:
                 with self.ticker:
                     self.open()
                     self.session.run(reach, adapter, hello, settings)
+                    if self.assumed and not report.partial:
+                        report.problems += self.assumed.problems()
             except output.CannotWrite as error:
                 adapter.kill()
                 self.session.interrupt(f"the report cannot be written: {error}")
@@ -254,6 +277,15 @@ class _Run:
         return True
 
 
+def _load_assumed(args: Namespace) -> Assumptions | None:
+    if args.assume is None:
+        return None
+    from peerproof.conformance.report.assumptions import UnreadableAssumptions, load_assumptions
+
+    with refuse(UnreadableAssumptions):
+        return load_assumptions(args.assume)
+
+
 def _load_expected(args: Namespace) -> expected_failures.ExpectedFailures:
     if args.known_failing is None:
         return expected_failures.ExpectedFailures("", ())
@@ -275,5 +307,6 @@ def _arguments(args: Namespace) -> dict[str, Any]:
         "connect": args.connect,
         "slack": args.slack if args.slack != SLACK else None,
         "known-failing": str(args.known_failing) if args.known_failing else None,
+        "assume": str(args.assume) if args.assume else None,
     }
     return {name: value for name, value in {**shown, **bounds_as_arguments(args)}.items() if value}

@@ -223,16 +223,17 @@ def _find_differences(failing: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     What a node does after a malformed message that its codec accepts follows from that: such cases share the difference of the
     codec's case.
     """
-    accepted = {result.vector: _differences(result) for result in failing if result.failure == "accepted"}
+    accepted = {result.vector: differences_of(result) for result in failing if result.failure == "accepted"}
     return {
         result.id: accepted.get(result.vector, ())
         if result.failure in _AFTER_ACCEPTED and result.vector in accepted
-        else _differences(result)
+        else differences_of(result)
         for result in failing
     }
 
 
-def _differences(result: Result) -> tuple[str, ...]:
+def differences_of(result: Result) -> tuple[str, ...]:
+    """The differences that one failing case shows, at least one."""
     find = _FINDERS.get(result.failure or "", _of_values)
     return tuple(dict.fromkeys(find(result))) or (f"{_meaning(result)}: {_place(result)}".removesuffix(": "),)
 

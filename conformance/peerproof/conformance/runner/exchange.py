@@ -114,7 +114,7 @@ class Script:
             claimed = self.trial.find_claimed(miss)
             if self.trial.missed is not None:
                 self.trial.missed[where] = miss
-            elif not claimed:
+            elif not claimed and not self.trial.goes_past(miss):
                 raise
             self.branches += claimed
             self.clear()

@@ -19,7 +19,7 @@ from peerproof.conformance.runner import running_node
 from peerproof.conformance.runner.eligibility import unfit
 from peerproof.conformance.runner.result import VIOLATIONS, Result
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.runner.worker import INTERRUPTED, Control, Emit, Worker, skip_result
+from peerproof.conformance.runner.worker import INTERRUPTED, Assume, Control, Emit, Worker, skip_result
 from peerproof.conformance.suite.bounds import USUAL, Bounds
 
 PACK: Final = 128  #: so many cases are asked together at most
@@ -46,6 +46,7 @@ class Settings:
     decisions: str = "report"  #: one of DECISIONS
     fail_fast: bool = False
     bounds: Bounds = USUAL  #: how much may come of one case
+    assume: Assume | None = None  #: which differences a case goes past
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def run(
                 able.append(case)
         packs = deque(_packs(able, settings.jobs))
         if settings.jobs == 1 or len(packs) == 1:
-            _lane(Worker(first, hello, settings.seed, control, settings.bounds), packs, control, emit)
+            _lane(Worker(first, hello, settings.seed, control, settings.bounds, settings.assume), packs, control, emit)
         else:
             others = [reach() for _ in range(min(settings.jobs, len(packs)) - 1)]
             _Lanes([first, *others], hello, packs, settings, control).run(emit)
@@ -207,7 +208,8 @@ class _Lanes:
         failure: BaseException | None = None
         try:
             hello = self._hello if adapter is self._adapters[0] else adapter.start()
-            worker = Worker(adapter, hello, self._settings.seed, self._control, self._settings.bounds)
+            settings = self._settings
+            worker = Worker(adapter, hello, settings.seed, self._control, settings.bounds, settings.assume)
             _lane(worker, self._packs, self._control, self._results.put)
         except AdapterUnavailable as error:
             self._control.end(f"another process of the implementation cannot be started: {error}", unusable=True)

@@ -9,7 +9,7 @@ of many dialogues together, run one again alone, or stop in the middle.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -179,6 +179,15 @@ class Trial:
     place: str = ""  #: the step that is under way, `steps[2]`; nothing in a case without steps
     #: Where a step was not as it should be and the case went on all the same; None: the first such step ends the case.
     missed: dict[str, Failure] | None = None
+    #: Which known differences a miss shows, if it shows no other; the case goes on after such a step.
+    assume: Callable[[Trial, Failure], Sequence[str]] | None = None
+    past: list[str] = field(default_factory=list)  #: the known differences that it has gone past
+
+    def goes_past(self, miss: Failure) -> bool:
+        """Whether the case goes on after this, as it is assumed; then that is kept."""
+        known = self.assume(self, miss) if self.assume else ()
+        self.past += [difference for difference in known if difference not in self.past]
+        return bool(known)
 
     @property
     def judged_at(self) -> str:

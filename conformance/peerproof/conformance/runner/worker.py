@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterError, AdapterUnavailable, Choose, nothing_to_choose
 from peerproof.conformance.adapter.messages import Hello, InvalidReply, NoAnswer, Reply, Request, check, contradicts_hello
@@ -137,7 +137,7 @@ def _closing(trial: Trial, dialogue: Dialogue) -> Generator[Sequence[Request], l
         outcome = yield from dialogue
     except Failure as miss:
         claimed = trial.find_claimed(miss)
-        outcome = Verdict(tuple(claimed)) if claimed else miss
+        outcome = Verdict(tuple(claimed)) if claimed or trial.goes_past(miss) else miss
     except Unsupported as unsupported:
         outcome = unsupported
     if trial.handles:
@@ -156,11 +156,18 @@ def more_time(start: float) -> float:
     return min(MOST_TIME, MORE_TIME * max(1.0, start / USUAL_START))
 
 
+#: The known differences that a result shows, if it shows no other.
+Assume: TypeAlias = Callable[[Result], Sequence[str]]
+
+
 class Worker:
     """One process of the implementation."""
 
-    def __init__(self, adapter: Adapter, hello: Hello, seed: str, control: Control, bounds: Bounds = USUAL) -> None:
+    def __init__(
+        self, adapter: Adapter, hello: Hello, seed: str, control: Control, bounds: Bounds = USUAL, assume: Assume | None = None
+    ) -> None:
         self._adapter = adapter
+        self._assume = assume
         self._bounds = bounds
         self._times = 1.0  #: so many times as long as was said may a request take
         self._took = 0.0  #: seconds of the last start
@@ -247,7 +254,11 @@ class Worker:
         return result_of(trial, playing.outcome, _since(begin)), True
 
     def _trial(self, case: Case) -> Trial:
-        return Trial(case, self._seed, self._hello, self._bounds)
+        return Trial(case, self._seed, self._hello, self._bounds, assume=self._known if self._assume else None)
+
+    def _known(self, trial: Trial, miss: Failure) -> Sequence[str]:
+        """Which known differences a miss shows, if it shows no other."""
+        return self._assume(result_of(trial, miss, 0)) if self._assume else ()
 
     def _emit(self, result: Result, emit: Emit) -> None:
         if self._control.ended != INTERRUPTED:
@@ -328,6 +339,9 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     if isinstance(outcome, Unsupported):
         return skip_result(trial.case, str(outcome))
     if isinstance(outcome, Verdict):
+        if trial.past:
+            past = f"goes past what is assumed: {'; '.join(trial.past)}"
+            return _result(trial, "known", milliseconds, branches=outcome.branches, reason=past, known={"reason": past})
         status = "tolerated" if outcome.tolerated else "passed"
         return _result(trial, status, milliseconds, branches=outcome.branches, reason=outcome.tolerated)
     if isinstance(outcome, Unanswered):
@@ -343,6 +357,8 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
         reason = outcome.because
     if isinstance(outcome, TimingFailure):
         status, reason = "undetermined", outcome.because
+    if trial.past:
+        reason = "; ".join([*filter(None, [reason]), f"after what is assumed: {', '.join(trial.past)}"])
     about = {"failure": failure, "reason": reason, "difference": outcome.difference, "expected": _expectation(trial)}
     return _result(trial, status, milliseconds, decisions=tuple(decisions), **_evidence(trial), **about)
 
