@@ -26,15 +26,23 @@ MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and termi
 _NO_BYTES: Final = "(no bytes)"
 
 
+def demanding(decisions: Sequence[str]) -> str:
+    """
+    Decisions as the subject of a sentence.
+
+    >>> demanding(["BA-12"]), demanding(["BA-12", "BA-32"])
+    ('BA-12 demands', 'BA-12 and BA-32 demand')
+    """
+    return f"{' and '.join(decisions)} {'demands' if len(decisions) == 1 else 'demand'}"
+
+
 def explain(result: Result, title: str, arguments: Mapping[str, Any]) -> str:
     """All that helps to see why it fails; `arguments` are those of the run."""
     failing = f" ({result.failure}: {FAILURES[result.failure]})" if result.failure else ""
     lines = [f"{result.status.upper()} {result.id}{failing}", *([f"  {title}"] if title else [])]
     lines += [f"  {line}" for line in _clauses(result)]
     if result.decisions:
-        lines.append(
-            f"  only {', '.join(result.decisions)} demands it, not the document{f': {result.reason}' if result.reason else ''}"
-        )
+        lines.append(f"  only {demanding(result.decisions)} it, not the document")
     lines += [*_diagram_lines(result), *_first_difference(result), *_process(result)]
     lines += [f"  {f'{name}:':8} {command}" for name, command in to_paste(result, arguments)]
     return "\n".join(lines) + "\n"

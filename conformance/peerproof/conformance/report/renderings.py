@@ -11,7 +11,7 @@ from typing import Final
 from xml.etree import ElementTree as Xml
 
 from peerproof.conformance.report.failure_groups import group_failures, markdown_table, render_groups
-from peerproof.conformance.report.failure_text import explain
+from peerproof.conformance.report.failure_text import demanding, explain
 from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
@@ -44,7 +44,7 @@ def summary(report: Report) -> Iterator[str]:
             yield f"{result.status}: {result.id}{failure}: {result.reason}"
     differing = Counter((result.decisions, result.reason) for result in report.results if result.status == "differs")
     for (decisions, reason), count in differing.most_common():
-        yield f"differs: {count} cases: only {', '.join(decisions)} demands it, not the document{f'; {reason}' if reason else ''}"
+        yield f"differs: {count} cases: only {demanding(decisions)} it, not the document{f'; {reason}' if reason else ''}"
     skipped = Counter(result.reason for result in report.results if result.status == "skipped")
     for reason, count in skipped.most_common():
         yield f"skipped: {count} cases: {reason}"
@@ -143,7 +143,7 @@ def _junit_case(suite: Xml.Element, result: Result, report: Report, titles: Titl
     elif result.status in ("skipped", "known"):
         Xml.SubElement(case, "skipped", message=_xml(f"{result.status}: {result.reason}"))
     elif result.status in ("tolerated", "differs"):
-        why = result.reason or f"only {', '.join(result.decisions)} demands it, not the document"
+        why = result.reason or f"only {demanding(result.decisions)} it, not the document"
         Xml.SubElement(case, "system-out").text = _xml(f"{result.status}: {why}")
 
 
