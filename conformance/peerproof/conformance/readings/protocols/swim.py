@@ -3,9 +3,10 @@ What the document of SWIM may also mean.
 
 Decisions without another reading here follow from the document's words, so that to do otherwise contradicts a clause [SA-01:
 S-02; SA-08: S-06; SA-10, SA-11, SA-16: S-41, S-42; SA-14: S-11, S-13; SA-20: S-28; SA-33: S-31; SA-34: S-47; SA-57: S-24,
-S-27], or leave a node that others never learn of [SA-45]. How messages are written is what vectors are written in: an adapter translates
-[SA-44, SA-61, SA-62, SA-66]. What is no message is all of one decision, that of SA-31 [SA-19, SA-30, SA-64, SA-65]. How a node
-counts its messages is part of every datagram [SA-09], and so is the counter that it is configured with [SA-48].
+S-27], or leave a node that others never learn of [SA-45]. How messages are written is what vectors are written in: an adapter
+translates [SA-44, SA-61, SA-62, SA-66]. What is no message is all of one decision, that of SA-31 [SA-19, SA-30, SA-64,
+SA-65]. How a node counts its messages is part of every datagram [SA-09], and so is the counter that it is configured with
+[SA-48].
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 import msgpack
 
 from peerproof.conformance.readings.reading import Reading
-from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Step
+from peerproof.spec.core import Asked, NodeId, Pick, Received, Send, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.swim.codec import encode
 from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_node, on_set_payload
@@ -66,7 +67,6 @@ from peerproof.spec.swim.table import RANK, Claim, Key, changes, event, merge, o
 from peerproof.spec.swim.transitions import (
     Next,
     apply_message,
-    notify_subscribers,
     on_ack,
     on_ping,
     refute,
@@ -335,12 +335,6 @@ def _ping_the_added(right: Right, state: State, event: Any, pick: Pick) -> Next:
         return after
     pinging, sends = request(after.state, added, pick)
     return Step(pinging, (*after.effects, *sends))
-
-
-def _tell_in_another_order(before: State, after: State, effects: tuple[Any, ...]) -> Next:
-    step = notify_subscribers(before, after, effects)
-    told = [one for one in step.effects if isinstance(one, Notify)]
-    return step._replace(effects=(*(one for one in step.effects if not isinstance(one, Notify)), *reversed(told)))
 
 
 def _match_any_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
@@ -637,13 +631,6 @@ READINGS: Final = (
         name="others-only",
         text="A node does not count itself.",
         queries={"total_size": lambda state: len(state.rows), "active_size": lambda state: len(state.live)},
-    ),
-    Reading(
-        clause="SA-40",
-        name="any-order",
-        text="Subscribers are told in any order.",
-        instead={"transitions.notify_subscribers": _tell_in_another_order},
-        is_open=True,
     ),
     Reading(
         clause="SA-41",
