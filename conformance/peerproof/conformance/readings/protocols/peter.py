@@ -2,8 +2,9 @@
 What the document of Peter may also mean.
 
 Decisions without another reading here follow from the document's words, so that to do otherwise contradicts a clause [PA-04,
-PA-16, PA-19, PA-21: P-27; PA-06: P-10; PA-08, PA-09: P-09, P-11; PA-13: P-18, P-19; PA-22: P-07, P-15]. How topics and
-messages are written is what vectors are written in: an adapter translates [PA-01, PA-24].
+PA-16, PA-19, PA-21: P-27; PA-06: P-10; PA-08, PA-09: P-09, P-11; PA-13: P-18, P-19; PA-22: P-07, P-15]. Of the topics without
+a parent [PA-11] PA-27 demands the same. How topics and messages are written is what vectors are written in: an adapter
+translates [PA-01, PA-03, PA-24].
 """
 
 from __future__ import annotations
@@ -39,10 +40,6 @@ from peerproof.spec.wendy.ids import ID_BYTES
 def _pad_topic(topic: str) -> Id:
     octets = topic.encode(errors="replace")
     return id_of_topic(topic) if len(octets) >= ID_BYTES else id_of_topic(topic + "\0" * (ID_BYTES - len(octets)))
-
-
-def _accept_any_text(topic: str) -> Id:
-    return id_of_topic(topic.encode(errors="replace").decode())
 
 
 def _accept_any_purpose(state: State, command: Any, seek: Seek) -> Next:
@@ -110,11 +107,6 @@ def _to(effect: Any, node: Node) -> TreeEffect:
     return Request(replace(effect.command, node=node))
 
 
-def _join_with_parents_only(state: State, node: Node, seek: Seek) -> Next:
-    rooted = {topic: row for topic, row in state.topics.items() if row.parent is None}
-    return on_node_joined(state, node, lambda topic: None if topic in rooted else seek(topic))
-
-
 def _say_both(state: State, node: Node, seek: Seek) -> Next:
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
@@ -177,13 +169,6 @@ READINGS: Final = (
         instead={"topics.id_of_topic": _pad_topic},
     ),
     Reading(
-        clause="PA-03",
-        name="any-text",
-        text="A text that has no UTF-8 is some topic.",
-        instead={"topics.id_of_topic": _accept_any_text},
-        is_open=True,
-    ),
-    Reading(
         clause="PA-05",
         name="to-the-letter",
         text="Who is subscribed and gets its first child sends another SUBSCRIBE.",
@@ -200,12 +185,6 @@ READINGS: Final = (
         name="routed",
         text="An UNSUBSCRIBE goes to the next hop, wherever the SUBSCRIBE has gone.",
         instead={"tree.update_row": _route_unsubscribe, "tree.on_node_joined": _unsubscribe_at_joined},
-    ),
-    Reading(
-        clause="PA-11",
-        name="with-parent-only",
-        text="A node knows the topics for which it has a parent.",
-        instead={"tree.on_node_joined": _join_with_parents_only},
     ),
     Reading(
         clause="PA-12",
