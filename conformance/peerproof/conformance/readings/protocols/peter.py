@@ -141,6 +141,16 @@ def _publish_to_others(state: State, message: Own, seek: Seek) -> Next:
     return after._replace(effects=tuple(effect for effect in after.effects if not isinstance(effect, Notify)))
 
 
+def _count_anew(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    after = fan_out(state, topic, value, hop, source)
+    return after._replace(effects=tuple(_with_hop(effect, 0) for effect in after.effects))
+
+
+def _with_hop(effect: Any, hop: int) -> Any:
+    is_copy = isinstance(effect, Request) and isinstance(effect.command, SendTo)
+    return Request(replace(effect.command, hop=hop)) if is_copy else effect
+
+
 def _copy_to_source(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
     row = state.row(topic)
     is_from_above = row.parent is not None and row.parent.id == source
@@ -217,6 +227,12 @@ READINGS: Final = (
         instead={"tree.MOST_HOPS": 2**31},
     ),
     Reading(
+        clause="PA-25",
+        name="counts-anew",
+        text="A copy begins to count its hops anew.",
+        instead={"tree.fan_out": _count_anew},
+    ),
+    Reading(
         clause="PA-26",
         name="to-every-child",
         text="A copy goes to every child, to the one that it came from as well.",
@@ -227,6 +243,12 @@ READINGS: Final = (
         name="when-joined-only",
         text="Topics without a parent are looked at when the node has joined, and never again.",
         instead={"tree.on_notice": _look_when_joined},
+    ),
+    Reading(
+        clause="PA-27",
+        name="announcements-only",
+        text="Topics are looked at when another node has joined, and not when the node itself has.",
+        instead={"tree.on_rerouted": lambda state, _: Step(state)},
     ),
     Reading(
         clause="PA-28",
