@@ -16,7 +16,7 @@ from typing import Any, Final
 from peerproof.conformance.readings.reading import Reading
 from peerproof.spec.core import Notify, Step
 from peerproof.spec.peter.messages import SUBSCRIBE, UNSUBSCRIBE, Own, PublishMessage, Rerouted, TreeEffect
-from peerproof.spec.peter.topics import Row, State, id_of_topic
+from peerproof.spec.peter.topics import Row, State, id_of_topic, is_reachable
 from peerproof.spec.peter.tree import (
     Next,
     fan_out,
@@ -167,6 +167,13 @@ def _receiver(command: Any) -> Id | None:
     return command.node.id if isinstance(command, SendTo) else None
 
 
+def _copy_to_reachable(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+    row = state.row(topic)
+    lost = [child for child, node in row.children.items() if not is_reachable(state, node)]
+    known = replace(state, topics=state.topics.put({topic: row._replace(children=row.children.without(lost))}))
+    return fan_out(known, topic, value, hop, source)._replace(state=state)
+
+
 def _look_when_joined(state: State, notice: Any, seek: Seek) -> Next:
     return Step(state) if isinstance(notice, Rerouted) else on_notice(state, notice, seek)
 
@@ -266,7 +273,7 @@ READINGS: Final = (
         clause="PA-30",
         name="unspecified",
         text="The document does not say what becomes of a child that nothing can be sent to.",
-        instead={"topics.is_reachable": lambda *_: True},
+        instead={"topics.is_reachable": lambda *_: True, "tree.fan_out": _copy_to_reachable},
         is_open=True,
     ),
     Reading(
