@@ -1,9 +1,729 @@
-"""What the document of SWIM may also mean."""
+"""
+What the document of SWIM may also mean.
+
+Decisions without another reading here follow from the document's words, so that to do otherwise contradicts a clause [SA-01:
+S-02; SA-08: S-06; SA-10, SA-11, SA-16: S-41, S-42; SA-14: S-11, S-13; SA-20: S-28; SA-33: S-31; SA-34: S-47; SA-57: S-24,
+S-27], or leave a node that others never learn of [SA-45]. How messages are written is what vectors are written in: an adapter
+translates [SA-44, SA-61, SA-62, SA-66]. What is no message is all of one decision, that of SA-31 [SA-19, SA-30, SA-64,
+SA-65]. How a node counts its messages is part of every datagram [SA-09], and so is the counter that it is configured with
+[SA-48].
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+import msgpack
 
 from peerproof.conformance.readings.reading import Reading
+from peerproof.spec.core import Asked, NodeId, Pick, Received, Send, Step
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.swim.codec import encode
+from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_node, on_set_payload
+from peerproof.spec.swim.detector import close_round
+from peerproof.spec.swim.gossip import (
+    ANSWER,
+    ack_of,
+    answer,
+    apply_claim,
+    datagram,
+    enqueue,
+    fanout,
+    request,
+    with_row,
+)
+from peerproof.spec.swim.messages import (
+    COUNTER_MAX,
+    Ack,
+    AddNode,
+    AntiEntropy,
+    ClusterEventVector,
+    Dead,
+    EventType,
+    Incarnation,
+    IndirectAck,
+    IndirectPing,
+    Joining,
+    Leave,
+    LeaveNode,
+    Member,
+    Message,
+    Normal,
+    Payload,
+    Ping,
+    Probe,
+    ProbeAck,
+    RemoveNode,
+    SetPayload,
+    Suspicious,
+    Uuid,
+    Vector,
+)
+from peerproof.spec.swim.rounds import on_quantum, still_live
+from peerproof.spec.swim.state import LIVE, Queued, Row, State, Status, active_size, address
+from peerproof.spec.swim.table import RANK, Claim, Key, changes, event, merge, of_sender
+from peerproof.spec.swim.transitions import (
+    Next,
+    apply_message,
+    on_ack,
+    on_ping,
+    refute,
+    with_member,
+    with_vector,
+)
 
-READINGS: Final[tuple[Reading, ...]] = ()
+Right = Callable[..., Next]
+Sends = tuple[Send[Message], ...]
+_MESSAGES: Final = (Ping, Ack)
+
+
+def _sent(step: Any, change: Callable[[Message], Message]) -> Next:
+    """A step with other messages."""
+    effects = tuple(replace(one, message=change(one.message)) if isinstance(one, Send) else one for one in step.effects)
+    return Step(step.state, effects)
+
+
+def _miss_in_total(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    after = right(state, event, pick)
+    if not isinstance(event, Received) or not isinstance(event.message, Ack):
+        return after
+    sender = event.message.sender
+    before, now = state.rows.get(sender), after.state.rows.get(sender)
+    if not before or not now or before.status is not now.status or before.misses == now.misses:
+        return after
+    return after._replace(state=with_row(after.state, sender, replace(now, misses=before.misses)))
+
+
+def _close_each_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
+    vector = still_live(state)
+    if not vector or (state.left and not any(entry.event.node == state.uuid for entry in state.queue)):
+        return on_quantum(state, pick)
+    state, indirect = close_round(state, pick)
+    state = replace(state, pinged=frozenset(), answered=frozenset(), heard=False)
+    after, sends = on_quantum(state, pick)
+    return Step(after, (*indirect, *sends))
+
+
+def _ask_any_relay(state: State, pick: Pick) -> tuple[State, Sends]:
+    sends: list[Send[Message]] = []
+    for node, row in state.rows.items():
+        relays = [other for other in state.live if other != node]
+        if row.status is not Status.SUSPICIOUS or not relays:
+            continue
+        (relay,) = pick("indirect.relay", relays)
+        asking = with_row(state, node, replace(row, indirect_asked=True))
+        asking, sent = request(asking, Uuid(str(relay)), pick, (IndirectPing(node, row.host, row.port),))
+        state = asking if sent else state
+        sends += sent
+    return state, tuple(sends)
+
+
+def _without(*kinds: type[Any]) -> Callable[[Callable[[bytes], Any], bytes], Any]:
+    """A decoder that does not know these kinds of vectors."""
+
+    def decode(right: Callable[[bytes], Any], data: bytes) -> Any:
+        message = right(data)
+        if isinstance(message, kinds):
+            raise MalformedMessage("bad_type", 0, "a message of no known kind")
+        if not isinstance(message, _MESSAGES):
+            return message
+        return replace(message, vectors=tuple(vector for vector in message.vectors if not isinstance(vector, kinds)))
+
+    return decode
+
+
+def _written_otherwise(name: bytes) -> Callable[[Callable[[Any], bytes], Any], bytes]:
+    """An encoder with another word for what begins with these letters."""
+    return lambda right, message: right(message).replace(b"~:" + name, b"~:" + name[::-1])
+
+
+def _change_with_tx(before: State, after: State) -> list[tuple[Uuid, EventType]]:
+    told = [one for one in changes(before, after) if one[1] is not EventType.INCARNATION]
+    both = [(node, row, before.rows.get(node)) for node, row in after.rows.items()]
+    return told + [(node, EventType.INCARNATION) for node, row, was in both if was and was.incarnation != row.incarnation]
+
+
+def _decode_short_events(right: Callable[[bytes], Any], data: bytes) -> Any:
+    message = right(data)
+    for vector in message.vectors if isinstance(message, _MESSAGES) else ():
+        if isinstance(vector, Normal | Suspicious) and vector.incarnation is not None:
+            raise MalformedMessage("bad_length", 0, "an event has two elements")
+    return message
+
+
+def _key_of_any_status(status: Status, incarnation: Incarnation) -> Key:
+    return incarnation.restart, False, incarnation.tx, len(RANK) if status is Status.LEAVE else RANK[status]
+
+
+def _leaver_is_back(state: State, node: Uuid, incarnation: Incarnation) -> Claim:
+    claim = of_sender(state, node, incarnation)
+    return claim._replace(status=Status.NORMAL) if claim.status is Status.LEAVE else claim
+
+
+def _dead_until_restart(row: Row, claim: Claim) -> Row:
+    rises = row.status is Status.DEAD and claim.incarnation.restart == row.incarnation.restart and claim.status in LIVE
+    return row if rises else merge(row, claim)
+
+
+def _refute_by_tx(state: State, teller: Uuid, said: Normal | Suspicious | Dead | Leave) -> State:
+    after = refute(state, teller, said)
+    if after is state or said.incarnation is None or said.incarnation.tx == COUNTER_MAX:
+        return after
+    return replace(after, incarnation=said.incarnation)
+
+
+def _with_keyword(message: Message) -> Message:
+    if not isinstance(message, Ack):
+        return message
+    vectors = (replace(vector, tagged=True) if isinstance(vector, AntiEntropy) else vector for vector in message.vectors)
+    return replace(message, vectors=tuple(vectors))
+
+
+def _answer_no_stranger(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    if isinstance(event, Received) and isinstance(event.message, Ping):
+        ping = event.message
+        joins = any(isinstance(vector, Joining) and vector.node == ping.sender for vector in ping.vectors)
+        if ping.sender not in state.rows and not joins:
+            return Step(state)
+    return right(state, event, pick)
+
+
+def _apply_of_strangers(state: State, message: Ping | Ack) -> State:
+    joins = any(isinstance(vector, Joining) and vector.node == message.sender for vector in message.vectors)
+    if message.sender in state.rows or joins:
+        return apply_message(state, message)
+    for vector in message.vectors:
+        state = with_vector(state, message, vector)
+    return state
+
+
+def _take_for_any_target(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    if isinstance(event, Received) and isinstance(event.message, _MESSAGES):
+        event = replace(event, message=replace(event.message, target=state.uuid))
+    return right(state, event, pick)
+
+
+def _fanout_down(nodes: int) -> int:
+    return max(1, nodes.bit_length() - 1) if nodes > 1 else 0
+
+
+def _fanout_of(bases: tuple[int, ...]) -> Callable[[int], int]:
+    """The smallest number by which the powers of a base reach so many nodes; a base as its first powers, rounded up."""
+    return lambda nodes: sum(power < nodes for power in (1, *bases)) if nodes > 1 else 0
+
+
+def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    return _events(state, receiver, said, room, skips=True, counts_itself=False)
+
+
+def _events_counted(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
+    return _events(state, receiver, said, room, skips=False, counts_itself=True)
+
+
+def _events(
+    state: State, receiver: Uuid, said: list[Vector], room: Any, *, skips: bool, counts_itself: bool
+) -> tuple[State, list[Vector]]:
+    enough = fanout(active_size(state))
+    spoken_of = {vector.node for vector in said if isinstance(vector, Normal)}
+    told: list[Vector] = []
+    kept: list[Queued] = []
+    is_full = False
+    for entry in state.queue:
+        node, has_it = entry.event.node, receiver in entry.recipients
+        fits = has_it or ((not is_full or skips) and (node in spoken_of or room.takes(entry.event)))
+        is_full = is_full or not fits
+        if has_it or not fits:
+            kept.append(entry)
+            continue
+        told += [] if node in spoken_of else [entry.event]
+        recipients = entry.recipients | {receiver}
+        if len(recipients if counts_itself else recipients - {node}) < enough:
+            kept.append(Queued(entry.event, recipients))
+    return replace(state, queue=tuple(kept)), told
+
+
+def _enqueue_in_place(state: State, said: ClusterEventVector) -> State:
+    if not any(entry.event.node == said.node for entry in state.queue):
+        return enqueue(state, said)
+    queue = (Queued(said, frozenset()) if entry.event.node == said.node else entry for entry in state.queue)
+    return replace(state, queue=tuple(queue))
+
+
+def _members_with_receiver(state: State, _: Uuid, pick: Pick, *, tagged: bool, room: Any) -> AntiEntropy | None:
+    if not state.live or not state.config.ae_size:
+        return None
+    picked = [Uuid(str(node)) for node in pick("anti-entropy", list(state.live), state.config.ae_size)]
+    rows = [(node, state.rows[node]) for node in picked]
+    members = tuple(Member(row.host, row.port, node, *row.incarnation) for node, row in rows)
+    parts = (AntiEntropy(members[:count], tagged) for count in range(len(members), 0, -1))
+    return next((part for part in parts if room.takes(part)), None)
+
+
+def _member_of_unknown(state: State, claim: Claim) -> State:
+    return state if claim.node in state.rows else with_member(state, claim)
+
+
+def _member_as_claim(state: State, claim: Claim) -> State:
+    return apply_claim(state, claim) if claim.node in state.rows else with_member(state, claim)
+
+
+def _member_is_news(state: State, claim: Claim) -> State:
+    after = with_member(state, claim)
+    if claim.node in state.rows or claim.node not in after.rows:
+        return after
+    return enqueue(after, event(claim.node, after.rows[claim.node], emit_incarnation=after.config.emit_incarnation))
+
+
+def _die_of_what_is_malformed(right: Callable[[bytes], Any], data: bytes) -> Any:
+    try:
+        return right(data)
+    except MalformedMessage as error:
+        raise RuntimeError(error.detail) from None
+
+
+def _decode_known_only(right: Callable[[bytes], Any], data: bytes) -> Any:
+    message = right(data)
+    count = len(message.vectors) if isinstance(message, _MESSAGES) else 0
+    if count + 1 < len(msgpack.unpackb(data, use_list=False, strict_map_key=False, object_pairs_hook=list)):
+        raise MalformedMessage("bad_type", 0, "a vector of no known kind")
+    return message
+
+
+def _decode_canonical(right: Callable[[bytes], Any], data: bytes) -> Any:
+    message = right(data)
+    count = len(message.vectors) if isinstance(message, _MESSAGES) else 0
+    is_known = count + 1 == len(msgpack.unpackb(data, use_list=False, strict_map_key=False, object_pairs_hook=list))
+    if is_known and encode(message) != data:
+        raise MalformedMessage("bad_type", 0, "it is written in another form than ours")
+    return message
+
+
+def _payload_of_any(state: State, command: SetPayload) -> Next:
+    if command.uuid == state.uuid:
+        return on_set_payload(state, command)
+    if command.uuid not in state.rows:
+        raise NotEnabled("not_own", f"{command.uuid} is not known")
+    return Step(with_row(state, command.uuid, replace(state.rows[command.uuid], payload=command.data)))
+
+
+def _payload_of_any_size(state: State, command: SetPayload) -> Next:
+    return Step(replace(state, payload=command.data)) if command.uuid == state.uuid else on_set_payload(state, command)
+
+
+def _remove_after_leave(state: State, command: RemoveNode) -> Next:
+    row = state.rows.get(command.uuid)
+    if row is not None and row.status is not Status.LEAVE:
+        raise NotEnabled("unknown_node", f"{command.uuid} has not left")
+    return on_remove_node(state, command)
+
+
+def _leave_of_unknown(state: State, command: LeaveNode) -> Next:
+    is_known = command.uuid == state.uuid or command.uuid in state.rows
+    return on_leave_node(state, command) if is_known else Step(state)
+
+
+def _add_unknown_only(state: State, command: AddNode) -> Next:
+    return Step(state) if command.uuid in state.rows else on_add_node(state, command)
+
+
+def _ping_the_added(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    after = right(state, event, pick)
+    added = event.command.uuid if isinstance(event, Asked) and isinstance(event.command, AddNode) else None
+    if added is None or added in state.rows or added not in after.state.rows:
+        return after
+    pinging, sends = request(after.state, added, pick)
+    return Step(pinging, (*after.effects, *sends))
+
+
+def _match_any_ack(state: State, ack: Ack, pick: Pick) -> Step[State, Send[Message]]:
+    row = state.rows.get(ack.sender)
+    if row and row.unanswered and ack.target_tx not in row.unanswered:
+        ack = replace(ack, target_tx=row.unanswered[-1])
+    return on_ack(state, ack, pick)
+
+
+def _count_around(state: State) -> State | None:
+    restart, tx = state.incarnation
+    return replace(state, incarnation=Incarnation(restart, tx + 1 if tx < COUNTER_MAX else 0))
+
+
+def _answer_in_full(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
+    row = state.rows.get(ping.sender)
+    if row is not None and row.is_live:
+        return answer(state, ping, to, pick)
+    state, message = datagram(state, (ping.sender, to), ack_of(state, ping), (), ANSWER, pick)
+    return state, () if message is None else (Send(to, message),)
+
+
+def _answer_to_row(state: State, sender: NodeId, ping: Ping, pick: Pick) -> Step[State, Send[Message]]:
+    row = state.rows.get(ping.sender)
+    return on_ping(state, address(row.host, row.port) if row else sender, ping, pick)
+
+
+def _first_payload_counts(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    if not isinstance(event, Received) or not isinstance(event.message, _MESSAGES):
+        return right(state, event, pick)
+    payloads = [vector for vector in event.message.vectors if isinstance(vector, Payload)][1:]
+    vectors = tuple(vector for vector in event.message.vectors if not any(vector is one for one in payloads))
+    return right(state, replace(event, message=replace(event.message, vectors=vectors)), pick)
+
+
+def _normal_comes_last(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    def change(message: Message) -> Message:
+        first = message.vectors[0] if isinstance(message, Ack) and message.vectors else None
+        if not isinstance(message, Ack) or not isinstance(first, Normal) or first.node != message.target:
+            return message
+        rest = message.vectors[1:]
+        events = [vector for vector in rest if not isinstance(vector, AntiEntropy)]
+        others = [vector for vector in rest if isinstance(vector, AntiEntropy)]
+        return replace(message, vectors=(*events, first, *others))
+
+    return _sent(right(state, event, pick), change)
+
+
+def _ping_after_leaving(state: State, pick: Pick) -> Step[State, Send[Message]]:
+    after, sends = on_quantum(replace(state, left=False), pick)
+    return Step(replace(after, left=state.left), sends)
+
+
+def _answer_nothing_after_leaving(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    is_ping = isinstance(event, Received) and isinstance(event.message, Ping | Probe)
+    return Step(state) if state.left and is_ping else right(state, event, pick)
+
+
+def _still_known(state: State) -> Iterable[Uuid]:
+    return tuple(node for node in state.vector if node in state.rows)
+
+
+READINGS: Final = (
+    Reading(
+        clause="SA-02",
+        name="in-total",
+        text="Misses need not be in a row: an ack of a node that is well does not set them to 0.",
+        step=_miss_in_total,
+    ),
+    Reading(
+        clause="SA-03",
+        name="any-relay",
+        text="A suspicious node may be asked to ping another one, too.",
+        instead={"detector._indirect_pings": _ask_any_relay},
+    ),
+    Reading(
+        clause="SA-04",
+        name="another-form",
+        text="The document gives the indirect ping and its answer no form, so that they have any.",
+        encode=_written_otherwise(b"indirect-"),
+        decode=_without(IndirectPing, IndirectAck),
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-05",
+        name="another-form",
+        text="The document gives leaving no form, so that it has any.",
+        encode=_written_otherwise(b"leave"),
+        decode=_without(Leave),
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-06",
+        name="any-change",
+        text="Of a change of incarnation is told whenever tx changes, too.",
+        instead={"table.changes": _change_with_tx},
+    ),
+    Reading(
+        clause="SA-07",
+        name="one-is-everybody",
+        text="Who has pinged just one node, and that is everybody, is isolated as well if no answer comes.",
+        instead={"detector.SILENT_FOR_ISOLATION": 1},
+    ),
+    Reading(
+        clause="SA-12",
+        name="as-in-the-samples",
+        text="Only of the dead is an incarnation understood.",
+        decode=_decode_short_events,
+    ),
+    Reading(
+        clause="SA-13",
+        name="leaving-is-refuted",
+        text="A node that was taken out is back with its next message, as one that is dead.",
+        instead={"table.key": _key_of_any_status, "table.of_sender": _leaver_is_back},
+    ),
+    Reading(
+        clause="SA-15",
+        name="dead-until-restart",
+        text="A dead node comes back with a restart only.",
+        instead={"table.merge": _dead_until_restart},
+    ),
+    Reading(
+        clause="SA-17",
+        name="unspecified",
+        text="The document does not say what a node does that is told it is dead.",
+        instead={"transitions.refute": lambda state, *_: state},
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-17",
+        name="same-restart",
+        text="A node that is told it is dead goes on above the tx that it is told, at the same restart counter.",
+        instead={"transitions.refute": _refute_by_tx},
+    ),
+    Reading(
+        clause="SA-18",
+        name="with-keyword",
+        text="Anti-entropy has its keyword in the first answer to a joiner, too.",
+        step=lambda right, *arguments: _sent(right(*arguments), _with_keyword),
+    ),
+    Reading(
+        clause="SA-21",
+        name="no-answer",
+        text="A sender that is unknown and does not join gets no answer.",
+        step=_answer_no_stranger,
+    ),
+    Reading(
+        clause="SA-21",
+        name="strangers-bring-news",
+        text="What a sender that is unknown says of others is believed.",
+        instead={"transitions.apply_message": _apply_of_strangers},
+    ),
+    Reading(
+        clause="SA-22",
+        name="any-target",
+        text="A ping or ack counts whoever it names as its target.",
+        step=_take_for_any_target,
+    ),
+    Reading(
+        clause="SA-23",
+        name="rounded-down",
+        text="log2 N is rounded down, and at least 1.",
+        instead={"gossip.fanout": _fanout_down},
+    ),
+    Reading(
+        clause="SA-23",
+        name="natural",
+        text="The logarithm is the natural one, rounded up.",
+        instead={"gossip.fanout": _fanout_of((2, 7, 20, 54, 148, 403, 1096, 2980, 8103, 22026))},
+    ),
+    Reading(
+        clause="SA-23",
+        name="decimal",
+        text="The logarithm has base 10 and is rounded up.",
+        instead={"gossip.fanout": _fanout_of((10, 100, 1000, 10_000, 100_000))},
+    ),
+    Reading(
+        clause="SA-24",
+        name="one",
+        text="One node is pinged in each quantum.",
+        instead={"rounds.fanout": lambda nodes: min(nodes - 1, 1)},
+    ),
+    Reading(
+        clause="SA-24",
+        name="all",
+        text="N is the number of nodes: all are pinged in each quantum.",
+        instead={"rounds.fanout": lambda nodes: nodes},
+    ),
+    Reading(
+        clause="SA-25",
+        name="keeps-its-place",
+        text="A newer state of a node takes the place of the earlier one in the queue.",
+        instead={"gossip.enqueue": _enqueue_in_place},
+    ),
+    Reading(
+        clause="SA-25",
+        name="counts-its-node",
+        text="The node that an event is about counts among those that it was sent to.",
+        instead={"gossip._events": _events_counted},
+    ),
+    Reading(
+        clause="SA-26",
+        name="as-formed",
+        text="A round pings also those of its vector that are not live any more.",
+        instead={"rounds.still_live": _still_known},
+    ),
+    Reading(
+        clause="SA-27",
+        name="unsuspected-only",
+        text="A suspicious node is not live.",
+        instead={"state.LIVE": (Status.JOINING, Status.NORMAL)},
+    ),
+    Reading(
+        clause="SA-28",
+        name="receiver-too",
+        text="Anti-entropy may hold its receiver.",
+        instead={"gossip._members": _members_with_receiver},
+    ),
+    Reading(
+        clause="SA-29",
+        name="unknown-only",
+        text="Anti-entropy makes nodes known, and says nothing of those that are.",
+        instead={"transitions.with_member": _member_of_unknown},
+    ),
+    Reading(
+        clause="SA-29",
+        name="like-events",
+        text="Anti-entropy is merged like a normal at the same incarnation.",
+        instead={"transitions.with_member": _member_as_claim},
+    ),
+    Reading(
+        clause="SA-31",
+        name="unspecified",
+        text="The document does not say what becomes of what is no message.",
+        decode=_die_of_what_is_malformed,
+        ends=True,
+    ),
+    Reading(
+        clause="SA-31",
+        name="known-only",
+        text="A vector of an unknown kind makes the whole datagram malformed.",
+        decode=_decode_known_only,
+    ),
+    Reading(
+        clause="SA-32",
+        name="no-limit",
+        text="A datagram is as large as what it has to say.",
+        instead={"codec.Room.takes": lambda *_: True},
+    ),
+    Reading(
+        clause="SA-32",
+        name="smaller-ones-fit",
+        text="An event that does not fit is passed over, and those behind it that fit are sent.",
+        instead={"gossip._events": _events_skipped},
+    ),
+    Reading(
+        clause="SA-35",
+        name="of-any-node",
+        text="The payload of any known node can be set, where it is set.",
+        instead={"transitions.on_set_payload": _payload_of_any},
+    ),
+    Reading(
+        clause="SA-35",
+        name="any-size",
+        text="A payload of any size can be set; one that does not fit is not sent.",
+        instead={"transitions.on_set_payload": _payload_of_any_size},
+    ),
+    Reading(
+        clause="SA-36",
+        name="after-leaving",
+        text="Who has not left cannot be removed.",
+        instead={"transitions.on_remove_node": _remove_after_leave},
+    ),
+    Reading(
+        clause="SA-37",
+        name="unknown-is-nothing",
+        text="To take out a node that is not known does nothing.",
+        instead={"transitions.on_leave_node": _leave_of_unknown},
+    ),
+    Reading(
+        clause="SA-38",
+        name="known-unchanged",
+        text="To add a node that is known does nothing.",
+        instead={"transitions.on_add_node": _add_unknown_only},
+    ),
+    Reading(
+        clause="SA-38",
+        name="at-once",
+        text="A node that is added is sent the first request at once.",
+        step=_ping_the_added,
+    ),
+    Reading(
+        clause="SA-39",
+        name="others-only",
+        text="A node does not count itself.",
+        queries={"total_size": lambda state: len(state.rows), "active_size": lambda state: len(state.live)},
+    ),
+    Reading(
+        clause="SA-41",
+        name="another-form",
+        text="The document gives probes no form, so that they have any.",
+        encode=_written_otherwise(b"probe"),
+        decode=_without(Probe, ProbeAck),
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-42",
+        name="any-ack",
+        text="Any ack that is accepted answers the pings that its sender was sent.",
+        instead={"transitions.on_ack": _match_any_ack},
+    ),
+    Reading(
+        clause="SA-47",
+        name="unspecified",
+        text="The document does not say what comes after the last number.",
+        instead={"gossip.count_datagram": _count_around},
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-49",
+        name="anti-entropy-too",
+        text="A node that anti-entropy makes known is news for others.",
+        instead={"transitions.with_member": _member_is_news},
+    ),
+    Reading(
+        clause="SA-50",
+        name="in-full",
+        text="An ack has events and anti-entropy, whoever it goes to.",
+        instead={"gossip.answer": _answer_in_full},
+    ),
+    Reading(
+        clause="SA-51",
+        name="to-the-row",
+        text="The answer to a node that is known goes to the address in its row.",
+        instead={"transitions.on_ping": _answer_to_row},
+    ),
+    Reading(
+        clause="SA-52",
+        name="last-only",
+        text="Only the last ping to each node is remembered.",
+        instead={"gossip.REMEMBERED": 1},
+    ),
+    Reading(
+        clause="SA-52",
+        name="all",
+        text="Every unanswered ping is remembered.",
+        instead={"gossip.REMEMBERED": 2**31},
+    ),
+    Reading(
+        clause="SA-53",
+        name="each-quantum",
+        text="Answers are waited for until the next quantum, whether a round ends or not.",
+        instead={"rounds.on_quantum": _close_each_quantum},
+    ),
+    Reading(
+        clause="SA-56",
+        name="first-payload",
+        text="Of two payloads in a message the first counts.",
+        step=_first_payload_counts,
+    ),
+    Reading(
+        clause="SA-58",
+        name="among-events",
+        text="The normal that a joiner is told comes behind the other events.",
+        step=_normal_comes_last,
+    ),
+    Reading(
+        clause="SA-59",
+        name="goes-on",
+        text="A node that has left goes on pinging.",
+        instead={"rounds.on_quantum": _ping_after_leaving},
+    ),
+    Reading(
+        clause="SA-59",
+        name="answers-nothing",
+        text="A node that has left answers nothing any more.",
+        step=_answer_nothing_after_leaving,
+    ),
+    Reading(
+        clause="SA-60",
+        name="another-timeout",
+        text="A probe waits for its answer as long as it likes.",
+        instead={"commands.PROBE_QUANTA": 3},
+        is_open=True,
+    ),
+    Reading(
+        clause="SA-63",
+        name="canonical-only",
+        text="Only the form in which we write is understood.",
+        decode=_decode_canonical,
+    ),
+)

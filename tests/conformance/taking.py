@@ -1,0 +1,49 @@
+"""An implementation that takes another reading, judged on vectors that rest on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from peerproof.conformance.readings.reading import Reading
+from peerproof.conformance.report.session import Session, run_implementation
+from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.vectors.basis import is_decision
+from peerproof.conformance.vectors.suite import Suite, Vector
+
+
+class Taking:
+    """Takes a reading; `take` makes classes of it."""
+
+    reading: ClassVar[Reading]
+    protocol: ClassVar[str]
+    says_so: ClassVar[bool]
+
+    def __init__(self) -> None:
+        self._variant = self.reading.variant(self.protocol)
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """The variant's reply; its hello may name the reading."""
+        reply: dict[str, Any] = self._variant.handle(request, choose)
+        if request["op"] != "hello" or not self.says_so:
+            return reply
+        return {**reply, "readings": {self.reading.clause: self.reading.name}}
+
+
+def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vector], *, says_so: bool) -> Session:
+    """What becomes of an implementation that takes the reading, and perhaps says so."""
+    Judged = type("Judged", (Taking,), {"reading": reading, "protocol": protocol, "says_so": says_so})  # noqa: N806  # a class
+    globals()["Judged"] = Judged
+    return run_implementation(f"py:{__name__}:Judged", list(cases(suite, vectors)))
+
+
+def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 6) -> list[Vector]:
+    """Some vectors that rest on a reading, of all its layers."""
+    assert is_decision(reading.clause)
+    found = [
+        vector
+        for vector in suite.vectors
+        if vector.protocol == protocol
+        and any(reading.name in others.get(reading.clause, {}).values() for others in vector.rests_on.values())
+    ]
+    return found[:: max(1, len(found) // most)][:most]
