@@ -45,6 +45,8 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 
 
+_OTHER_FORM: Final = "the same message in another form"
+
 _DIGITS: Final = 400  #: so many hexadecimal digits of what comes over a connection are shown
 
 
@@ -66,7 +68,9 @@ class Failure(Exception):
 
     @property
     def fingerprint(self) -> str:
-        """What came instead of what was expected, as `vectors.basis` has it."""
+        """What came instead of what was expected, as `vectors.basis` has it; all other forms of the same message are one thing."""
+        if self.difference.is_other_form:
+            return fingerprint(self.failure, "", _OTHER_FORM)
         return fingerprint(self.failure, self.difference.where, self.difference.actual)
 
 
