@@ -68,7 +68,7 @@ class Failure(Exception):
 
     @property
     def fingerprint(self) -> str:
-        """What came instead of what was expected, as `vectors.basis` has it; all other forms of the same message are one thing."""
+        """What came instead of what was expected, as `vectors.basis` has it; all other forms of one message are one thing."""
         if self.difference.is_other_form:
             return fingerprint(self.failure, "", _OTHER_FORM)
         return fingerprint(self.failure, self.difference.where, self.difference.actual)

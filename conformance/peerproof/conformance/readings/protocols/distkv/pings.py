@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from peerproof.conformance.readings.reading import Reading
-from peerproof.spec.core import Duration, Pick, Received, Step
+from peerproof.spec.core import Duration, Pick, Received
 from peerproof.spec.distkv import schedule
 from peerproof.spec.distkv.chains import Chain, Claim, Element, agree, is_authoritative, with_ping
 from peerproof.spec.distkv.election import _moment, decide, on_ping, seek_download

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from peerproof.conformance.readings.reading import Reading
 from peerproof.spec.core import Duration, Pick, Step, Table
-from peerproof.spec.distkv import recovery as right_recovery
 from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.entries import Answer, Entries, answer
 from peerproof.spec.distkv.messages import Info, RecoveryStep
@@ -110,7 +109,7 @@ def _treat_missing_first(state: State, info: Info) -> Next:
     if not info.missing:
         return on_info(state, info)
     without = replace(info, missing=Table())
-    return then(right_recovery._on_missing(state, info), lambda now: on_info(now, without))
+    return then(_on_missing(state, info), lambda now: on_info(now, without))
 
 
 READINGS: Final = (

@@ -9,7 +9,7 @@ from typing import Any, Final
 from peerproof.conformance.readings.reading import Reading
 from peerproof.spec.core import Asked, Pick, Received, Step
 from peerproof.spec.distkv.chains import Chain
-from peerproof.spec.distkv.codec import _NODE, _NULL, _PAYLOADS, _PREV, _TICK, _name_bytes, number_bytes, ranges_bytes
+from peerproof.spec.distkv.codec import _NODE, _NULL, _PAYLOADS, _PREV, _TICK, _name_bytes, number_bytes
 from peerproof.spec.distkv.messages import DeleteValue, Info, Message, SetValue, Update
 from peerproof.spec.distkv.outgoing import Next
 from peerproof.spec.distkv.paths import Path, names_of, path_of
@@ -17,6 +17,7 @@ from peerproof.spec.distkv.ranges import TICK_MAX, Ranges
 from peerproof.spec.distkv.ranges import read as read_ranges
 from peerproof.spec.distkv.serf_events import TYPES, event_name
 from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.messagepack import Extension, array_header, map_header, pack, read, string_bytes
 
@@ -184,7 +185,7 @@ def _decode_as_a_library_does(right: Decode, data: bytes) -> Any:
 
 def _encode_as_a_library_does(right: Encode, message: Message) -> bytes:
     if isinstance(message, Update) and _is_beyond_libraries(read(message.value, 0)[0]):
-        return right(replace(message, value=_NULL))
+        return right(replace(message, value=NULL))
     return right(message)
 
 
