@@ -14,7 +14,7 @@ from peerproof.conformance.report.session import Session, run_implementation
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
-from peerproof.conformance.vectors.basis import is_decision
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, decisions_at, is_decision
 from peerproof.conformance.vectors.suite import Vector, load
 
 #: Of a reading, so many vectors are tried that rest on it.
@@ -132,6 +132,15 @@ def test_another_form_of_a_message_is_the_same_message_and_another_message_in_th
     }
     assert form.report.violates == 0
     assert worse.report.violates > 0
+
+
+def test_what_has_other_forms_is_no_excuse_for_another_message() -> None:
+    form, order = {"DA-29": {ANOTHER_FORM: "any-form"}}, {"DA-12": {"a1": "descending"}}
+
+    assert decisions_at(["D-17"], {"encode": form}, ["encode"], ANOTHER_FORM) == {"DA-29": "any-form"}
+    assert decisions_at(["D-17"], {"encode": form}, ["encode"], "b2") == {}
+    assert decisions_at(["D-17"], {"encode": {**form, **order}}, ["encode"], "b2") == {}
+    assert decisions_at(["D-17"], {"encode": {**form, **order}}, ["encode"], "a1") == {"DA-12": "descending"}
 
 
 class Unordered(type(next(one for one in READINGS if one.clause == "DA-29").variant("distkv"))):  # type: ignore[misc]

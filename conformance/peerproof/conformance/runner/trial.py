@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import ANYTHING, THE_END, fingerprint
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, ANYTHING, THE_END, fingerprint
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -45,8 +45,6 @@ FAILURES: Final[Mapping[str, str]] = {
 }
 
 
-_OTHER_FORM: Final = "the same message in another form"
-
 _DIGITS: Final = 400  #: so many hexadecimal digits of what comes over a connection are shown
 
 
@@ -70,7 +68,7 @@ class Failure(Exception):
     def fingerprint(self) -> str:
         """What came instead of what was expected, as `vectors.basis` has it; all other forms of one message are one thing."""
         if self.difference.is_other_form:
-            return fingerprint(self.failure, "", _OTHER_FORM)
+            return ANOTHER_FORM
         return fingerprint(self.failure, self.difference.where, self.difference.actual)
 
 

@@ -19,7 +19,7 @@ FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 1
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
-#: What comes instead (`fingerprint`, ANYTHING or THE_END) -> the name of the reading.
+#: What comes instead (`fingerprint`, ANYTHING, THE_END or ANOTHER_FORM) -> the name of the reading.
 Others: TypeAlias = Mapping[str, str]
 
 #: A place in a vector -> each decision that the expectation there rests on -> what comes under its other readings.
@@ -27,6 +27,8 @@ Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 
 ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
 THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
+
+ANOTHER_FORM: Final = "="  #: the same message in other bytes; it decides about nothing else that comes
 
 
 def is_decision(clause: str) -> bool:
@@ -110,6 +112,7 @@ def decisions_at(
     named: dict[str, str | None] = {decision: others[came] for decision, others in found.items() if came in others}
     if named:
         return named
+    found = {decision: others for decision, others in found.items() if others.keys() != {ANOTHER_FORM}}
     if len(found) == 1 and alone and not any(key in others for others in found.values() for key in (ANYTHING, THE_END)):
         return only
     return dict.fromkeys(found) or only

@@ -168,7 +168,7 @@ READINGS: Final = (
     ),
     Reading(
         clause="DA-91",
-        name="as-anybodys",
+        name="as-others",
         text="An own start-up ping from a former life is one like others.",
         step=_treat_own_past_as_others,
         is_open=True,

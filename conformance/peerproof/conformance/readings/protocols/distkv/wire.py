@@ -205,7 +205,7 @@ def _is_beyond_libraries(raw: Any) -> bool:
 def _refuse_nested_form(right: Decode, data: bytes) -> Any:
     message = right(data)
     if isinstance(message, Update) and message.sender is not None:
-        raise MalformedMessage("bad_value", 0, "an update names whoever made the change")
+        raise MalformedMessage("bad_value", 0, "an update names the node that made the change")
     return message
 
 
@@ -303,7 +303,7 @@ READINGS: Final = (
     Reading(
         clause="DA-49",
         name="refused",
-        text="An update that names whoever sends it again is malformed.",
+        text="An update in the nested form is malformed.",
         decode=_refuse_nested_form,
         is_open=True,
     ),
