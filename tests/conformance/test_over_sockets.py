@@ -71,9 +71,10 @@ def test_an_implementation_that_is_wrong_is_found_over_its_socket(tmp_path: Path
     root = Path(__file__).parents[2]
     implementation = f"env PYTHONPATH={root} {sys.executable} {wrong}"
     chosen = ("--transport", "udp", "--protocol", "scuttlebutt", "-k", "digest-response-keeps-the-order-received")
+    strict = ("--decisions", "strict")
     end = time.monotonic() + PATIENCE
     while True:  # until the machine is fast enough for a verdict
-        code, report = ran(tmp_path, "--impl", implementation, *chosen, *SLACK)
+        code, report = ran(tmp_path, "--impl", implementation, *chosen, *strict, *SLACK)
         (case,) = report["cases"]
         assert case["status"] in ("failed", "undetermined")
         if case["status"] == "failed" or time.monotonic() > end:

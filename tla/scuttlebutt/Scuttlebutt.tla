@@ -165,7 +165,7 @@ Wanted(n, records, digest) ==
         entries == SelectSeq(digest, knowsMore)
     IN  Cut(n, [i \in DOMAIN entries |-> <<entries[i][1], records[entries[i][1]].version>>])
 
-\* A delta always [B-13, B-32, BA-21]; for a request also a digest response, unless it would be empty. [B-16, B-35, B-39]
+\* A delta always [B-13, B-32, BA-21]; for a request also a digest response, unless it would be empty. [B-16, BA-32, B-39]
 \* The answers go to where the message came from, whom nobody thereby learns of. [BA-22]
 Answers(m) ==
     LET n       == m[2]

@@ -105,7 +105,7 @@ export class Node {
     return [...partner, ...seed, ...this.detector.critical(now)]; // critical ones even if asked already [BA-31]
   }
 
-  /** The delta first, even if it is empty; then, if there is something to ask for, a digest response [B-32, B-34, B-35]. */
+  /** The delta first, even if it is empty; then, if there is something to ask for, a digest response [B-32, B-34, BA-32]. */
   #onDigestRequest(now, from, entries) {
     const answered = this.#answeredWithDelta(now, from, entries);
     const lacking = lackingHere(this.store, entries, this.#config.maxPayload);

@@ -96,7 +96,7 @@ def readings_of(protocol: str) -> tuple[Reading, ...]:
     The other readings of a protocol's document that are described.
 
     >>> readings_of("scuttlebutt")[0].clause
-    'BA-05'
+    'BA-02'
     """
     reference = PROTOCOLS[protocol].readings
     return reference.load() if reference else ()

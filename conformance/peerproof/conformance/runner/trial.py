@@ -8,6 +8,7 @@ of many dialogues together, run one again alone, or stop in the middle.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,7 @@ FAILURES: Final[Mapping[str, str]] = {
     "unserving": "after malformed messages the node no longer serves as before",
 }
 
+_EVENT: Final = re.compile(r"\[\d+\]$")
 
 _DIGITS: Final = 400  #: so many hexadecimal digits of what comes over a connection are shown
 
@@ -66,10 +68,15 @@ class Failure(Exception):
 
     @property
     def fingerprint(self) -> str:
-        """What came instead of what was expected, as `vectors.basis` has it; all other forms of one message are one thing."""
+        """
+        What came instead of what was expected, as `vectors.basis` has it.
+
+        All other forms of one message are one thing; how many events came before depends on the hello.
+        """
         if self.difference.is_other_form:
             return ANOTHER_FORM
-        return fingerprint(self.failure, self.difference.where, self.difference.actual)
+        where = self.difference.where
+        return fingerprint(self.failure, _EVENT.sub("", where) if self.failure == "events" else where, self.difference.actual)
 
 
 class Unsupported(Exception):

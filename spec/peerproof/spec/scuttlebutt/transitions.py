@@ -125,7 +125,7 @@ def on_digest_request(state: State, now: Instant, sender: NodeId, entries: tuple
 
     The answers go to where the datagram came from, which does not become a peer by that [BA-22]. Twice the same request
     gives twice the same answer; a late one a larger delta than needed, of which the receiver keeps what is newer. Every entry
-    counts, also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, B-35]
+    counts, also a second one about the same peer [BA-13]. [B-11…B-14, B-32, B-34, BA-32]
     """
     state, joins = add_peers(state, now, entries)
     effects: tuple[Effect, ...] = (*joins, Send(sender, Delta(delta(state, entries))))

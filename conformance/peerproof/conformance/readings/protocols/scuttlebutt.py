@@ -2,7 +2,7 @@
 What the document of Scuttlebutt may also mean.
 
 Decisions without another reading here follow from the document's words: to do otherwise contradicts a clause [BA-06, BA-17,
-BA-18, BA-21, BA-25], or leaves a node that others never learn of or cannot answer [BA-01, BA-09, BA-10, BA-22].
+BA-21, BA-22, BA-25], or leaves a node that others never learn of or cannot answer [BA-01, BA-09, BA-10].
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from peerproof.conformance.readings.reading import Reading
-from peerproof.spec.core import Instant, NodeId, Notify, Pick, Received, Step, Table
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Received, Send, Step, Table
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import U64_MAX, octets
 from peerproof.spec.scuttlebutt.arrival import open_window, record_arrival
@@ -49,6 +49,21 @@ def _accept_any_pair(right: Right, state: State, event: Any, pick: Pick) -> Next
     if not isinstance(command, UpdateLocal) or own.version == U64_MAX:
         return right(state, event, pick)
     return _with_own_pair(state, command, own.version + 1)
+
+
+def _keep_what_is_unchanged(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    command = getattr(event, "command", None)
+    if isinstance(command, UpdateLocal) and (known := state.store[state.self_id].pairs.get(command.key)):
+        return Step(state) if known.value == command.value else right(state, event, pick)
+    return right(state, event, pick)
+
+
+def _respond_always(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    after = right(state, event, pick)
+    if not isinstance(event, Received) or not isinstance(event.message, DigestRequest):
+        return after
+    is_sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in after.effects)
+    return after if is_sent else after._replace(effects=(*after.effects, Send(event.sender, DigestResponse(()))))
 
 
 def _wrap_around(right: Right, state: State, event: Any, pick: Pick) -> Next:
@@ -283,6 +298,12 @@ READINGS: Final = (
         instead={"transitions.lacking_here": _ask_about_itself},
     ),
     Reading(
+        clause="BA-18",
+        name="unchanged-is-none",
+        text="To set a pair to the value that it has is no update: the version stays.",
+        step=_keep_what_is_unchanged,
+    ),
+    Reading(
         clause="BA-19",
         name="unspecified",
         text="The document does not say what comes after the last version.",
@@ -347,5 +368,11 @@ READINGS: Final = (
         name="once-a-round",
         text="A critical peer that was the partner or the seed of a round gets no second request in it.",
         instead={"transitions.round_targets": _ask_each_once},
+    ),
+    Reading(
+        clause="BA-32",
+        name="empty-responses",
+        text="A digest response is sent even if it has no entries.",
+        step=_respond_always,
     ),
 )
