@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 from tests.conformance import wrong_distkv
+from tests.conformance.catching import suite
 
 from peerproof.conformance.readings.reading import Reading, readings_of
 from peerproof.conformance.report.session import Session, run_implementation
@@ -15,7 +16,7 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.basis import ANOTHER_FORM, decisions_at, is_decision
-from peerproof.conformance.vectors.suite import Vector, load
+from peerproof.conformance.vectors.suite import Vector
 
 #: Of a reading, so many vectors are tried that rest on it.
 MOST: Final = 6
@@ -46,7 +47,7 @@ globals().update({_class_of(reading): _claiming(reading) for reading in READINGS
 
 def resting_on(reading: Reading) -> list[Vector]:
     """The first vectors of which an expectation rests on a reading: those written by hand, and one that was made."""
-    found = [vector for vector in load().vectors if vector.protocol == "distkv" and rests(vector, reading)]
+    found = [vector for vector in suite().vectors if vector.protocol == "distkv" and rests(vector, reading)]
     return [vector for vector in found if vector.layer != "model"][:MOST] + [one for one in found if one.layer == "model"][:1]
 
 
@@ -57,13 +58,13 @@ def rests(vector: Vector, reading: Reading) -> bool:
 
 def judged(implementation: str, vectors: list[Vector], **settings: Any) -> Session:
     """What becomes of an implementation on some vectors."""
-    chosen: list[Case] = cases(load(), vectors)
+    chosen: list[Case] = cases(suite(), vectors)
     return run_implementation(f"py:{implementation}", chosen, settings=Settings(most_restarts=1000, **settings))
 
 
 def judged_by(variant: type[Any], name: str) -> Counter[str]:
     """What becomes of a mistake on the vector of this name: cases by status."""
-    vectors = [vector for vector in load().vectors if vector.protocol == "distkv" and vector.id.endswith(f"/{name}")]
+    vectors = [vector for vector in suite().vectors if vector.protocol == "distkv" and vector.id.endswith(f"/{name}")]
     assert vectors
     session = judged(f"{variant.__module__}:{variant.__qualname__}", vectors)
     return Counter(result.status for result in session.report.results)
@@ -122,7 +123,7 @@ def test_what_the_document_says_is(variant: type[Any], name: str) -> None:
 
 def test_another_form_of_a_message_is_the_same_message_and_another_message_in_that_form_is_not() -> None:
     reading = next(one for one in READINGS if one.clause == "DA-29")
-    vectors = [vector for vector in load().vectors if vector.id == "distkv/codec/chain-of-one-cut"]
+    vectors = [vector for vector in suite().vectors if vector.id == "distkv/codec/chain-of-one-cut"]
 
     form = judged(f"{__name__}:Unordered", vectors)
     worse = judged(f"{__name__}:UnorderedAndWhole", vectors)
