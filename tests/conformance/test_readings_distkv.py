@@ -77,6 +77,7 @@ def test_readings_have_names_of_their_own() -> None:
     assert len({reading.clause for reading in READINGS}) > len(READINGS) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reading", READINGS, ids=lambda reading: f"{reading.clause}-{reading.name}")
 def test_a_reading_is_no_violation_and_may_be_claimed(reading: Reading) -> None:
     """Something rests on each; who takes it violates nothing, and who ends, where the document allows that, only differs."""
@@ -85,8 +86,8 @@ def test_a_reading_is_no_violation_and_may_be_claimed(reading: Reading) -> None:
 
     session = judged(f"{__name__}:{_class_of(reading)}", vectors)
 
-    statuses = {result.status for result in session.report.results}
-    assert statuses <= ({"passed", "differs"} if reading.ends else {"passed"})
+    differing = [result for result in session.report.results if result.status != "passed"]
+    assert all(result.status == "differs" and reading.clause in result.decisions for result in differing)
     assert session.report.violates == 0
     taken = [result for result in session.report.results if f"{reading.clause}: {reading.name}" in result.branches]
     assert taken or reading.ends
