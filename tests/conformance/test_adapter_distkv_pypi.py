@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -57,6 +58,16 @@ def test_it_fails_what_the_list_says_and_nothing_else() -> None:
     assert known == len(entries)
     assert passed > known
     assert cases == passed + known + skipped
+
+
+def test_the_list_tells_what_violates_the_document_from_what_only_differs() -> None:
+    entries = [line.split(None, 4) for line in EXPECTED.read_text("utf-8").splitlines() if line and line[0] != "#"]
+
+    done = peerproof("run", "--protocol", "distkv", "-k", "layer:codec", "--format", "json")
+
+    assert done.returncode == 1, done.stderr
+    found = {case["id"]: case["status"] for case in json.loads(done.stdout)["cases"] if "failure" in case}
+    assert found == {name: "failed" if link.startswith("DD-") else "differs" for name, _, _, link, _ in entries}
 
 
 def test_without_the_list_it_is_no_conforming_implementation() -> None:

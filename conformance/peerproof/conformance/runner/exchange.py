@@ -289,9 +289,7 @@ class Script:
         literally = not in_plain_form and matchers == found  # addresses and bytes are no matchers
         after = bound if literally else next(bindings(expected, found, bound), None)
         if after is None:
-            difference = first_difference(expected, found, bound, f"{self.where}.messages")
-            assert difference is not None, "what does not fit differs"
-            raise Failure("messages", self.readable(difference))
+            raise Failure("messages", self.messages_difference(expected, found, bound))
         after = self.check_match("streams", f"{self.where}.streams", expect.get("streams", []), list(self.stage.streams), after)
         if "events" in expect and "events" in self.trial.offered.capabilities:  # a vector that needs them says so
             events = [event for event in self.stage.events if tells(event["name"])]
@@ -309,6 +307,19 @@ class Script:
         """A message that came; in plain form only if somebody will look, since reading takes time."""
         shown = {"to": message.to, "bytes": message.bytes}
         return shown | ({"message": self.stage.plain(message.bytes)} if in_plain_form else {})
+
+    def messages_difference(self, expected: Any, found: list[dict[str, Any]], bound: Bound) -> Difference:
+        """Where messages first differ; that one is another form of what was expected only if all others are no more than that."""
+        where = f"{self.where}.messages"
+        difference = first_difference(expected, found, bound, where)
+        assert difference is not None, "what does not fit differs"
+        shown = self.readable(difference)
+        if shown.is_other_form:
+            message = specification(self.trial.vector.protocol).MESSAGE
+            written = [{**one, "bytes": message.encode(message.decode(bytes.fromhex(one["bytes"]))).hex()} for one in found]
+            other = first_difference(expected, written, bound, where)
+            shown = shown if other is None else self.readable(other)
+        return shown
 
     def readable(self, difference: Difference) -> Difference:
         """The difference with what the specification reads in the bytes of it."""

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import THE_END, fingerprint, open_keys
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, THE_END, fingerprint, open_keys
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -68,7 +68,13 @@ class Failure(Exception):
 
     @property
     def fingerprint(self) -> str:
-        """What came instead of what was expected, as `vectors.basis` has it; how many events came before depends on the hello."""
+        """
+        What came instead of what was expected, as `vectors.basis` has it.
+
+        All other forms of one message are one thing; how many events came before depends on the hello.
+        """
+        if self.difference.is_other_form:
+            return ANOTHER_FORM
         where = self.difference.where
         return fingerprint(self.failure, _EVENT.sub("", where) if self.failure == "events" else where, self.difference.actual)
 

@@ -19,7 +19,7 @@ FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 1
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
-#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS or THE_END) -> the name of the reading.
+#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the name of the reading.
 Others: TypeAlias = Mapping[str, str]
 
 #: A place in a vector -> each decision that the expectation there rests on, or several that only together make something else
@@ -29,6 +29,8 @@ Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
 ANY_EVENTS: Final = "*events"  #: the same, but only of what the application is told
 THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
+
+ANOTHER_FORM: Final = "="  #: the same message in other bytes; it decides about nothing else that comes
 
 
 def is_decision(clause: str) -> bool:
@@ -122,6 +124,7 @@ def decisions_at(
             named |= zip(key.split(), names.split(), strict=True)
     if named or came is None:
         return named or only
+    found = {key: others for key, others in found.items() if others.keys() != {ANOTHER_FORM}}
     if alone and not any(key in others for others in found.values() for key in (THE_END, *open_keys(failure))):
         return only
     return dict.fromkeys(decision for key in found for decision in key.split()) or only

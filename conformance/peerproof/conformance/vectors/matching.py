@@ -41,6 +41,11 @@ class Difference:
     expected_read: Any = None  #: of bytes: what the specification's codec reads in them
     actual_read: Any = None
 
+    @property
+    def is_other_form(self) -> bool:
+        """Whether these are bytes in which the specification's codec reads the message that was expected."""
+        return self.expected_read is not None and self.expected_read == self.actual_read
+
     def plain(self) -> dict[str, Any]:
         """For reports."""
         shown = {"where": self.where, "expected": self.expected, "actual": self.actual}

@@ -1,0 +1,176 @@
+"""What the document of DistKV may also mean for pings: what one is to a node, which of two wins, and when the next is due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from peerproof.conformance.readings.reading import Reading
+from peerproof.spec.core import Duration, Pick, Received
+from peerproof.spec.distkv import schedule
+from peerproof.spec.distkv.chains import Chain, Claim, Element, agree, is_authoritative, with_ping
+from peerproof.spec.distkv.election import _moment, decide, on_ping, seek_download
+from peerproof.spec.distkv.messages import InitialPingDue, Ping, PingDue, RecoveryStep
+from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
+from peerproof.spec.distkv.pings import Kind, kind_of, winner
+from peerproof.spec.distkv.schedule import Window
+from peerproof.spec.distkv.schedule import ping as ping_after
+from peerproof.spec.distkv.state import State, is_startup
+
+Right = Callable[..., Next]
+
+
+def _tock_first(mine: Claim, other: Claim) -> bool:
+    if mine.tock != other.tock:
+        return mine.tock > other.tock
+    one, another = (-1 if claim.head.tick is None else claim.head.tick for claim in (mine, other))
+    return one > another if one != another else mine.head.node < other.head.node
+
+
+def _kind_by_chains(ping: Ping, last: Ping | None, _: int | None) -> Kind:
+    return kind_of(ping, last, None)
+
+
+def _next_before_collision(ping: Ping, last: Ping | None, tock: int | None) -> Kind:
+    found = kind_of(ping, last, tock)
+    return Kind.NEXT if found is Kind.COLLISION and last is not None and agree(ping.chain.prev, last.chain) else found
+
+
+def _other_moment(clock: Duration, position: int, length: int) -> Duration:
+    return Duration(ping_after(clock, position, length) - clock // (2 * length))
+
+
+def _up_ping(clock: Duration, position: int, length: int) -> Duration:
+    return Duration(-(-(2 * length - position) * clock // length))
+
+
+def _up_recovery(clock: Duration, step: RecoveryStep, position: int) -> Duration:
+    return Duration(clock - (clock >> (position + 1 if step is RecoveryStep.MISSING else position)))
+
+
+def _up_late_ping(clock: Duration) -> Window:
+    return Window(Duration(-(-5 * clock // 2)), Duration(schedule.SILENCE * clock))
+
+
+def _half_rounded_down(chain: Chain) -> bool:
+    half = len(chain.elements) // 2
+    return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
+
+
+def _ping_beside_length(chain: Chain, element: Element, most: int) -> Chain:
+    return with_ping(chain, element, most + 1)
+
+
+def _accept_beside_length(state: State, ping: Ping, pick: Pick) -> Next:
+    last = Ping(ping.chain.within(state.config.ping_length + 1), ping.tock)
+    taken = cancel_timer(replace(state, last=last), InitialPingDue())
+    return then(taken, seek_download, lambda now: decide(now, pick))
+
+
+def _last_to_arrive(ping: Ping, last: Ping) -> Ping:
+    return ping if is_startup(ping) and is_startup(last) else winner(ping, last)
+
+
+def _without_haste(state: State, chain: Chain, pick: Pick) -> Duration:
+    if state.position(chain) is None and state.message_tick and not is_authoritative(chain):
+        return _moment(state, Chain((*chain.elements, Element(chain.head.node, 1))), pick)
+    return _moment(state, chain, pick)
+
+
+def _stay_silent(state: State, pick: Pick) -> Next:
+    after = decide(state, pick)
+    is_silenced = InitialPingDue() in after.state.timers and PingDue() not in after.state.timers
+    last = state.last
+    waits = last is None or (is_startup(last) and last.chain.head.node == state.self_id)
+    return (
+        cancel_timer(replace(state, timers=state.timers - {PingDue()}), InitialPingDue()) if is_silenced and not waits else after
+    )
+
+
+def _treat_own_past_as_others(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    after = right(state, event, pick)
+    ping = event.message if isinstance(event, Received) else None
+    if not isinstance(ping, Ping) or not is_startup(ping) or ping.chain.head.node != state.self_id:
+        return after
+    is_past = not state.participates and ping.tock > state.tock
+    return then(after, lambda now: on_ping(now, ping, pick)) if is_past else after
+
+
+READINGS: Final = (
+    Reading(
+        clause="DA-33",
+        name="chains-alone",
+        text="What a ping is, its chain alone says, also if its tock is one that was heard before.",
+        instead={"pings.kind_of": _kind_by_chains},
+    ),
+    Reading(
+        clause="DA-36",
+        name="tock-first",
+        text="The higher tock wins also where a ping has no tick, which counts as the lowest.",
+        instead={"chains.Claim.beats": _tock_first},
+    ),
+    Reading(
+        clause="DA-38",
+        name="another-moment",
+        text="A node on the chain pings at another moment of the second clock.",
+        instead={"schedule.ping": _other_moment},
+        is_open=True,
+    ),
+    Reading(
+        clause="DA-39",
+        name="another-chance",
+        text="Off the chain a node pings early once in as many times as there are nodes.",
+        instead={"schedule.early_odds": lambda nodes: nodes},
+        is_open=True,
+    ),
+    Reading(
+        clause="DA-40",
+        name="rounded-down",
+        text="The first half of a chain with an odd number of elements is the smaller one.",
+        instead={"chains.zero_may_ping": _half_rounded_down},
+    ),
+    Reading(
+        clause="DA-41",
+        name="not-counted",
+        text="The sender's own element does not count for the length of a ping's chain.",
+        instead={"chains.with_ping": _ping_beside_length, "election.accept": _accept_beside_length},
+    ),
+    Reading(
+        clause="DA-62",
+        name="rounded-up",
+        text="Parts of a millisecond are rounded up.",
+        instead={"schedule.ping": _up_ping, "schedule.recovery": _up_recovery, "schedule.late_ping": _up_late_ping},
+    ),
+    Reading(
+        clause="DA-65",
+        name="last-to-arrive",
+        text="Of two start-up pings the one that arrives last is the last one seen.",
+        instead={"pings.winner": _last_to_arrive},
+    ),
+    Reading(
+        clause="DA-66",
+        name="no-haste",
+        text="Who has data, off a chain of nodes without, pings no earlier than others off the chain.",
+        instead={"election._moment": _without_haste},
+    ),
+    Reading(
+        clause="DA-69",
+        name="next-first",
+        text="A ping that both follows the last one and collides with it follows it.",
+        instead={"pings.kind_of": _next_before_collision},
+    ),
+    Reading(
+        clause="DA-09",
+        name="silent",
+        text="A node that may not ping waits until it hears a ping behind which it may.",
+        instead={"election.decide": _stay_silent},
+    ),
+    Reading(
+        clause="DA-91",
+        name="as-others",
+        text="An own start-up ping from a former life is one like others.",
+        step=_treat_own_past_as_others,
+        is_open=True,
+    ),
+)
