@@ -126,9 +126,21 @@ def decisions() -> Iterator[str]:
     from peerproof.conformance.clauses import catalogue as clauses
     from peerproof.conformance.clauses.catalogue import in_order
     from peerproof.conformance.readings import readings_of
+    from peerproof.conformance.vectors.suite import load as suite
+    from peerproof.conformance.vectors.suite import load_basis
 
     yield from ("# What the documents leave open", "", "A document has gaps, and two people fill them differently. Each gap")
     yield from ("that was found is a decision here, with its reason. What known implementations do otherwise follows.", "")
+    yield from ("What follows from reading a document otherwise is tried:", "")
+    yield from ("| protocol | other readings | of clauses | vectors that rest on them | of all | only *should* by them |",)
+    yield f"| --- |{' ---: |' * 5}"
+    everything = suite()
+    for protocol in clauses.protocols():
+        readings, basis = readings_of(protocol), load_basis(everything.root, protocol)
+        own = sum(vector.protocol == protocol for vector in everything.vectors)
+        counts = (len(readings), len({one.clause for one in readings}), len(basis.decisions), own, len(basis.weak))
+        yield f"| {protocol} | {' | '.join(f'{count:,}' for count in counts)} |"
+    yield ""
     for protocol in clauses.protocols():
         items = clauses.load(protocol).items
         yield from (f"## {protocol}", "")
