@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from peerproof.conformance.readings.reading import Reading
-from peerproof.conformance.report.session import Session, run_implementation
+from peerproof.conformance.adapter.in_process import InProcess
+from peerproof.conformance.readings.reading import Reading, check_claims
 from peerproof.conformance.runner.cases import cases
+from peerproof.conformance.runner.result import Result
+from peerproof.conformance.runner.runner import Settings, run
+from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.suite import Suite, Vector
 
@@ -30,11 +33,22 @@ class Taking:
         return {**reply, "readings": {self.reading.clause: self.reading.name}}
 
 
-def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vector], *, says_so: bool) -> Session:
+def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vector], *, says_so: bool) -> list[Result]:
     """What becomes of an implementation that takes the reading, and perhaps says so."""
     Judged = type("Judged", (Taking,), {"reading": reading, "protocol": protocol, "says_so": says_so})  # noqa: N806  # a class
     globals()["Judged"] = Judged
-    return run_implementation(f"py:{__name__}:Judged", list(cases(suite, vectors)))
+    adapter = InProcess(f"{__name__}:Judged", Timeouts(op=60), suite.version)
+    hello = adapter.start()
+    check_claims(hello)
+    results: list[Result] = []
+
+    def report(result: Result) -> bool:
+        results.append(result)
+        return False
+
+    end = run(lambda: adapter, adapter, hello, list(cases(suite, vectors)), Settings(most_restarts=10_000), report)
+    assert end.because is None
+    return results
 
 
 def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 6) -> list[Vector]:

@@ -17,18 +17,21 @@ each_reading = pytest.mark.parametrize("reading", READINGS, ids=[f"{one.clause}-
 def test_another_reading_violates_nothing(reading: Reading) -> None:
     vectors = resting_on(suite(), "swim", reading)
 
-    results = judge(suite(), "swim", reading, vectors, says_so=False).report.results
+    results = judge(suite(), "swim", reading, vectors, says_so=False)
 
+    assert vectors
     assert {result.vector for result in results if result.status != "passed"} == {vector.id for vector in vectors}
     assert {result.status for result in results} <= {"passed", "differs", "tolerated"}
     assert all(reading.clause in result.decisions for result in results if result.status == "differs")
 
 
-@each_reading
+@pytest.mark.parametrize("reading", [pytest.param(one, id=f"{one.clause}-{one.name}") for one in READINGS if not one.ends])
 def test_who_says_so_is_held_to_the_reading(reading: Reading) -> None:
     vectors = resting_on(suite(), "swim", reading)
 
-    session = judge(suite(), "swim", reading, vectors, says_so=True)
+    results = judge(suite(), "swim", reading, vectors, says_so=True)
 
-    assert {result.status for result in session.report.results} == {"passed"}
-    assert not session.report.wrong
+    assert {result.status for result in results} == {"passed"}
+    assert {result.vector for result in results if f"{reading.clause}: {reading.name}" in result.branches} == {
+        vector.id for vector in vectors
+    }

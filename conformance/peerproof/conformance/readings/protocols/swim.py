@@ -209,9 +209,8 @@ def _fanout_down(nodes: int) -> int:
     return max(1, nodes.bit_length() - 1) if nodes > 1 else 0
 
 
-def _fanout_of(bases: tuple[int, ...]) -> Callable[[int], int]:
-    """The smallest number by which the powers of a base reach so many nodes; a base as its first powers, rounded up."""
-    return lambda nodes: sum(power < nodes for power in (1, *bases)) if nodes > 1 else 0
+def _fanout_decimal(nodes: int) -> int:
+    return len(str(nodes - 1)) if nodes > 1 else 0
 
 
 def _events_skipped(state: State, receiver: Uuid, said: list[Vector], room: Any) -> tuple[State, list[Vector]]:
@@ -501,15 +500,9 @@ READINGS: Final = (
     ),
     Reading(
         clause="SA-23",
-        name="natural",
-        text="The logarithm is the natural one, rounded up.",
-        instead={"gossip.fanout": _fanout_of((2, 7, 20, 54, 148, 403, 1096, 2980, 8103, 22026))},
-    ),
-    Reading(
-        clause="SA-23",
         name="decimal",
         text="The logarithm has base 10 and is rounded up.",
-        instead={"gossip.fanout": _fanout_of((10, 100, 1000, 10_000, 100_000))},
+        instead={"gossip.fanout": _fanout_decimal},
     ),
     Reading(
         clause="SA-24",
