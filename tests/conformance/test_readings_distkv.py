@@ -114,8 +114,8 @@ def test_what_the_document_says_nothing_of_is_not_held_against_the_original(vari
     ("variant", "name"),
     [
         (wrong_distkv.DD06, "chain-of-one-cut"),
-        (wrong_distkv.DD13, "start-up-ping"),
-        (wrong_distkv.DD14, "info-with-a-reason"),
+        (wrong_distkv.DD13, "new-node"),
+        (wrong_distkv.DD14, "ticks-of-the-head-when-lost"),
     ],
 )
 def test_what_the_document_says_is(variant: type[Any], name: str) -> None:
