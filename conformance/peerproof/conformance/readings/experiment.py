@@ -21,7 +21,7 @@ from peerproof.conformance.runner.exchange import AFTER
 from peerproof.conformance.runner.runner import missing
 from peerproof.conformance.runner.trial import Case, Failure, Trial
 from peerproof.conformance.runner.worker import RunningTrial
-from peerproof.conformance.vectors.basis import ANYTHING, THE_END, Basis, is_decision, open_keys
+from peerproof.conformance.vectors.basis import ANYTHING, OR, THE_END, Basis, is_decision, open_keys
 from peerproof.conformance.vectors.suite import Suite
 
 SEED: Final = "0"
@@ -171,7 +171,8 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
             if is_decision(reading.clause):
                 for place, came in places.items():
                     at = decisions.setdefault(vector, {}).setdefault(place, {})
-                    at.setdefault(reading.clause, {}).setdefault(came, reading.name)
+                    named = at.setdefault(reading.clause, {}).get(came)
+                    at[reading.clause][came] = f"{named}{OR}{reading.name}" if named else reading.name
             if levels[reading.clause].level == "should":
                 weak.setdefault(vector, set()).add(reading.clause)
     _try_together(protocol, readings, closed, every, decisions)

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from peerproof.conformance.adapter.choices import Choices, case_seed
 from peerproof.conformance.adapter.messages import Hello, Offered, Reply, Request
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import ANOTHER_FORM, THE_END, fingerprint, open_keys
+from peerproof.conformance.vectors.basis import ANOTHER_FORM, OR, THE_END, fingerprint, open_keys
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.suite import Vector
 
@@ -202,11 +202,12 @@ class Trial:
 
     def find_claimed(self, miss: Failure) -> list[str]:
         """The readings that the implementation says it takes and that lead to this instead of what the vector expects."""
+        claims = self.hello.readings
         for key, others in self.vector.rests_on.get(self.judged_at, {}).items():
             for came in (miss.fingerprint, *open_keys(miss.failure), THE_END):
                 taken = dict(zip(key.split(), others.get(came, "").split(), strict=False))
-                if taken and taken.items() <= self.hello.readings.items():
-                    return [f"{decision}: {name}" for decision, name in taken.items()]
+                if taken and all(claims.get(decision) in names.split(OR) for decision, names in taken.items()):
+                    return [f"{decision}: {claims[decision]}" for decision in taken]
         return []
 
     @cached_property

@@ -40,7 +40,7 @@ from peerproof.conformance.runner.trial import (
     Verdict,
 )
 from peerproof.conformance.suite.bounds import USUAL, Bounds
-from peerproof.conformance.vectors.basis import decisions_at
+from peerproof.conformance.vectors.basis import OR, decisions_at
 from peerproof.conformance.vectors.matching import Difference
 from peerproof.spec.forms.form import Record
 
@@ -365,7 +365,8 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
 
 def _taken(decisions: Mapping[str, str | None]) -> str | None:
     """Which other readings an implementation takes, if that is known."""
-    return "; ".join(f"it takes {decision} as {reading!r}" for decision, reading in decisions.items() if reading) or None
+    named = ((decision, reading.split(OR)) for decision, reading in decisions.items() if reading)
+    return "; ".join(f"it takes {decision} as {' or '.join(map(repr, readings))}" for decision, readings in named) or None
 
 
 def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:

@@ -19,7 +19,8 @@ FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
 FORMAT: Final = 1
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
-#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the name of the reading.
+#: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the name of the reading, or the names
+#: of several of one decision that all lead there, with OR between.
 Others: TypeAlias = Mapping[str, str]
 
 #: A place in a vector -> each decision that the expectation there rests on, or several that only together make something else
@@ -30,6 +31,7 @@ ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever c
 ANY_EVENTS: Final = "*events"  #: the same, but only of what the application is told
 THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
 
+OR: Final = "|"
 ANOTHER_FORM: Final = "="  #: the same message in other bytes; it decides about nothing else that comes
 
 
