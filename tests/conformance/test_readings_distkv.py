@@ -86,7 +86,7 @@ def test_a_reading_is_no_violation_and_may_be_claimed(reading: Reading) -> None:
 
     session = judged(f"{__name__}:{_class_of(reading)}", vectors)
 
-    differing = [result for result in session.report.results if result.status != "passed"]
+    differing = [result for result in session.report.results if result.status not in ("passed", "tolerated")]
     assert all(result.status == "differs" and reading.clause in result.decisions for result in differing)
     assert session.report.violates == 0
     taken = [result for result in session.report.results if f"{reading.clause}: {reading.name}" in result.branches]
