@@ -62,7 +62,6 @@ from peerproof.spec.wendy.proximity import (
     header,
     is_passed_over,
     learn_tables,
-    record_score,
     refresh_score,
     send,
 )
@@ -386,9 +385,13 @@ def _try_the_joiner(state: State, join: NodeJoin) -> Next:
     return Step(after, effects + requests)
 
 
+def _at_once_or_never(state: State, node: Node, *, is_leaf: bool) -> State:
+    if is_leaf and not is_passed_over(state, node):
+        state = insert_node(state, node, Mask(leaf_set=True))
+    return consider_node(state, node, is_leaf=is_leaf)
+
+
 def _not_in_the_leaf_set(state: State, node: Node, score: int) -> State:
-    if node.id in state.known:
-        return record_score(state, node, score)
     state = replace(state, scores=state.scores.put({node.id: score}))
     return insert_node(state, node, Mask(routing_table=True, neighborhood_set=True))
 
@@ -697,7 +700,7 @@ READINGS: Final = (
         clause="WA-48",
         name="leaves-from-leaf-sets",
         text="Only nodes of received leaf sets are tried in the leaf set.",
-        instead={"proximity.record_score": _not_in_the_leaf_set},
+        instead={"proximity.record_score": _not_in_the_leaf_set, "proximity.consider_node": _at_once_or_never},
     ),
     Reading(
         clause="WA-48",
