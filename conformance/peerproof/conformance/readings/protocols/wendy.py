@@ -506,12 +506,6 @@ READINGS: Final = (
         instead={"ids.Ring.rank": _rank_above_first},
     ),
     Reading(
-        clause="WA-09",
-        name="distance-alone",
-        text="Of nodes that are equally far from a key none is closer, so that a message stays where it is.",
-        instead={"ids.Ring.rank": lambda ring, node, key: ring.distance(node, key)},
-    ),
-    Reading(
         clause="WA-11",
         name="closest",
         text="Of the nodes in a row that are closer to the key the closest is taken.",
