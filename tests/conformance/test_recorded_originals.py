@@ -24,7 +24,7 @@ def test_an_original_gets_the_agreed_verdicts(protocol: str, name: str) -> None:
     assert found["cases"] == agreed["cases"]
     assert found["clauses"] == agreed["clauses"]
     assert found["totals"]["passed"] > 0
-    assert any(outcome.startswith("crashed") for outcome in found["cases"]), "each of the libraries panics somewhere"
+    assert any("crashed" in outcome for outcome in found["cases"]), "each of the libraries panics somewhere"
 
 
 def test_the_page_shows_what_the_recordings_give() -> None:
