@@ -1,5 +1,5 @@
 """
-Wendy as the original implementation has it, one difference at a time [WD-01…WD-31]; `variant.py` says how it is done.
+Wendy as the original implementation has it, one difference at a time [WD-01…WD-32]; `variant.py` says how it is done.
 
 Two have no variant, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18],
 and scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
@@ -8,6 +8,7 @@ and scores that are the time of connecting alone [WD-26]. That of WD-16 announce
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -17,7 +18,7 @@ from tests.conformance.variant import Variant, received
 from peerproof.spec import wendy
 from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Sent, Step
 from peerproof.spec.errors import MalformedMessage
-from peerproof.spec.wendy import joining, proximity, repair, routing, tables, transitions
+from peerproof.spec.wendy import codec, joining, proximity, repair, routing, tables, transitions
 from peerproof.spec.wendy.ids import Id, Ring
 from peerproof.spec.wendy.state import State, leaf_set
 
@@ -401,11 +402,21 @@ class WD31(Wrong):
     instead: ClassVar = {"state.address": lambda host, port: NodeId(f"{host}:{port}")}
 
 
+class WD32(Wrong):
+    """Reads members whose names it half knows."""
+
+    def decode(self, data: bytes) -> Any:
+        """Takes small letters for capital ones."""
+        known = {name.lower(): name.encode() for name in codec.ENVELOPE}
+        names = re.compile(rb'"(' + b"|".join(name.encode() for name in known) + rb')"(?=\s*:)', re.IGNORECASE)
+        return super().decode(names.sub(lambda found: b'"' + known[found[1].decode().lower()] + b'"', data))
+
+
 #: The divergences by their flag.
 DIVERGENCES: Final[Mapping[str, type[Wrong]]] = {
     variant.__name__.lower().replace("wd", "wd-"): variant
     for variant in (
         *(WD01, WD02, WD03, WD04, WD05, WD06, WD07, WD08, WD09, WD10, WD11, WD12, WD13, WD14, WD15, WD16, WD17, WD19),
-        *(WD20, WD21, WD22, WD23, WD24, WD25, WD27, WD28, WD29, WD31),
+        *(WD20, WD21, WD22, WD23, WD24, WD25, WD27, WD28, WD29, WD31, WD32),
     )
 }

@@ -67,6 +67,8 @@ class Protocol:
     sites: Mapping[str, str] = field(default_factory=dict)
     #: Kinds of events that no document demands: they are compared only for an implementation whose hello lists them.
     optional_events: tuple[str, ...] = ()
+    #: Members of a configuration whose values the document fixes: a vector that gives one needs `config.sizes`.
+    sizes: tuple[str, ...] = ()
     #: Configuration, kind of event -> the members of such an event that no document settles; none by default.
     unsettled: Reference[Callable[[Any, str], frozenset[str]]] | None = None
     answers: Reference[Any] | None = None  #: `peerproof.conformance.runner.answer_rules.Rules`, for `run --connect`
@@ -175,6 +177,7 @@ PROTOCOLS: Final = Protocols(
         runtime=Reference("peerproof.reference.protocols.wendy.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.wendy:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.wendy:READINGS"),
+        sizes=("ring", "leaf_set_side", "neighborhood_set"),
         measures=Reference("peerproof.pipeline.measures.protocols.wendy"),
         proofs=Reference("peerproof.conformance.proofs.wendy.proofs:PROOFS"),
     ),
@@ -192,6 +195,7 @@ PROTOCOLS: Final = Protocols(
         runtime=Reference("peerproof.reference.protocols.peter.runtime:RUNTIME"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.peter:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.peter:READINGS"),
+        sizes=("ring", "leaf_set_side", "neighborhood_set"),
         measures=Reference("peerproof.pipeline.measures.protocols.peter"),
         proofs=Reference("peerproof.conformance.proofs.peter.proofs:PROOFS"),
     ),

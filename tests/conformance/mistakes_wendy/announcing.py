@@ -32,6 +32,7 @@ class NeverWarns(Wrong):
     """Accepts every announcement."""
 
     caught_by: ClassVar = (
+        "who-is-known-is-warned-too",
         *(f"announcement-with-an-old-{table}" for table in ("routing-table", "leaf-set", "neighborhood-set")),
         *("the-same-announcement-twice", "the-versions-of-the-moment", "two-join-at-once"),
     )
@@ -52,7 +53,11 @@ class WarnsAtAnyDifference(Wrong):
 class WarnsAtEqualVersions(Wrong):
     """Warns of the versions that it has."""
 
-    caught_by: ClassVar = ("announcement-with-the-same-versions", "announcement-to-somebody-alone")
+    caught_by: ClassVar = (
+        "who-is-known-is-not-warned-in-vain",
+        "announcement-with-the-same-versions",
+        "announcement-to-somebody-alone",
+    )
     instead: ClassVar = {"joining.is_newer": lambda own, included: any(a >= b for a, b in zip(own, included, strict=True))}
 
 
@@ -223,7 +228,12 @@ class AnnouncesPerTable(Wrong):
 class AnnouncesNoTables(Wrong):
     """Announces itself without its tables."""
 
-    caught_by: ClassVar = ("announcement-after-the-wait", "stragglers-are-applied", "a-warning-is-applied-and-announced")
+    caught_by: ClassVar = (
+        "warned-by-a-leaf",
+        "announcement-after-the-wait",
+        "stragglers-are-applied",
+        "a-warning-is-applied-and-announced",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Leaves them out."""

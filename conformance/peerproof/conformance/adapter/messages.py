@@ -33,6 +33,7 @@ CAPABILITIES: Final[Mapping[str, str]] = {
     "api": "`call` of this name",
     "observe": "`query` of this name",
     "events": "events among the effects: all kinds but the optional ones, or those that `events` lists",
+    "config": "configurations with what the protocol's document fixes, `config.sizes`: rings and tables of other sizes",
     "restart": "`crash`, `restart`",
     "state": "`load`: a node begins in a state that the runner gives",
     "sent": "`sent`: a node learns what became of its message",
@@ -202,16 +203,21 @@ def contradicts_hello(request: Request, offered: Offered, needed: Collection[str
     Returns whether `unsupported`, as the answer to a request, contradicts the capabilities of the adapter's hello.
 
     A capability claims an op under the protocol's defaults. A node with members in its configuration other than those that it
-    `needed` to have is claimed by none: an implementation may have no such configuration.
+    `needed` to have is claimed by none: an implementation may have no such configuration. Nor is any state that a node may begin
+    in: there are some into which an implementation cannot be put from outside.
 
     >>> offered = Offered(frozenset({"exchange", "api.join"}))
     >>> contradicts_hello({"op": "call", "name": "join"}, offered, ())
     True
     >>> contradicts_hello({"op": "open", "config": {"max_payload": 9}}, offered, ())
     False
+    >>> contradicts_hello({"op": "load", "state": {}}, Offered(frozenset({"state.load"})), ())
+    False
     """
     op = request["op"]
-    if op in ("open", "load", "serve", "restart") and not set(request.get("config", {})) <= set(needed):
+    if op == "load":
+        return False
+    if op in ("open", "serve", "restart") and not set(request.get("config", {})) <= set(needed):
         return False
     named = {"call": f"api.{request.get('name')}", "query": f"observe.{request.get('what')}"}
     return named.get(op, _CLAIMED_BY.get(op)) in offered.capabilities

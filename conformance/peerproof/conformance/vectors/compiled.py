@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.output import CannotWrite, write_whole
+from peerproof.spec.protocols import PROTOCOLS
 
 KEPT: Final = 8  #: so many states of the sources are kept: of some branches, or of some installed versions
 
@@ -34,6 +35,7 @@ def folder() -> Path | None:
 def key(digest: str) -> str:
     """Names the compiled form of the sources with this digest, as this code would compile them."""
     hashed = sha256(digest.encode())
+    hashed.update(repr([(name, protocol.sizes) for name, protocol in PROTOCOLS.items()]).encode())  # of which needs come
     paths = [Path(__file__).parents[1] / f"{name}.py" for name in _READERS]
     for path in (*paths, *map(locations.schema, ("vector", "model", "retired"))):
         hashed.update(path.read_bytes() if path.exists() else b"")

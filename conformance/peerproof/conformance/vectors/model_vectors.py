@@ -20,6 +20,7 @@ from peerproof.conformance.suite.schema import unfit
 from peerproof.conformance.suite.strict_yaml import Place, VectorError
 from peerproof.conformance.vectors.model_table import KINDS, LAYER, Table, beginning, table_of
 from peerproof.conformance.vectors.plain_data import describe_bytes
+from peerproof.conformance.vectors.vector_file import needs_of_nodes
 
 LONGEST_TITLE: Final = 160  #: characters of a title, as the schema of vectors has it; what is longer is cut
 
@@ -85,6 +86,7 @@ def _needs(table: Table, kind: str, number: int) -> list[str]:
     found = {"exchange"} if kind == "path" else {"exchange", "observe.state"}
     if beginning(table, kind, number)[1] is not None:
         found.add("state.load")
+    found |= needs_of_nodes(table.protocol, table.nodes)
     for event in events_of(table, kind, number):
         sort, *what = table.events[event]
         if sort == "call":

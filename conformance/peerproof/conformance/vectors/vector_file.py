@@ -7,13 +7,14 @@ The other half, what is merely bad taste or doubtful, is `lint`'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from peerproof.conformance.suite.schema import did_you_mean, misfits, one_of
 from peerproof.conformance.suite.strict_yaml import Document, VectorError
 from peerproof.conformance.suite.strict_yaml import Path as Where
+from peerproof.spec.protocols import PROTOCOLS
 
 #: Members whose content is the protocol's: in them, only `{hex: …}` is bytes.
 PROTOCOLS_OWN: Final = frozenset({"message", "args", "config", "equals", "events", "picks", "state", "timers"})
@@ -173,11 +174,23 @@ def needs(vector: Mapping[str, Any]) -> tuple[str, ...]:
         found.add("codec")
     if any("state" in node for node in vector.get("nodes", {}).values()):
         found.add("state.load")
+    found |= needs_of_nodes(vector["id"].partition("/")[0], vector.get("nodes", {}).values())
     for step in (*vector.get("setup", ()), *vector.get("steps", ())):
         for member, need in _NEEDS.items():
             if member in step:
                 found |= need(step[member])
     return tuple(sorted(found))
+
+
+def needs_of_nodes(protocol: str, nodes: Iterable[Mapping[str, Any]]) -> set[str]:
+    """
+    What an implementation must be able to do for nodes of these configurations.
+
+    >>> needs_of_nodes("wendy", [{"config": {"leaf_set_side": 2}}]), needs_of_nodes("wendy", [{"config": {"heartbeat": 0}}])
+    ({'config.sizes'}, set())
+    """
+    sizes = PROTOCOLS[protocol].sizes if protocol in PROTOCOLS else ()
+    return {"config.sizes"} if any(not node.get("config", {}).keys().isdisjoint(sizes) for node in nodes) else set()
 
 
 def _needs_of_expect(expect: Mapping[str, Any]) -> set[str]:

@@ -97,7 +97,8 @@ class Runtime:
         calls = [f"api.{name}" for name in specification.COMMAND.cases]
         queries = [f"observe.{name}" for name in specification.QUERIES]
         outcomes = ["sent", "stream"] if self.is_connected else []
-        return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes]
+        sizes = ["config.sizes"] if PROTOCOLS[self.name].sizes else []
+        return ["codec", "exchange", *calls, *queries, "events", "restart", "state.load", *outcomes, *sizes]
 
     def events(self) -> list[str]:
         """The kinds of events that a harness tells, in the words of the adapter protocol."""
