@@ -84,7 +84,7 @@ long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
 
-## search: all small models, longer campaigns of the fuzzer, more generated tests, every vector against the specification
+## search: all small models, longer campaigns of the fuzzer, more generated tests, every vector against the specification and the other readings of it
 search: $(VENV)/.developing
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) search-values $(CAMPAIGNS) search-vectors search-models
@@ -133,7 +133,7 @@ $(CAMPAIGNS): search-fuzz-%:
 	$(BIN)/peerproof fuzz $* --profile ci
 
 search-vectors:
-	$(BIN)/peerproof lint
+	$(BIN)/peerproof lint --readings
 
 search-models:
 	$(BIN)/peerproof model-check

@@ -13,14 +13,15 @@ from tests.conformance import wrong
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring.basis_file import stale, write_basis
 from peerproof.conformance.authoring.suite_check import check_suite
-from peerproof.conformance.readings.experiment import try_reading
+from peerproof.conformance.readings.experiment import find_basis, try_reading
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.report.session import Session, run_implementation
 from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.vectors.basis import ANYTHING, THE_END, decisions_at
-from peerproof.conformance.vectors.suite import Suite, load
+from peerproof.conformance.vectors.suite import Suite, load, load_basis
 from peerproof.spec.overrides import Overrides
+from peerproof.spec.protocols import PROTOCOLS
 
 TIES = "clause:BA-12 layer:exchange"  #: vectors that need an order among equals
 DESCENDING = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == ("BA-12", "descending"))
@@ -118,6 +119,20 @@ def test_a_claim_that_no_case_shows_fails_the_run() -> None:
 def test_a_reading_that_nobody_described_is_refused_at_hello() -> None:
     with pytest.raises(AdapterUnavailable, match="takes BA-12 as 'by-the-moon'; described are descending"):
         judged(Inventing)
+
+
+@pytest.mark.minute
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_is_written_down_is_what_trying_the_readings_finds(protocol: str) -> None:
+    """All vectors written by hand, and a twentieth of those made from models; all: peerproof lint --readings."""
+    own = [vector for vector in load().vectors if vector.protocol == protocol]
+    few = [vector for number, vector in enumerate(own) if vector.layer != "model" or number % 20 == 0]
+    found, kept = find_basis(replace(load(), vectors=few), protocol), load_basis(load().root, protocol)
+    chosen = {vector.id for vector in few}
+
+    assert found.tried == kept.tried
+    assert found.decisions == {name: places for name, places in kept.decisions.items() if name in chosen}
+    assert found.weak == {name: clauses for name, clauses in kept.weak.items() if name in chosen}
 
 
 def test_a_case_goes_on_after_a_step_that_rests_on_the_reading() -> None:
