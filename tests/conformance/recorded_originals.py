@@ -15,6 +15,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -60,10 +61,16 @@ class Fault:
     fault: str
     sentence: str
     differences: Sequence[str]  #: first differences of the cases that show it
+    cases: Sequence[str] = ("*",)  #: patterns of these cases' names
+
+    def covers(self, case: str, difference: str) -> bool:
+        """Whether it is why a case shows a difference."""
+        name = case.rpartition("/")[2]
+        return difference in self.differences and any(fnmatchcase(name, pattern) for pattern in self.cases)
 
     def count(self, report: Report) -> int:
         """How many cases of a report show it."""
-        return sum(not {*self.differences}.isdisjoint(shown) for shown in find_differences(report).values())
+        return sum(any(self.covers(case, shown) for shown in found) for case, found in find_differences(report).items())
 
 
 FAULTS: Final = [Fault(**entry) for entry in yaml.safe_load(TABLE.with_suffix(".yaml").read_text(encoding="utf-8"))]
