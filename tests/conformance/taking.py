@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from peerproof.conformance.adapter.in_process import InProcess
@@ -11,7 +11,7 @@ from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
-from peerproof.conformance.vectors.basis import is_decision
+from peerproof.conformance.vectors.basis import OR, Others, is_decision
 from peerproof.conformance.vectors.suite import Suite, Vector
 
 
@@ -51,13 +51,17 @@ def judge(suite: Suite, protocol: str, reading: Reading, vectors: Sequence[Vecto
     return results
 
 
+def _names(reading: Reading, decisions: Mapping[str, Others]) -> bool:
+    """Whether the reading makes something else come where these decisions matter."""
+    return any(reading.name in names.split(OR) for names in decisions.get(reading.clause, {}).values())
+
+
 def resting_on(suite: Suite, protocol: str, reading: Reading, most: int = 6) -> list[Vector]:
     """Some vectors that rest on a reading, of all its layers."""
     assert is_decision(reading.clause)
     found = [
         vector
         for vector in suite.vectors
-        if vector.protocol == protocol
-        and any(reading.name in others.get(reading.clause, {}).values() for others in vector.rests_on.values())
+        if vector.protocol == protocol and any(_names(reading, others) for others in vector.rests_on.values())
     ]
     return found[:: max(1, len(found) // most)][:most]

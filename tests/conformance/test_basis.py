@@ -127,7 +127,7 @@ def test_what_is_written_down_is_what_trying_the_readings_finds(protocol: str) -
     """All vectors written by hand, and a twentieth of those made from models; all: peerproof lint --readings."""
     own = [vector for vector in load().vectors if vector.protocol == protocol]
     few = [vector for number, vector in enumerate(own) if vector.layer != "model" or number % 20 == 0]
-    found, kept = find_basis(replace(load(), vectors=few), protocol), load_basis(load().root, protocol)
+    found, kept = find_basis(replace(load(), vectors=tuple(few)), protocol), load_basis(load().root, protocol)
     chosen = {vector.id for vector in few}
 
     assert found.tried == kept.tried

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from tests.conformance import wrong_wendy
 from tests.conformance.catching import suite
 from tests.conformance.mistakes_wendy import announcing
 
-from peerproof.conformance.readings.reading import Reading, readings_of
 from peerproof.conformance.report.session import Session, run_implementation
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.suite import Vector
-
-READINGS: Final[tuple[Reading, ...]] = readings_of("wendy")
-
-#: Of the cases that rest on a reading, so many are tried.
-MOST: Final = 4
-
-
-def _claiming(reading: Reading) -> type[Any]:
-    base = type(reading.variant("wendy"))
-
-    def handle(self: Any, request: dict[str, Any], choose: Any) -> dict[str, Any]:
-        reply: dict[str, Any] = base.handle(self, request, choose)
-        return {**reply, "readings": {reading.clause: reading.name}} if request["op"] == "hello" else reply
-
-    return type("Claiming", (base,), {"handle": handle, "__module__": __name__})
-
-
-#: An implementation for each reading, which says that it takes it.
-CLAIMING: Final = {f"Claiming{number}": reading for number, reading in enumerate(READINGS)}
-globals().update({name: _claiming(reading) for name, reading in CLAIMING.items()})
 
 
 class Small(wrong_wendy.Wrong):
@@ -69,37 +48,6 @@ def of(*names: str) -> list[Case]:
     found = [vector for vector in of_wendy() if vector.id.rpartition("/")[2] in names]
     assert len(found) == len(names)
     return list(cases(suite(), found))
-
-
-def resting_on(reading: Reading) -> list[Vector]:
-    """Vectors for which this reading, and if there are any no other of its decision, makes something else come."""
-    alone, among = [], []
-    for vector in of_wendy():
-        at = [{*others[reading.clause].values()} for others in vector.rests_on.values() if reading.clause in others]
-        if at and all(names == {reading.name} for names in at):
-            alone.append(vector)
-        elif any(reading.name in names for names in at):
-            among.append(vector)
-    return alone or among
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CLAIMING, ids=[f"{reading.clause}-{reading.name}" for reading in READINGS])
-def test_who_claims_a_reading_passes_what_rests_on_it(name: str) -> None:
-    reading = CLAIMING[name]
-    found = resting_on(reading)
-
-    session = judged(f"{__name__}:{name}", list(cases(suite(), found[:MOST])))
-
-    assert found
-    assert statuses(session).keys() <= {"passed", "skipped"}
-    assert any(f"{reading.clause}: {reading.name}" in result.branches for result in session.report.results)
-
-
-def test_no_reading_has_the_name_of_another() -> None:
-    named = [(reading.clause, reading.name) for reading in READINGS]
-
-    assert len({*named}) == len(named)
 
 
 def test_rings_and_tables_of_other_sizes_are_no_fault_of_who_has_none() -> None:

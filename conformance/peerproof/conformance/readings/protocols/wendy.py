@@ -785,6 +785,13 @@ READINGS: Final = (
         instead={"joining.on_node_race": _announce_at_once},
     ),
     Reading(
+        clause="WA-67",
+        name="any-time",
+        text="The document does not say how long a node waits for further warnings before it announces itself again.",
+        instead={"joining.on_node_race": _announce_at_once},
+        is_open=True,
+    ),
+    Reading(
         clause="WA-68",
         name="first",
         text="A node is known by the address at which it was met first.",
@@ -801,6 +808,13 @@ READINGS: Final = (
         name="one-by-one",
         text="Who is met is asked and let into the tables before the next one is looked at.",
         instead={"proximity.learn_tables": _learn_one_by_one},
+    ),
+    Reading(
+        clause="WA-69",
+        name="any-order",
+        text="The document does not say in which order nodes are met, asked and counted in versions.",
+        instead={"proximity.learn_tables": _learn_one_by_one},
+        is_open=True,
     ),
     Reading(
         clause="WA-70",
