@@ -275,7 +275,7 @@ def questions(bench: Bench) -> str:
     if not asked:
         raise Inapplicable(f'hello has "choices": "oracle", but no question was asked; the sites are {", ".join(sites)}')
     silent = ", ".join(site for site in sites if site not in asked)
-    return f"it asks at {_counted(asked)}, with sorted options" + (f"; not asked here: {silent}" if silent else "")
+    return f"it asks at {_list_counts(asked)}, with sorted options" + (f"; not asked here: {silent}" if silent else "")
 
 
 def events(bench: Bench) -> str:
@@ -290,11 +290,11 @@ def events(bench: Bench) -> str:
         raise Inapplicable("a node that gets every legal message tells no event")
     compared = Counter({kind: count for kind, count in bench.told.items() if offered.tells(kind)})
     ignored = bench.told - compared
-    note = f"; not compared, since hello does not list it: {_counted(ignored)}" if ignored else ""
-    return f"it tells {_counted(compared) or 'nothing that is compared'}{note}"
+    note = f"; not compared, since hello does not list it: {_list_counts(ignored)}" if ignored else ""
+    return f"it tells {_list_counts(compared) or 'nothing that is compared'}{note}"
 
 
-def _counted(kinds: Counter[str]) -> str:
+def _list_counts(kinds: Counter[str]) -> str:
     return ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
 
 

@@ -94,15 +94,15 @@ def render_groups(report: Report, groups: Sequence[FailureGroup], most: int | No
     if not groups:
         yield "no case fails"
         return
-    yield f"{_counted(_size(groups), 'failing case')} by first difference: {_counted(len(groups), 'group')}, the largest first"
+    yield f"{_count(_size(groups), 'failing case')} by first difference: {_count(len(groups), 'group')}, the largest first"
     results = {result.id: result for result in report.results}
     for number, group in enumerate(groups[:most]):
         clauses = f" [{' '.join(group.clauses)}]" * bool(group.clauses)
-        yield f"  {_counted(len(group.cases), 'case')}: {group.difference}{clauses}"
+        yield f"  {_count(len(group.cases), 'case')}: {group.difference}{clauses}"
         yield f"    {'for example' if number else 'start here'}: {command_of(group, results, report)}"
-        yield from (f"    also in {_counted(cases, 'case')} of these: {other}" for other, cases in group.also.items())
+        yield from (f"    also in {_count(cases, 'case')} of these: {other}" for other, cases in group.also.items())
     if left := groups[len(groups[:most]) :]:
-        rest = f"{_counted(len(left), 'smaller group')} with {_counted(_size(left), 'case')}"
+        rest = f"{_count(len(left), 'smaller group')} with {_count(_size(left), 'case')}"
         yield f"  and {rest} (peerproof report groups RECORD shows all)"
 
 
@@ -115,7 +115,7 @@ def command_of(group: FailureGroup, results: Mapping[str, Result], report: Repor
     return next(command for name, command in to_paste(results[group.example], report.arguments) if name == "again")
 
 
-def _counted(number: int, what: str) -> str:
+def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 

@@ -352,7 +352,7 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     if status == "failed" and trial.vector.level != "must":
         status, reason = "tolerated", f"the vector says {trial.vector.level}"
     elif decisions:
-        status, reason = "differs", _taken(decisions)
+        status, reason = "differs", _name_readings(decisions)
     if isinstance(outcome, Flood):
         reason = outcome.because
     if isinstance(outcome, TimingFailure):
@@ -363,7 +363,7 @@ def result_of(trial: Trial, outcome: Verdict | Failure | Unsupported, millisecon
     return _result(trial, status, milliseconds, decisions=tuple(decisions), **_evidence(trial), **about)
 
 
-def _taken(decisions: Mapping[str, str | None]) -> str | None:
+def _name_readings(decisions: Mapping[str, str | None]) -> str | None:
     """Which other readings an implementation takes, if that is known."""
     named = ((decision, reading.split(OR)) for decision, reading in decisions.items() if reading)
     return "; ".join(f"it takes {decision} as {' or '.join(map(repr, readings))}" for decision, readings in named) or None
