@@ -148,7 +148,8 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
     """
     Finds out, for every expectation of a protocol's vectors, on which decisions it rests, and which vectors need a weak clause.
 
-    Takes as long as running the protocol's cases once for each reading. Raises VectorError if its prose cannot be read.
+    Takes as long as running the protocol's cases once for each reading, and some of them for several at once. Raises VectorError
+    if its prose cannot be read.
 
     >>> from dataclasses import replace
     >>> from peerproof.conformance.vectors.suite import load
@@ -171,8 +172,8 @@ def find_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: N
             if is_decision(reading.clause):
                 for place, came in places.items():
                     at = decisions.setdefault(vector, {}).setdefault(place, {})
-                    named = at.setdefault(reading.clause, {}).get(came)
-                    at[reading.clause][came] = f"{named}{OR}{reading.name}" if named else reading.name
+                    names = at.setdefault(reading.clause, {}).get(came, "").split(OR)
+                    at[reading.clause][came] = OR.join(dict.fromkeys(filter(None, [*names, reading.name])))
             if levels[reading.clause].level == "should":
                 weak.setdefault(vector, set()).add(reading.clause)
     _try_together(protocol, readings, closed, every, decisions)
