@@ -80,6 +80,8 @@ def text(protocol: str, models: Iterable[Model]) -> str:
     basis = load_basis(vectors_root(protocol), protocol)
     for vector in found.values():
         vector["clauses"] = sorted(basis.cite(vector["id"], vector["clauses"]), key=in_order)
+        if vector["id"] in basis.weak:
+            vector["level"] = "should"
     used = any(_FLAG in vector.get("flags", ()) for vector in found.values())
     about = "What a node does in the runs that break what one would expect. Made by: peerproof model-check --rewrite"
     return document(protocol, about, found.values(), _NOTES if used else {})

@@ -375,7 +375,7 @@ def _decisions(trial: Trial, miss: Failure | None) -> dict[str, str | None]:
     steps = [(f"steps[{index}]", step) for index, step in enumerate(vector.body.get("steps", ()))]
     later = steps[next((at for at, (name, _) in enumerate(steps) if name == place), len(steps)) :]
     judges = next((name for name, step in later if not step.keys().isdisjoint(JUDGING)), AFTER)
-    ended = miss is None or miss.failure in _OUTRIGHT
+    ended = miss is None or (miss.failure in _OUTRIGHT and miss.failure != "flooded")
     came = None if ended or miss is None else miss.fingerprint
     alone = trial.hello.oracle or "choices.oracle" not in vector.needs
     return decisions_at(vector.clauses, vector.rests_on, (place, judges), came, failure=miss.failure if miss else "", alone=alone)
