@@ -59,6 +59,7 @@ UNTYPED = {
         "peerproof fuzz scuttlebutt --impl './adapter'",
     ): "it takes twenty minutes; fuzz.md has the same",
     ("docs/how-to/judge-a-capture.md", "tcpdump"): CAPTURES,
+    ("docs/explanation/document-or-decision.md", "peerproof lint --"): "it takes minutes; tests/conformance/test_basis.py",
     (
         "docs/explanation/mixed-clusters.md",
         "python -m tests.pipeline.silences",

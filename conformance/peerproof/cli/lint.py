@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
     options.add_vectors(parser)
-    add("--protocol", metavar="NAME", help="the vectors at this protocol's home")
+    add("--protocol", metavar="NAME", help="the vectors at this protocol's home; with --basis, only what this protocol's rest on")
     add("--static", action="store_true", help="do not run the vectors")
     add("--readings", action="store_true", help="try the other readings of the documents as well")
     add("--basis", action="store_true", help="write down anew what rests on decisions")
