@@ -30,9 +30,8 @@ Places: TypeAlias = Mapping[str, Mapping[str, Others]]
 ANYTHING: Final = "*"  #: the document says nothing about it, so that whatever comes is as good
 ANY_EVENTS: Final = "*events"  #: the same, but only of what the application is told
 THE_END: Final = "!"  #: the document says nothing about it, so that an implementation may even end
-
-OR: Final = "|"
 ANOTHER_FORM: Final = "="  #: the same message in other bytes; it decides about nothing else that comes
+OR: Final = "|"  #: between the names of readings of one decision that lead to the same
 
 
 def is_decision(clause: str) -> bool:
