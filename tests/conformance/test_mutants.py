@@ -13,15 +13,17 @@ from typing import NoReturn
 import pytest
 
 from peerproof.conformance.mutation import trials
+from peerproof.conformance.mutation.late_effects import late
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, equivalents, load_detections, store_detections
 from peerproof.conformance.mutation.operators import Place
-from peerproof.conformance.mutation.scoring import Score
+from peerproof.conformance.mutation.scoring import Score, select_mutants
 from peerproof.conformance.mutation.sites import Module, Mutant, modules, mutants
 from peerproof.conformance.mutation.trials import HUNG, SURVIVED, Bench, Reach, Verdict
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.suite import locations
 from peerproof.conformance.suite.strict_yaml import VectorError
 from peerproof.conformance.vectors.suite import load
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Send, Step
 
 PROTOCOLS = ("scuttlebutt", "swim", "wendy", "peter", "distkv")
 
@@ -77,6 +79,84 @@ def test_a_place_can_be_wrong_in_these_ways(source: str, expected: list[tuple[st
         row for row in expected if row[1] is not None
     ]
     assert [kind for kind, _ in found] == [kind for kind, _ in expected]
+
+
+MIXED_UP = """
+class Row(NamedTuple):
+    name: Name
+    count: int
+
+class State:
+    own: Name
+    rows: Table[Name, Row]
+
+def grow(state: State, row: Row) -> tuple[State, int]: ...
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "def f(state: State, row: Row) -> State:\n    state, n = grow(state, row)\n    return state",
+            [("old value", "state -> _")],
+        ),
+        (
+            "def f(state: State) -> State:\n    after = replace(state, own=x)\n    return after",
+            [("old value", "after -> state")],
+        ),
+        ("def f(one: Name, other: Name) -> Name:\n    return one", [("another of several", "one -> other")]),
+        ("def f(row: Row, other: State) -> Row:\n    return row", []),
+        ("def f(state: State, n: Name) -> Row:\n    return state.rows[n]", [("another of several", "state.rows[n] -> …")]),
+        ("def f(x: list[int]) -> int:\n    return x[0]", [("another of several", "x[0] -> x[-1]")]),
+        (
+            "def f(state: State, row: Row, n: Name) -> bool:\n    return state.rows[n] < row",
+            [
+                ("one member", "state.rows[n] < row -> state.rows[n].name < row.name"),
+                ("one member", "state.rows[n] < row -> state.rows[n].count < row.count"),
+                ("another of several", "state.rows[n] -> …"),
+            ],
+        ),
+        (
+            "def f(a: int, b: int) -> bool:\n    return (a, b) < (b, a)",
+            [("one member", "(a, b) < (b, a) -> a < b"), ("one member", "(a, b) < (b, a) -> b < a")],
+        ),
+        (
+            "def f(row: Row) -> Row:\n    return Row(row.name, 0)",
+            [("forgotten reset", "Row(row.name, 0) -> replace(Row(row.name, 0), count=row.count)")],
+        ),
+    ],
+)
+def test_values_can_be_mixed_up_in_these_ways(source: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    kinds = {"old value", "another of several", "one member", "forgotten reset"}
+
+    found = [change for change in changes(tmp_path, MIXED_UP.format(source)) if change[0] in kinds]
+
+    assert [kind for kind, _ in found] == [kind for kind, _ in expected]
+    assert all(change.startswith(said.removesuffix("…")) for (_, change), (_, said) in zip(found, expected, strict=True))
+
+
+def test_an_effect_that_is_late_comes_with_the_next_timer_and_only_of_the_state_that_waits_for_it() -> None:
+    def step(state: str, event: object, _: object) -> Step[str, Send[str]]:
+        return Step(state + "'", (Send(NodeId("b"), "news"),) if isinstance(event, Asked) else ())
+
+    changed = late("Send", "str")(step)
+    asked, timer = Asked(Instant(0), None), Expired(Instant(0), None)
+
+    waiting = changed("a", asked, None)
+    assert waiting.effects == ()
+    assert changed("b", timer, None).effects == ()  # another state
+    assert changed(waiting.state, timer, None).effects == (Send(NodeId("b"), "news"),)
+    assert changed("a", timer, None).effects == ()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_each_protocol_has_mistakes_of_the_kinds_that_people_make(protocol: str) -> None:
+    kinds = {mutant.kind for mutant in select_mutants(protocol)}
+
+    assert {"old value", "another of several", "late effect"} <= kinds
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ PROTOCOLS: Final = Protocols(
             "digest.order": "the order of all known peers in a digest request, asked for each request of a round",
         },
         optional_events=("heartbeat",),
-        unsettled=Reference("peerproof.spec.scuttlebutt.messages:unsettled"),
+        unsettled=Reference("peerproof.spec.scuttlebutt.snapshot:unsettled"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SCUTTLEBUTT"),
         measures=Reference("peerproof.pipeline.measures.protocols.scuttlebutt"),
         proofs=Reference("peerproof.conformance.proofs.scuttlebutt.proofs:PROOFS"),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from peerproof.conformance.mutation.copies import begin_again
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, digest, equivalents, load_detections, store_detections
-from peerproof.conformance.mutation.sites import Mutant, modules, mutants
+from peerproof.conformance.mutation.sites import Mutant, find_mixups, modules, mutants
 from peerproof.conformance.mutation.trials import Bench, Verdict
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.vectors.suite import Suite
@@ -80,6 +80,7 @@ class Score:
             **self.counts(),
             "whole": self.whole,
             "modules": {name: part.counts() for name, part in self.modules().items()},
+            "kinds": {name: part.counts() for name, part in self.kinds().items()},
             "survivors": [
                 {"mutant": one.id, "kind": one.kind, "change": one.change, "cases": self.verdicts[one].cases, "diff": one.diff()}
                 for one in self.survivors
@@ -96,18 +97,25 @@ class Score:
 
     def modules(self) -> dict[str, Score]:
         """The same of each module alone."""
+        return self._parts(lambda mutant: mutant.module.name.rpartition(".")[2])
+
+    def kinds(self) -> dict[str, Score]:
+        """The same of each kind of mistake alone, those first that most are left of."""
+        parts = self._parts(lambda mutant: mutant.kind)
+        return dict(sorted(parts.items(), key=lambda part: (part[1].score, part[0])))
+
+    def _parts(self, name_of: Callable[[Mutant], str]) -> dict[str, Score]:
         parts: defaultdict[str, dict[Mutant, Verdict]] = defaultdict(dict)
         for mutant, verdict in self.verdicts.items():
-            parts[mutant.module.name.rpartition(".")[2]][mutant] = verdict
+            parts[name_of(mutant)][mutant] = verdict
         return {name: Score(self.protocol, part, self.equivalents, self.vectors, whole=False) for name, part in parts.items()}
 
     def text(self) -> str:
         """For people."""
-        lines = [f"{'module':<14}{'mutants':>9}{'killed':>9}{'equivalent':>12}{'score':>9}"]
-        rows = {**self.modules(), self.protocol: self}
-        lines += [
-            f"{name:<14}{len(row.verdicts):>9,}{len(row.killed):>9,}{len(row.equivalent):>12,}{row.score:>9.1%}"
-            for name, row in rows.items()
+        lines = [
+            *_table("module", {**self.modules(), self.protocol: self}),
+            "",
+            *_table("kind of mistake", self.kinds()),
         ]
         kills = self.kills()
         lines += ["", "vectors that were the first to kill most:"]
@@ -116,6 +124,16 @@ class Score:
         for mutant in self.survivors:
             lines += [f"not killed: {mutant.id}, by which {self.verdicts[mutant].cases:,} cases come", mutant.diff(), ""]
         return "\n".join([*lines, *self.stale])
+
+
+def _table(head: str, rows: Mapping[str, Score]) -> list[str]:
+    return [
+        f"{head:<20}{'mutants':>9}{'killed':>9}{'equivalent':>12}{'score':>9}",
+        *(
+            f"{name:<20}{len(row.verdicts):>9,}{len(row.killed):>9,}{len(row.equivalent):>12,}{row.score:>9.1%}"
+            for name, row in rows.items()
+        ),
+    ]
 
 
 def as_plain(scores: Iterable[Score]) -> dict[str, Any]:
@@ -141,7 +159,9 @@ def select_mutants(protocol: str, words: str = "", *, unlisted: bool = False) ->
     True
     """
     left_out = equivalents(protocol) if unlisted else {}
-    made = (mutant for module in modules(protocol) for mutant in mutants(module))
+    found = modules(protocol)
+    mixups = find_mixups(protocol, found)
+    made = (mutant for module in found for mutant in mutants(module, mixups))
     return [mutant for mutant in made if mutant.id not in left_out and all(word in mutant.id for word in words.split())]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from peerproof.conformance.mutation.mixups import Mixups
 from peerproof.conformance.mutation.operators import OPERATORS, Place
+from peerproof.conformance.mutation.value_types import ValueTypes
 from peerproof.spec.protocols import PROTOCOLS
 
 #: Where a node's behaviour begins: what it does, and how its messages are written.
@@ -85,7 +87,9 @@ class Mutant:
         return ast.fix_missing_locations(self.module.tree)
 
     def diff(self) -> str:
-        """What is different, as a unified diff of the lines."""
+        """What is different, as a unified diff of the lines; of what is put around a whole function, that alone."""
+        if isinstance(self.changed, ast.FunctionDef):
+            return f"{self.module.name}: {self.change}"
         before = self.module.source.splitlines()
         node = _with_position(self.original)
         start, end = _offset(before, node.lineno, node.col_offset), _offset(before, node.end_lineno, node.end_col_offset)
@@ -129,12 +133,23 @@ def _find_imports(module: Module | None, package: str, names: tuple[str, ...] = 
                 yield from [node.module] if node.module != package else (f"{package}.{name}" for name in taken)
 
 
-def mutants(module: Module) -> list[Mutant]:
-    """All of a module, in the order of its text."""
+def find_mixups(protocol: str, found: Iterable[Module]) -> Mixups:
+    """What can be mixed up in the modules of a protocol."""
+    specification = PROTOCOLS[protocol].specification.load()
+    forms = {"Send": specification.MESSAGE.form, "Notify": specification.NOTICE, "SetTimer": specification.TIMER}
+    effects = [(effect, kind.__name__) for effect, form in forms.items() for kind in form.names]
+    return Mixups(ValueTypes(module.tree for module in found), effects)
+
+
+def mutants(module: Module, mixups: Mixups | None = None) -> list[Mutant]:
+    """All of a module, in the order of its text; without `mixups`, what this module alone tells of its values counts."""
     made: list[Mutant] = []
     seen: Counter[str] = Counter()
+    mixups = mixups or Mixups(ValueTypes([module.tree]))
     for found, within in _places(module.tree, ""):
         operator = OPERATORS.get(type(found.node))
+        if isinstance(found.node, ast.FunctionDef):
+            operator = mixups.mistakes
         for kind, place, changed in operator(found.node, found) if operator else ():
             original = place.node
             said = f"{within}: {kind}: {ast.dump(original)} -> {ast.dump(changed) if changed else None}"
@@ -195,5 +210,7 @@ def _offset(lines: list[str], line: int, column: int) -> int:
 def _short(node: ast.AST | None) -> str:
     if node is None:
         return "nothing"
+    if isinstance(node, ast.FunctionDef):  # only what is put around it changes
+        return " ".join([*(f"@{ast.unparse(decorator).rpartition(').')[2]}" for decorator in node.decorator_list), node.name])
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= SHORT else text[: SHORT - 1] + "…"

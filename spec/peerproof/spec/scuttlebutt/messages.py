@@ -7,7 +7,7 @@ The three messages are the document's; `UpdateLocal`, `Round` and the notices na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Received, Send, SetTimer
 
@@ -113,11 +113,6 @@ class Down:
     """A peer that was up is down. [B-20]"""
 
     peer: NodeId
-
-
-def unsettled(config: Any, kind: str) -> frozenset[str]:
-    """The members of an event of this kind that a node configured like this may tell as it likes. [BA-30]"""
-    return frozenset({"round_trip"}) if kind == "heartbeat" and config.detector is None else frozenset()
 
 
 Notice: TypeAlias = Join | Update | Heartbeat | Up | Down

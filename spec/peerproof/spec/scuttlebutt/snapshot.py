@@ -1,9 +1,9 @@
-"""How a whole Scuttlebutt node looks as plain data, for those who look into one or put one together."""
+"""How a whole Scuttlebutt node looks as plain data, for those who look into one or put one together; what of it is left open."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from peerproof.spec.core import Duration, Instant, NodeId, Table
 from peerproof.spec.forms import state_form
@@ -78,3 +78,8 @@ ANSWERS: Final = {
     ),
     "state": Answer("All that `load` takes; `liveness` is left out if it is empty.", STATE),
 }
+
+
+def unsettled(config: Any, kind: str) -> frozenset[str]:
+    """The members of an event of this kind that a node configured like this may tell as it likes. [BA-30]"""
+    return frozenset({"round_trip"}) if kind == "heartbeat" and config.detector is None else frozenset()
