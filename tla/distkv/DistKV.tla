@@ -353,9 +353,10 @@ Founded(state) ==
         ELSE IF state.last = <<>> THEN PingedAlone(first)
         ELSE Decided(first)
 
-\* [D-104, DA-51]
+\* As long as others lead, the node looks again later. [D-104, DA-51]
 OldDataSent(state) ==
-    IF state.phase # "old" \/ IsLed(state) THEN state
+    IF state.phase # "old" THEN state
+    ELSE IF IsLed(state) THEN Set(state, {"olddata"})
     ELSE [AllSentAgain(state, state.entries) EXCEPT !.phase = "ready"]
 
 \* [DA-68]

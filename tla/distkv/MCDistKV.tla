@@ -223,6 +223,17 @@ AtRest ==
 \* Whatever can be done is done, one time or another: for nothing here goes on for ever.
 FairSpec == Init /\ [][Next]_vars /\ <>[]AtRest
 
+\* A timer that does nothing but run again [DA-51]; or that could only send what comes after the last tock of the model.
+DoesNothing(n, timer) ==
+    \/ timer = "olddata" /\ phase[n] = "old" /\ IsLed(Local(n))
+    \/ timer = "ping" /\ tock[n] = MaxTock
+
+\* Nothing is under way, and only timers run on.
+OnlyTimers == Still /\ \A n \in Up : \A timer \in timers[n] : <<n, timer>> \in Fires => DoesNothing(n, timer)
+
+\* Whatever can be done is done, also if a timer runs again and again, for which nothing comes to rest.
+FairTimers == Init /\ [][Next]_vars /\ <>[]OnlyTimers
+
 NothingMissing == \A n \in Up : Participates(Local(n)) => Missed(Local(n)) = {}
 
 \* [DL-01, DL-02, DL-03]
@@ -318,6 +329,11 @@ Silenced(state, from, which) ==
 
 \* Nobody asks for what it misses but in a recovery. [DX-14]
 AsksNobody(state) == FALSE
+
+\* Whether others lead is looked at once. [DX-21]
+OldDataSentOnce(state) ==
+    IF state.phase # "old" \/ IsLed(state) THEN state
+    ELSE [AllSentAgain(state, state.entries) EXCEPT !.phase = "ready"]
 
 \* Two elements of the chain. [DX-15]
 SentShort(state, entry) ==

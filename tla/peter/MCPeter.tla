@@ -304,6 +304,9 @@ NothingTwice == \A n \in Node : \A which \in DOMAIN got[n] : got[n][which] = 1
 \* Whoever knows others than before leaves it at that. [PA-27]
 LeftAtThat(before, states) == states
 
+\* Whoever knows others than before looks for a parent only where it has none. [PX-08]
+KeepsParents(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state, {}) : state \in states}
+
 \* Whether or not routes lead to the meeting point. [PX-06]
 NoOrphanAnywhere == Settled => \A t \in Topic : HasNoOrphan(t)
 

@@ -211,23 +211,30 @@ Repaired(state, t, departed) ==
         ELSE IF orphan.parent # after.parent THEN GoesUp(orphan, t)
         ELSE {after}
 
-\* [PA-27]
-Connected(state, t) == IF IsInterested(state, t) /\ Parent(state, t) = {} THEN GoesUp(state, t) ELSE {state}
+\* Whoever has no parent looks for one; whoever has one leaves it for a next hop that is new. [PA-27]
+Connected(state, t, new) ==
+    LET hops == NextHops(state, t)
+    IN  IF ~IsInterested(state, t) THEN {state}
+        ELSE IF Parent(state, t) = {} THEN GoesUp(state, t)
+        ELSE IF hops = {} THEN {state}
+        ELSE {IF hop \in new /\ Parent(state, t) # {hop} THEN SubscribedAt(Withdrawn(Chosen(state, hop), t), t, hop)
+              ELSE Chosen(state, hop) : hop \in hops}
 
 \* One topic after the other. [PA-33]
 RECURSIVE InTurn(_, _, _, _)
 InTurn(what, about, states, topics) ==
     IF topics = {} THEN states
     ELSE LET t == Least(topics)
-             after == UNION {CASE what = "joined" -> Connected(state, t)
+             after == UNION {CASE what = "joined" -> Connected(state, t, about)
                                [] what = "node joined" -> Rehomed(state, t, about)
                                [] what = "node exited" -> Repaired(state, t, about) : state \in states}
          IN  InTurn(what, about, after, topics \ {t})
 
-Joined(state) == InTurn("joined", state.id, {state}, Topic)
+\* Whoever joins looks at all whom it knows; whoever is in the ring, at those whom it did not know.
+Joined(state, new) == InTurn("joined", new, {state}, Topic)
 
 \* Of whoever knows others than before. [PA-27]
-LooksAgain(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state) : state \in states}
+LooksAgain(before, states) == UNION {IF state.view = before.view THEN {state} ELSE Joined(state, state.view \ before.view) : state \in states}
 
 NodeJoined(state, id) == InTurn("node joined", id, {state}, Topic)
 
@@ -342,7 +349,7 @@ Obeyed(state, thing) ==
           [] thing[1] = "unsubscribe" -> Told(state, [state EXCEPT !.local = @ \ {t}], t)
           [] thing[1] = "publish" -> Routed(state, t, thing[3], 0)
           [] thing[1] = "join" ->
-                 Joined(SendAll([state EXCEPT !.view = Known[state.id]], Known[state.id], "announce", 0, 0, 0))
+                 Joined(SendAll([state EXCEPT !.view = Known[state.id]], Known[state.id], "announce", 0, 0, 0), Known[state.id])
           [] thing[1] = "leave" -> {SendAll(state, state.view, "exit", 0, 0, 0)}   \* [PA-32]
           [] thing[1] = "crash" -> {state}
           [] thing[1] = "tell" -> {Send(state, thing[2], "tell", 0, thing[3], 0)}

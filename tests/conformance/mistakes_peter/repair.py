@@ -34,7 +34,7 @@ def topic_by_topic(state: State, event: Any, each: Any) -> Next:
 class AsksWithoutTakingBack(Wrong):
     """Subscribes at the joined node and says nothing to the parent of before."""
 
-    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-one-topic", "joined-after-hearsay")
+    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-one-topic")
     instead: ClassVar = {"tree.on_node_joined": lambda state, node, seek: without(ON_NODE_JOINED(state, node, seek), UNSUBSCRIBE)}
 
 
@@ -111,7 +111,7 @@ def _own_topics(state: State, node: wendy.Node, seek: Seek) -> Next:
 class LooksAtOwnTopics(Wrong):
     """Looks at the topics to which it is subscribed itself."""
 
-    caught_by: ClassVar = ("joined-on-the-way", "joined-nearer-to-one-topic")
+    caught_by: ClassVar = ("joined-on-the-way",)
     instead: ClassVar = {"tree.on_node_joined": _own_topics}
 
 
@@ -154,12 +154,50 @@ class StaysTheMeetingPoint(Wrong):
     instead: ClassVar = {"tree.on_rerouted": nothing}
 
 
-def _all_again(state: State, seek: Seek) -> Next:
+def _all_again(state: State, seek: Seek, *_: Any) -> Next:
     effects: tuple[Any, ...] = ()
     for topic, row in state.topics.items():
         state, more = tree.subscribe_to_parent(state, topic, row, seek)
         effects += more
     return Step(state, effects)
+
+
+ON_REROUTED = tree.on_rerouted
+
+
+def _without_new(state: State, notice: Any, seek: Seek) -> Next:
+    return TOLD(state, messages.Rerouted() if isinstance(notice, messages.Rerouted) else notice, seek)
+
+
+class KeepsItsParent(Wrong):
+    """Keeps its parent when a next hop is new of which it is not told as a joiner. [PA-27, PX-08]"""
+
+    caught_by: ClassVar = ("measured-on-the-way", "next-hop-changes-by-hearsay")
+    instead: ClassVar = {"tree.on_notice": _without_new}
+
+
+class KeepsItsParentAsItJoins(Wrong):
+    """Keeps the parent that it chose while it was joining. [PA-27]"""
+
+    caught_by: ClassVar = ("own-join-on-another-way",)
+    instead: ClassVar = {"tree.on_rerouted": lambda state, seek, new: ON_REROUTED(state, seek, new or frozenset())}
+
+
+def _whenever_measured(state: State, seek: Seek, new: Any) -> Next:
+    effects: tuple[Any, ...] = ()
+    for topic, row in state.topics.items():
+        hop = seek(topic)
+        if hop is not None and new:
+            effects += (*tree.tree_message(row.parent, topic, UNSUBSCRIBE), *tree.tree_message(hop, topic, SUBSCRIBE))
+            state = state.with_row(topic, row._replace(parent=hop))
+    return Step(state, effects)
+
+
+class LeavesWhoeverIsItsParent(Wrong):
+    """Unsubscribes and subscribes for each topic whenever its tables have somebody new, on the way or not. [P-19, PA-27]"""
+
+    caught_by: ClassVar = ("measured-beside-the-way",)
+    instead: ClassVar = {"tree.on_rerouted": _whenever_measured}
 
 
 class LooksOnceOnly(Wrong):
@@ -258,7 +296,7 @@ def _whoever(state: State, is_gone: Any, seek: Seek) -> Next:
 class SubscribesAtEachDeparture(Wrong):
     """Sends its SUBSCRIBEs again whoever departs."""
 
-    caught_by: ClassVar = ("somebody-else-leaves", "next-hop-leaves-that-is-no-parent", "one-of-two-children-leaves")
+    caught_by: ClassVar = ("somebody-else-leaves", "one-of-two-children-leaves")
     instead: ClassVar = {"tree.on_departure": _whoever}
 
 

@@ -88,7 +88,7 @@ class LeavesQuietly(Wrong):
 class UnsubscribesByRouting(Wrong):
     """Sends an UNSUBSCRIBE to the next hop instead of the parent [PX-04]."""
 
-    caught_by: ClassVar = ("unsubscribe-to-the-parent-though-the-next-hop-is-another", "subscribe-anew-to-the-new-next-hop")
+    caught_by: ClassVar = ("unsubscribe-while-it-joins",)
     instead: ClassVar = {
         "tree.update_row": lambda state, topic, row, seek: told_otherwise(
             state, topic, row, seek, lambda _: tree.tree_message(seek(topic), topic, UNSUBSCRIBE)

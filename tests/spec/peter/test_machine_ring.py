@@ -180,7 +180,7 @@ TestTrees = pytest.mark.slow(Trees.TestCase)
 TestTrees.settings = settings(max_examples=RUNS // 3)
 
 
-def never(state: State, seek: Any) -> Any:
+def never(state: State, *_: Any) -> Any:
     """A meeting point remains one (PA-27)."""
     return Step(state)
 

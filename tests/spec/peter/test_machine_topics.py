@@ -81,10 +81,13 @@ class Model:
             if self.parents.get(topic) == node:
                 self.ask(topic)
 
-    def reroute(self) -> None:
-        """Meeting points look again."""
-        for topic in sorted(topic for topic, parent in self.parents.items() if not parent):
-            self.ask(topic)
+    def reroute(self, new: set[str] | None) -> None:
+        """Meeting points look again, and whoever has another parent goes over to a hop that is new; None: all are."""
+        for topic, parent in sorted(self.parents.items()):
+            hop = self.routes[topic]
+            if hop and hop != parent and (not parent or new is None or hop in new):
+                self.say(parent, "UNSUBSCRIBE", topic)
+                self.ask(topic)
 
     def spread(self, topic: str, hop: int, source: str = "") -> None:
         """An event arrives at this node."""
@@ -196,14 +199,14 @@ class Topics(RuleBasedStateMachine):
         else:
             self.same(failed(self.state, node, notify("b0", topic=TOPICS[topic][1]), self.seek()))
 
-    @rule(is_first=st.booleans())
-    def reroute(self, is_first: bool) -> None:
+    @rule(new=st.none() | st.sets(NODE))
+    def reroute(self, new: set[str] | None) -> None:
         """It has joined, or its tables have changed."""
-        self.model.reroute()
-        if is_first:
+        self.model.reroute(new)
+        if new is None:
             self.same(told(self.state, Joined(), self.seek()), Joined())
         else:
-            self.same(told(self.state, Rerouted(), self.seek()))
+            self.same(told(self.state, Rerouted(frozenset(peer(node).id for node in new)), self.seek()))
 
     @invariant()
     def rows(self) -> None:

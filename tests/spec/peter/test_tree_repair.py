@@ -142,12 +142,22 @@ def test_a_parent_that_announces_itself_is_asked_again() -> None:
     assert told(state, NodeJoined(moved), to("d0")).state.row(T).parent == moved
 
 
+@pytest.mark.parametrize("news", [Joined(), Rerouted(frozenset({peer("d0").id}))])
+def test_whoever_has_another_parent_goes_over_to_a_next_hop_that_is_new(news: Any) -> None:
+    """And not to one that is not. [P-19, PA-27]"""
+    after, effects = told(b(local=True, par="c0"), news, to("d0"))
+
+    assert after == b(local=True, par="d0")
+    assert said(tuple(e for e in effects if e != Notify(news))) == ["c0 UNSUBSCRIBE", "d0 SUBSCRIBE"]
+    assert told(b(local=True, par="c0"), Rerouted(frozenset({peer("f0").id})), to("d0")) == (b(local=True, par="c0"), ())
+
+
 @pytest.mark.parametrize("news", [Joined(), Rerouted()])
 def test_who_is_not_the_meeting_point_any_more_asks_its_next_hop(news: Any) -> None:
     """For each topic that has no parent. [PA-27, PA-33]"""
     state = tree_of({T: row(ch="a0"), U: row(True, par="c0")})
 
-    after, effects = told(state, news, to(t="d0", u="d0"))
+    after, effects = told(state, news, to(t="d0", u="c0"))
 
     assert after == tree_of({T: row(ch="a0", par="d0"), U: row(True, par="c0")})
     assert said(tuple(e for e in effects if e != Notify(news))) == ["d0 SUBSCRIBE"]

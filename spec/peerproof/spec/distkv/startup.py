@@ -91,9 +91,15 @@ def on_founding_due(state: State, pick: Pick) -> Next:
 
 
 def on_old_data_due(state: State) -> Next:
-    """Nobody knows better: the old data is good, and is for all. [D-104, DA-51]"""
-    if state.phase is not Phase.OLD or is_authoritative_for(state):
+    """
+    Nobody knows better: the old data is good, and is for all. [D-104, DA-51]
+
+    Whoever does know better may be gone before it has told it: as long as the node waits for it, it looks again.
+    """
+    if state.phase is not Phase.OLD:
         return Step(state)
+    if is_authoritative_for(state):
+        return set_timer(state, OldDataDue(), schedule.silence(state.config.clock))
     return then(send_again(state, updates_of(state.entries)), ready)
 
 

@@ -97,6 +97,8 @@ Timer: TypeAlias = wendy.Timer
 class Rerouted:
     """The tables that decide the way have changed: a message that had arrived may now have to go further. [PA-27]"""
 
+    new: frozenset[Id] = frozenset()  #: who is in one of them, and was not in it before
+
 
 #: What happens to the tree, and what it wants. [P-01]
 TreeEvent: TypeAlias = Told[wendy.Notice | Rerouted] | Asked[Command] | Sent[Message]

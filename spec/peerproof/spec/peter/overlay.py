@@ -29,12 +29,19 @@ class Underlay:
         after, told = wendy.step(state, event, pick)
         is_in_ring = after.stage in (wendy.Stage.ALONE, wendy.Stage.JOINED)
         if is_in_ring and (after.leaf_set, after.routing_table) != (state.leaf_set, state.routing_table):
-            return Step(after, (*told, Notify(Rerouted())))
+            new = frozenset().union(*[now - then for now, then in zip(_members(after), _members(state), strict=True)])
+            return Step(after, (*told, Notify(Rerouted(new))))
         return Step(after, told)
 
     def next_hop(self, state: wendy.State, key: wendy.Id, pick: Pick) -> wendy.Node | None:  # noqa: ARG002  # not left to chance
         """See `stack.Overlay`. Of two nodes that are equally far one is taken, here as there. [W-39…W-44, PA-20]"""
         return next_hop(state, key)
+
+
+def _members(state: wendy.State) -> tuple[frozenset[wendy.Id], frozenset[wendy.Id]]:
+    """Who is in each of the two tables that decide the way."""
+    leaves = frozenset([node.id for side in state.leaf_set for node in side])
+    return leaves, frozenset([node.id for node in state.routing_table.values()])
 
 
 class Trees:

@@ -127,9 +127,9 @@ def on_notice(state: State, notice: wendy.Notice | Rerouted, seek: Seek) -> Next
         case NodeExited(node):
             return after(notice, on_departure(state, lambda other: other.id == node.id, seek))
         case Joined():
-            return after(notice, on_rerouted(state, seek))
-        case Rerouted():
-            return on_rerouted(state, seek)
+            return after(notice, on_rerouted(state, seek, None))
+        case Rerouted(new):
+            return on_rerouted(state, seek, new)
         case JoinFailed():
             return Step(state, (Notify(notice),))
         case _:
@@ -262,13 +262,19 @@ def on_node_joined(state: State, node: Node, seek: Seek) -> Next:
     return Step(state, effects)
 
 
-def on_rerouted(state: State, seek: Seek) -> Next:
-    """This node has joined, or has learnt of others: of what it already wants it may be the meeting point no more. [PA-27]"""
+def on_rerouted(state: State, seek: Seek, new: frozenset[Id] | None) -> Next:
+    """
+    This node has joined, or has learnt of others: of what it already wants it may be the meeting point no more. [PA-27]
+
+    Nor may its parent be on the way any more, if one of the `new` nodes is; if this node itself has joined, all are new: None.
+    """
     effects: tuple[TreeEffect, ...] = ()
     for topic, row in state.topics.items():
-        if row.parent is None:
-            state, more = subscribe_to_parent(state, topic, row, seek)
-            effects += more
+        there = seek(topic)
+        if there is None or (row.parent is not None and (there.id == row.parent.id or (new is not None and there.id not in new))):
+            continue
+        effects += (*tree_message(row.parent, topic, UNSUBSCRIBE), *tree_message(there, topic, SUBSCRIBE))
+        state = state.with_row(topic, row._replace(parent=there))
     return Step(state, effects)
 
 

@@ -253,9 +253,15 @@ READINGS: Final = (
     ),
     Reading(
         clause="PA-27",
+        name="keeps-its-parent",
+        text="Only topics without a parent are looked at; a parent is left for who is said to have joined, and for nobody else.",
+        instead={"tree.on_rerouted": lambda state, seek, _: on_rerouted(state, seek, frozenset())},
+    ),
+    Reading(
+        clause="PA-27",
         name="announcements-only",
         text="Topics are looked at when another node has joined, and not when the node itself has.",
-        instead={"tree.on_rerouted": lambda state, _: Step(state)},
+        instead={"tree.on_rerouted": lambda state, *_: Step(state)},
     ),
     Reading(
         clause="PA-28",

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from peerproof.spec.core import EVERYBODY, Pick, Send, Step
-from peerproof.spec.distkv import entries, transitions
+from peerproof.spec.distkv import entries, startup, transitions
 from peerproof.spec.distkv import recovery as recovering
 from peerproof.spec.distkv.chains import Claim, Element
 from peerproof.spec.distkv.messages import Info, Loaded, RepairDue, Update
 from peerproof.spec.distkv.model.bounded import Model
 from peerproof.spec.distkv.outgoing import Next, cancel_timer, then
-from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.state import State, is_authoritative_for
 from peerproof.spec.distkv.ticks import TickSets, intersection, with_elements
 from peerproof.spec.model.bounded import variant
 from peerproof.spec.overrides import names_in
@@ -83,6 +83,14 @@ def asks_nobody(state: State, _: Pick) -> Next:
     return Step(state)
 
 
+def waits_once(state: State) -> Next:
+    """Whether others lead is looked at once. [DX-21]"""
+    return Step(state) if is_authoritative_for(state) else _ON_OLD_DATA_DUE(state)
+
+
+_ON_OLD_DATA_DUE: Final = startup.on_old_data_due
+
+
 class WithoutDeleted(Model):
     """Nobody who downloads learns of what was deleted. [DX-05]"""
 
@@ -120,6 +128,7 @@ VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset({"DownloadWithoutDeleted"}): WithoutDeleted,
     frozenset({"Silenced"}): variant(Model, overrides=names_in(recovering, _on_missing=silence_chain)),
     frozenset({"AsksNobody"}): AsksNobody,
+    frozenset({"OldDataSentOnce"}): variant(Model, overrides=names_in(transitions, on_old_data_due=waits_once)),
 }
 
-BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
+BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None, "FairTimers": None}

@@ -174,7 +174,7 @@ def _add_node(state: Known, node: Id) -> Step[Known, Any]:
     """Somebody is there; whoever did not know that may have other routes now."""
     if node == state.id or node in state.view:
         return Step(state)
-    return Step(replace(state, view=state.view | {node}), (Notify(Rerouted()),))
+    return Step(replace(state, view=state.view | {node}), (Notify(Rerouted(frozenset({node}))),))
 
 
 def _remove_node(state: Known, node: Id) -> Step[Known, Any]:

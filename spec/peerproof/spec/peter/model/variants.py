@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from peerproof.spec.core import Step
@@ -64,11 +65,24 @@ def left_at_that(step: Taking) -> Taking:
     return changed
 
 
+def keep_parents(step: Taking) -> Taking:
+    """Whoever has learnt of others looks for a parent where there is none, and keeps those that there are. [PA-27; PX-08]"""
+
+    def changed(state: State, event: Any, seek: Seek) -> tree.Next:
+        if isinstance(event, Told) and isinstance(event.notice, Rerouted):
+            event = replace(event, notice=Rerouted())
+        taken: tree.Next = step(state, event, seek)
+        return taken
+
+    return changed
+
+
 VARIANTS: Final[Mapping[frozenset[str], type[Model]]] = {
     frozenset(): Model,
     frozenset({"LiteralInterests"}): variant(Model, overrides=names_in(tree, update_row=literally)),
     frozenset({"RoutedUnsubscribe"}): variant(Model, route_unsubscribe),
     frozenset({"LeftAtThat"}): variant(Model, left_at_that),
+    frozenset({"KeepsParents"}): variant(Model, keep_parents),
 }
 
 BEHAVIOURS: Final[Mapping[str, None]] = {"Next": None, "FairSpec": None}
