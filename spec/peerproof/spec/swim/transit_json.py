@@ -23,17 +23,22 @@ EXACT: Final = 2**53
 CMAP_TAG: Final = "~#cmap"
 
 
-def render_json(value: Any) -> str:
-    """A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage if a key stands twice in a map."""
+def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
+    """
+    A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage.
+
+    It does so if a key stands twice in a map, and if the text nests deeper than what is written may: a map with composite keys
+    is two arrays in it. [SA-65, SA-66]
+    """
     kind = type(value)
     if kind is str:
         return encode_basestring(value)
     if kind is int:
         return str(value) if -EXACT < value < EXACT else f'"{_large(value)}"'
     if kind is Pairs:
-        return _object(value)
+        return _object(value, depth)
     if kind is list:
-        return f"[{','.join(map(render_json, value))}]"
+        return f"[{','.join([render_json(item, _deeper(depth)) for item in value])}]"
     if kind is float:
         return json.dumps(value) if abs(value) < _INFINITY else f'"{_no_number(value)}"'
     return "null" if value is None else "true" if value else "false"
@@ -42,12 +47,19 @@ def render_json(value: Any) -> str:
 _INFINITY: Final = float("inf")
 
 
-def _object(pairs: Pairs) -> str:
-    entries = {}
+def _deeper(depth: int) -> int:
+    if depth >= DEPTH_MAX:
+        raise MalformedMessage("too_large", 0, f"arrays and maps nest deeper than {DEPTH_MAX}")
+    return depth + 1
+
+
+def _object(pairs: Pairs, depth: int) -> str:
+    entries, inside = {}, _deeper(depth)
     for key, item in pairs:
         if isinstance(key, (list, Pairs)):
-            return f'["{CMAP_TAG}",[{",".join(render_json(part) for entry in pairs for part in entry)}]]'
-        entries[_key(key)] = render_json(item)
+            inside = _deeper(inside)
+            return f'["{CMAP_TAG}",[{",".join(render_json(part, inside) for entry in pairs for part in entry)}]]'
+        entries[_key(key)] = render_json(item, inside)
     if len(entries) < len(pairs):
         raise MalformedMessage("bad_value", 0, "a key stands twice in a map")
     return f"{{{','.join([f'{encode_basestring(key)}:{item}' for key, item in entries.items()])}}}"
