@@ -15,7 +15,7 @@ SCUTTLEBUTT: Final = Mistakes(
     wrong.Wrong,
     wrong.DIVERGENCES,
     "tests.conformance.mistakes",
-    ("wire", "packing", "answers", "store", "rounds", "detector", "limits", "languages"),
+    ("wire", "packing", "answers", "store", "rounds", "detector", "limits", "languages", "overlooked"),
 )
 
 SWIM: Final = Mistakes(
@@ -76,6 +76,7 @@ DISTKV: Final = Mistakes(
         "limits",
         "loading",
         "namesakes",
+        "overlooked",
         "starting",
         "store",
         "strict",
