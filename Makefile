@@ -158,7 +158,8 @@ docs: $(VENV)/.documenting
 
 ## clean: remove what the targets above made, the environment too
 clean:
-	rm -rf $(VENV) build dist docs/reference
+	rm -rf $(VENV) build dist
+	git clean -qfX docs/reference
 
 ## help: this list
 help:

@@ -3,7 +3,8 @@ The reference pages that are made from the code: commands, messages, clause matr
 
     python docs/generate.py [--into docs/reference]
 
-`make docs` runs it before it builds the site; what it writes is not kept in the repository, so it cannot become stale.
+`make docs` runs it before it builds the site. What it writes is not kept in the repository, so it cannot become stale, but for
+messages.md: whoever ports a protocol looks for that first.
 """
 
 from __future__ import annotations
@@ -16,18 +17,16 @@ import sys
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
 from importlib import import_module
 from inspect import isclass, isfunction
 from pathlib import Path
 from typing import Any
 
 from peerproof.cli.main import COMMANDS, usage
+from peerproof.conformance.authoring import form_tables
+from peerproof.conformance.authoring.form_tables import words
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.spec.errors import REASONS
-from peerproof.spec.forms.answers import Items, Keyed
-from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
-from peerproof.spec.forms.state_form import ShownAs
 from peerproof.spec.protocols import PROTOCOLS
 
 HELP_WIDTH = "100"
@@ -38,9 +37,6 @@ OF_PROTOCOLS = ("node", "simulate")
 #: Stages of the pipeline, each a command of its own.
 STAGES = ("simulate", "ingest", "validate", "measure", "report", "run", "matrix", "status", "gc", "warm")
 
-#: Up to here every JSON reader is exact; as an upper bound it says nothing about the protocol.
-JSON_EXACT = 2**53
-
 
 def main() -> int:
     """Writes the pages."""
@@ -48,8 +44,9 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path(__file__).parent / "reference")
     into: Path = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
-    for page in (commands, messages, tables, clauses, decisions, vectors, adapter, library):
+    for page in (commands, tables, clauses, decisions, vectors, adapter, library):
         (into / f"{page.__name__}.md").write_text("\n".join(page()) + "\n", encoding="utf-8")
+    (into / "messages.md").write_text("\n".join(form_tables.messages_page()) + "\n", encoding="utf-8")
     return 0
 
 
@@ -66,43 +63,6 @@ def commands() -> Iterator[str]:
         for stage in STAGES if name == "pipeline" else ():
             yield from (f"### peerproof pipeline {stage}", "")
             yield from fenced(output(name, stage, "--help"))
-
-
-def messages() -> Iterator[str]:
-    """Each protocol's messages, commands, notices and configuration, from the declarations that the codecs are made of."""
-    yield from ("# Messages", "", "From the declarations that encode and decode them. The plain form is what vectors, traces")
-    yield from ("and adapters show: a 64-bit integer is a decimal string, a text that is not UTF-8 is `{hex: …}`.", "")
-    for protocol in RUNTIMES.values():
-        spec = protocol.specification()
-        yield from (f"## {protocol.name}", "")
-        for title, form, tags in (
-            ("Messages", spec.MESSAGE.form, len(set(spec.MESSAGE.form.tags.values())) > 1),
-            *((name.capitalize(), form, False) for name, form in nested(spec.MESSAGE.form)),
-            ("Commands of the application", spec.COMMAND, False),
-            ("Events that the application is told of", spec.NOTICE, False),
-            ("Timers", spec.TIMER, False),
-        ):
-            yield from (f"### {title}", "")
-            yield from tagged(form, with_tags=tags)
-        yield from ("### Configuration", "")
-        yield from members(spec.CONFIG, dict(defaults(configured(spec.CONFIG))))
-
-
-def configured(record: Record) -> dict[str, Any]:
-    """The plain defaults of a configuration's members, of those that have one."""
-    made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
-    return {name: record.forms[name].plain(value) for name, value in made.items() if value is not MISSING}
-
-
-def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
-    """The lists within messages whose items are of several kinds."""
-    found = {
-        name: part.form
-        for record in form.cases.values()
-        for name, part in record.forms.items()
-        if isinstance(part, ListOf) and isinstance(part.form, Tagged)
-    }
-    yield from found.items()
 
 
 def tables() -> Iterator[str]:
@@ -193,7 +153,10 @@ def adapter() -> Iterator[str]:
     yield from ("", "| op | must have | may have |", "| --- | --- | --- |")
     for op, (needed, others) in MEMBERS.items():
         yield f"| `{op}` | {words(needed)} | {words(others)} |"
-    yield from ("", "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + ".")
+    yield from (
+        "",
+        "To any request: `error`, with a `message` and one of these as its `code`: " + words(ERROR_CODES) + ".",
+    )
     yield from ("", "`rejected` has a `message` and one of these as its `class`: " + words(REASONS) + ".")
     suite = load()
     for protocol in RUNTIMES.values():
@@ -207,7 +170,7 @@ def adapter() -> Iterator[str]:
         yield from ("", f"## {protocol.name}", "", f"What can be claimed, and how many of the {len(tried):,} cases need it.", "")
         yield from ("| capability | what it claims | cases |", "| --- | --- | ---: |")
         yield from (f"| `{need}` | {claims(protocol.name, need)} | {asked_for[need]:,} |" for need in offered)
-        yield from of_protocol(protocol.name)
+        yield from form_tables.adapter_tables(protocol.name)
 
 
 def claims(protocol: str, capability: str) -> str:
@@ -217,97 +180,12 @@ def claims(protocol: str, capability: str) -> str:
     word, _, name = capability.partition(".")
     spec = PROTOCOLS[protocol].specification.load()
     if word == "api":
-        return about(spec.COMMAND.cases[name].kind)
+        return form_tables.about(spec.COMMAND.cases[name].kind)
     if word == "observe":
-        return str(answers_of(protocol)[name].about)
+        return str(form_tables.query_answers(protocol)[name].about)
     if word == "events" and name:
         return f"the event `{name}`"
     return CAPABILITIES[word]
-
-
-def answers_of(protocol: str) -> Mapping[str, Any]:
-    """The answers to its queries."""
-    declared = PROTOCOLS[protocol].query_answers
-    return declared.load() if declared else {}
-
-
-def of_protocol(protocol: str) -> Iterator[str]:
-    """The calls, queries, events and questions of chance of a protocol, with the form of every member."""
-    from peerproof.conformance.adapter.messages import MALFORMED
-
-    row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
-    yield from ("", f"### Calls of {protocol}", "")
-    yield from tagged(spec.COMMAND, with_tags=False)
-    yield from ("", f"### Queries of {protocol}", "")
-    for name, answer in answers_of(protocol).items():
-        yield from (f"**`{name}`** — {answer.about}", "")
-        yield from shape(answer.form)
-    yield from ("", f"### Events of {protocol}", "")
-    for name, record in spec.NOTICE.cases.items():
-        optional = ", optional" if name in row.optional_events else ""
-        yield from (f"**`{name}`**{optional} — {about(record.kind)}", "")
-        yield from members(record, {})
-    yield from (f"**`{MALFORMED}`**, optional — What came in is no message.", "")
-    yield from (
-        "| member | form |",
-        "| --- | --- |",
-        f"| `class` | one of {words(REASONS)} |",
-        "| `offset` | the byte at which that shows, counted from 0 |",
-        "",
-    )
-    if row.sites:
-        yield from (f"### Questions of chance of {protocol}", "", "| site | what is chosen |", "| --- | --- |")
-        yield from (f"| `{site}` | {chosen} |" for site, chosen in row.sites.items())
-
-
-def shape(form: Any) -> Iterator[str]:
-    """A table of all that is in an answer, or a sentence if it has no members."""
-    rows = list(described_answer(form, ""))
-    if rows and rows[0][0] == "" and len(rows) == 1:
-        yield from (rows[0][1][0].upper() + rows[0][1][1:] + ".", "")
-        return
-    yield from ("| member | form |", "| --- | --- |")
-    yield from (f"| {f'`{path}`' if path else 'the answer'} | {kind} |" for path, kind in rows)
-    yield ""
-
-
-def described_answer(form: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The path and the form of an answer, and of all that is in it."""
-    if isinstance(form, ShownAs):
-        form = form.form
-    inner, within = form, path
-    if isinstance(inner, Optional):
-        inner = inner.form.form if isinstance(inner.form, ShownAs) else inner.form
-    if isinstance(inner, ListOf):
-        inner, within = inner.form.form if isinstance(inner.form, ShownAs) else inner.form, f"{path}[]"
-    if isinstance(inner, Keyed):
-        inner, within = inner.form, f"{path}.KEY" if path else "KEY"
-    yield path, sentence_of_answer(form)
-    for name, part in getattr(inner, "forms", {}).items():
-        yield from described_answer(part, f"{within}.{name}" if within else name)
-
-
-def sentence_of_answer(form: Any) -> str:
-    """What an answer may be, in words."""
-    match form:
-        case ShownAs(inner):
-            return sentence_of_answer(inner)
-        case Optional(inner):
-            return sentence_of_answer(inner) + ", or null"
-        case ListOf(inner) if hasattr(inner, "forms") or isinstance(inner, ShownAs):
-            return f"list, each {sentence_of_answer(inner)}"
-        case Items():
-            return "a list of " + ", ".join(form.forms)
-        case Keyed(key, _):
-            return f"object; its keys: {sentence(key)}"
-        case _ if hasattr(form, "forms"):
-            return "an object"
-    return sentence(form)
-
-
-def about(kind: type[Any]) -> str:
-    """The first line of a docstring."""
-    return (kind.__doc__ or "").strip().splitlines()[0]
 
 
 def library() -> Iterator[str]:
@@ -358,11 +236,6 @@ def picks(part: Any) -> Iterator[Mapping[str, Any]]:
         yield from picks(inner)
 
 
-def words(of: Iterable[str]) -> str:
-    """Words as code."""
-    return ", ".join(f"`{word}`" for word in of)
-
-
 def _of_schema(what: Any, schema: Mapping[str, Any]) -> str:
     """A part of a schema in words, for a cell of a table."""
     if not isinstance(what, dict):
@@ -380,65 +253,6 @@ def _of_schema(what: Any, schema: Mapping[str, Any]) -> str:
         return said
     each = f"list of {_of_schema(what['items'], schema)}"
     return f"{said}: {each}" if "description" in what else each
-
-
-def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
-    """A table for each case, or a sentence where a case has no members."""
-    for name, record in form.cases.items():
-        heading = f"`{name}`" + (f", type byte {form.tags[name]}" if with_tags else "")
-        about = (record.kind.__doc__ or "").strip().splitlines()[0]
-        yield from (f"**{heading}** — {about}", "")
-        yield from members(record, {})
-
-
-def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
-    """The members of a record; those of records within it, too, by their path."""
-    rows = [f"| `{path}` | {kind} |" + (f" {defaults.get(path, '')} |" if defaults else "") for path, kind in described(record)]
-    if rows:
-        yield "| member | form |" + (" default |" if defaults else "")
-        yield "| --- | --- |" + (" --- |" if defaults else "")
-        yield from rows
-        yield ""
-
-
-def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
-    """Each member's path and what it may be."""
-    for name, form in record.forms.items():
-        yield within + name, sentence(form)
-        inner = form.form if isinstance(form, ListOf | Optional) else form
-        if isinstance(inner, Record):
-            yield from described(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
-
-
-def sentence(form: Form) -> str:
-    """What a value of this form may be, in words."""
-    match form:
-        case U64(most):
-            return "unsigned 64-bit integer" if most == U64_MAX else f"integer, 0 to {most}"
-        case Integer(least, most):
-            return f"integer, {least} to {most}" if most < JSON_EXACT else f"integer, at least {least}"
-        case Text(most):
-            return f"text, at most {most} bytes"
-        case OneOf(enumeration):
-            return "one of " + ", ".join(f"`{member.value}`" for member in enumeration)
-        case Optional(inner):
-            return sentence(inner) + ", or null"
-        case ListOf(inner):
-            return "list of " + ("records" if isinstance(inner, Record | Tagged) else sentence(inner))
-        case Record():
-            return "record"
-        case Tagged():
-            return "one of " + ", ".join(f"`{name}`" for name in form.cases)
-    about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")
-    return about[0].lower() + about[1:]  # a form of the protocol's own says what it is
-
-
-def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
-    """Each member's path and its default, as JSON."""
-    for name, value in plain.items():
-        yield within + name, f"`{json.dumps(value)}`"
-        if isinstance(value, dict):
-            yield from defaults(value, within + name + ".")
 
 
 def fenced(text: str) -> Iterable[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from peerproof.conformance.adapter.in_process import InProcess
 from peerproof.conformance.adapter.messages import event_kinds
+from peerproof.conformance.authoring.form_tables import adapter_tables, query_answers
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.runner import Settings, run
@@ -38,7 +39,7 @@ class Checking(Harness):
     def _query(self, request: dict[str, Any]) -> dict[str, Any]:
         reply = super()._query(request)
         protocol, what = self._handles[request["handle"]].protocol.name, request["what"]
-        form = generate.answers_of(protocol)[what].form
+        form = query_answers(protocol)[what].form
         if isinstance(form, Form):
             form.value(reply["value"], what)
         checked[protocol, what] += 1
@@ -47,10 +48,10 @@ class Checking(Harness):
 
 @pytest.mark.parametrize("protocol", RUNTIMES)
 def test_every_capability_query_event_call_and_site_is_described(protocol: str) -> None:
-    spec, page = RUNTIMES[protocol].specification(), "\n".join(generate.of_protocol(protocol))
+    spec, page = RUNTIMES[protocol].specification(), "\n".join(adapter_tables(protocol))
     described = {need: generate.claims(protocol, need) for need in RUNTIMES[protocol].capabilities()}
 
-    assert generate.answers_of(protocol).keys() == spec.QUERIES.keys()
+    assert query_answers(protocol).keys() == spec.QUERIES.keys()
     assert all(described.values())
     for name in (*spec.QUERIES, *event_kinds(protocol), *spec.COMMAND.cases):
         assert f"**`{name}`**" in page, name

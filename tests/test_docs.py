@@ -45,6 +45,7 @@ def test_reference_pages_are_generated(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     commands, messages, clauses = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("commands", "messages", "clauses"))
     assert all(f"usage: peerproof {name}" in commands for name, _, _ in COMMANDS)
+    assert messages == (ROOT / "docs/reference/messages.md").read_text("utf-8"), "stale: python docs/generate.py makes it anew"
     assert all(f"`{case}`" in messages for p in RUNTIMES.values() for case in p.specification().MESSAGE.form.cases)
     assert all(f"| {clause} |" in clauses for clause in clauses_of("scuttlebutt") if clause.startswith(("B-", "BA-")))
     library = (tmp_path / "library.md").read_text("utf-8")

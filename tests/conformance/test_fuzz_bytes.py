@@ -236,7 +236,7 @@ def test_a_flaw_of_the_specification_becomes_the_vector_that_it_should_pass(seed
 
     vector = vector_of(spoilt, flaw)
 
-    assert vector["clauses"] == ["BA-20"]
+    assert "BA-20" in vector["clauses"]
     assert (vector["bytes"], vector["rejects"]) == ("0300", {})
     assert vector_of(seeds, Flaw("value", b"\x01", ""))["message"] == {"type": "digest_request", "entries": []}
 

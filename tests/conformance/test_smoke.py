@@ -156,6 +156,46 @@ class Own(Harness):
         super().__init__(oracle=False)
 
 
+class Sleepy(Harness):
+    '''A runner that comes late finds one timer run, however many were due.'''
+
+    def handle(self, request, choose):
+        if request["op"] == "advance":
+            due = self.due.get(request["handle"])
+            if due is not None and due < request["now_ms"]:
+                request = {**request, "now_ms": due}
+        reply = super().handle(request, choose)
+        if "next_timer_ms" in reply:
+            self.due = {**getattr(self, "due", {}), reply.get("handle", request.get("handle")): reply["next_timer_ms"]}
+        return reply
+
+
+class Yes(Harness):
+    '''It has an answer to everything.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        return {"id": request["id"], "ok": True} if "error" in reply else reply
+
+
+class Misspelt(Harness):
+    '''Its protocol is called otherwise.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        if request["op"] == "hello":
+            reply["protocols"] = {"scutlebutt": reply["protocols"]["scuttlebutt"]}
+        return reply
+
+
+class Empty(Harness):
+    '''It offers nothing.'''
+
+    def handle(self, request, choose):
+        reply = super().handle(request, choose)
+        return {**reply, "protocols": {}} if request["op"] == "hello" else reply
+
+
 class Renaming(Harness):
     '''Its events have names of its own.'''
 
@@ -180,6 +220,7 @@ MISTAKES = {
     "questions": "Unsorted",
     "events": "Renaming",
     "clock": "WallClock",
+    "late_clock": "Sleepy",
 }
 
 
@@ -215,6 +256,24 @@ def test_each_check_finds_the_mistake_that_it_is_for(check: str, tmp_path: Path,
 
 def test_there_is_a_mistake_for_each_check() -> None:
     assert set(MISTAKES) == {made.__name__ for made, _ in CHECKS}
+
+
+def test_an_answer_to_an_op_that_does_not_exist_is_a_mistake_like_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = checked("Yes", tmp_path, monkeypatch)
+
+    wrong = {finding.name: finding.detail for finding in found if finding.fine is False}
+    assert "no_such_op_at_all" in wrong["unknown_op"]
+    assert "To do: " in wrong["panics"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("Misspelt", "did you mean 'scuttlebutt'? To do: "), ("Empty", "no protocol")])
+def test_a_hello_without_a_protocol_that_there_is_is_a_mistake(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = [finding for finding in checked(name, tmp_path, monkeypatch) if finding.fine is False]
+
+    assert [finding.name for finding in wrong] == ["protocol"]
+    assert said in wrong[0].detail
 
 
 def test_a_program_that_does_not_end_is_found() -> None:

@@ -205,7 +205,7 @@ def test_a_file_anywhere_else_is_an_error_and_not_ignored(written: Written, tmp_
 
     with pytest.raises(VectorError, match=r"expected a path like PROTOCOL/LAYER/TOPIC.yaml"):
         load(root)
-    with pytest.raises(VectorError, match="there is no such folder of vectors"):
+    with pytest.raises(VectorError, match="there is no such folder or file of vectors"):
         load(tmp_path / "nowhere")
 
 

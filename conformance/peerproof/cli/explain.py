@@ -1,9 +1,10 @@
 """
-Explains a clause: its text, and what holds it: code, vectors, properties, models, proofs.
+Explains a clause: its text, and what holds it: code, vectors, properties, models, proofs. Or a protocol: its messages as data.
 
   peerproof explain B-14        a clause of the protocol's document
   peerproof explain BA-07       a decision where the document leaves something open
   peerproof explain BD-04       a divergence of the original, with the vectors that show it
+  peerproof explain swim        the tables of a protocol: messages, calls, queries, events, configuration in their plain forms
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from argparse import ArgumentParser, Namespace
 from peerproof.cli import options
 from peerproof.cli.command import refuse
 from peerproof.cli.exits import OK
+from peerproof.conformance.authoring import form_tables
 from peerproof.conformance.authoring.clause_report import ClauseNotFound, explain_clause
 from peerproof.conformance.vectors.suite import VectorError
+from peerproof.spec.protocols import PROTOCOLS
 
 
 def configure(parser: ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("clause", metavar="CLAUSE", help="such as B-14")
+    parser.add_argument("clause", metavar="CLAUSE|PROTOCOL", help="such as B-14")
     options.add_vectors(parser)
 
 
 def run(args: Namespace) -> int:
-    """Prints a clause with everything that cites it."""
+    """Prints a clause with everything that cites it, or the tables of a protocol."""
+    if args.clause in PROTOCOLS:
+        print("\n".join((f"# {args.clause}", "", *form_tables.INTRODUCTION, *form_tables.message_tables(args.clause))))
+        return OK
     suite = options.suite(args) if args.vectors else None
     with refuse(VectorError, prefix=""), refuse(ClauseNotFound):
         print(explain_clause(args.clause, suite))

@@ -22,6 +22,9 @@ take time and memory in proportion to the length.
 --corpus keeps what is found and what led somewhere new. The next campaign with the same folder tries that first, and goes on
 where this one ended, if it was killed, too. Then the same options find something else.
 
+--known lists findings that are disputed or not mended yet: each report ends with the name of its finding, which goes into the
+list with a reason. A run or an input that shows a known one is counted, and the search goes on.
+
 --promote writes the finding as a vector, after seeing that the implementation fails it and the reference passes it. Its FILE
 is PROTOCOL/exchange/NAME.yaml below some folder, which is what --vectors of other commands takes; with --bytes,
 PROTOCOL/codec/NAME.yaml.
@@ -62,12 +65,17 @@ def configure(parser: ArgumentParser) -> None:
     limit.add_argument("--minutes", metavar="N", type=positive, help="the same, in minutes")
     add("--corpus", metavar="DIR", type=Path, help="keep what is found and what is new; go on where it ended")
     add("--bytes", action="store_true", help="only the decoder, with bytes that are nearly messages")
+    add("--known", metavar="FILE", type=Path, help="findings that are known, by name and reason, one a line: they end no search")
     add("--promote", metavar="FILE", type=Path, help="write what is found as a vector; needs --impl, or --bytes")
 
 
 def run(args: Namespace) -> int:
     """Searches, and tells what is found."""
     args.seconds = args.seconds or (args.minutes and 60 * args.minutes)
+    if args.known and args.impl is None:
+        raise Refusal(
+            "peerproof: fuzz: --known is for an implementation, named by --impl: what is wrong in the specification may not stay"
+        )
     if args.bytes:
         if args.nodes is not None:
             raise Refusal("peerproof: fuzz: with --bytes there are no nodes: leave out --nodes")

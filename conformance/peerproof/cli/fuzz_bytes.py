@@ -19,16 +19,15 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.clauses.catalogue import load as clauses_of
 from peerproof.conformance.clauses.catalogue import protocols
-from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, window_texts
 from peerproof.conformance.fuzz.bytes.byte_promotion import vector_of
 from peerproof.conformance.fuzz.bytes.byte_search import ByteSearch
 from peerproof.conformance.fuzz.bytes.coverage_guided import Status
-from peerproof.conformance.fuzz.bytes.flaws import KINDS, Flaw
+from peerproof.conformance.fuzz.bytes.flaws import KINDS, Flaw, name_flaw
 from peerproof.conformance.fuzz.bytes.seeds import Seeds, read
 from peerproof.conformance.fuzz.search_settings import FuzzSettings, FuzzVerdict
 
 WIDTH: Final = 120
-MOST_SHOWN: Final = 400  #: characters of a value
 MOST_ERRORS: Final = 20  #: lines
 
 
@@ -47,6 +46,7 @@ def run(args: Namespace) -> int:
         FuzzSettings(args.profile, args.seed, args.seconds),
         args.corpus,
         patience(args),
+        fuzz_search.known_findings(args),
         _greet,
         lambda status: ticker(_progress(status, guided=args.impl is None)),
     )
@@ -66,6 +66,7 @@ def run(args: Namespace) -> int:
     elif verdict is FuzzVerdict.NOTHING_FOUND:
         status = search.status
         print(f"{args.protocol}: nothing found in {status.inputs:,} inputs, from seed {args.seed}")
+        fuzz_search.print_known(search.known)
         if args.impl is None:
             print(f"  {status.reached:,} points of the decoder's code reached, by {status.kept:,} inputs that are kept")
     return EXIT_CODES[verdict]
@@ -84,7 +85,7 @@ def _progress(status: Status, *, guided: bool) -> str:
 def _report(args: Namespace, seeds: Seeds, flaw: Flaw, search: ByteSearch) -> None:
     """All that helps to see what is wrong, and what to paste."""
     print("\n".join(_render_flaw(seeds, flaw)))
-    print_again(args, search.kept if args.corpus else None)
+    print_again(args, search.kept if args.corpus else None, name_flaw(flaw))
     if args.promote:
         fuzz_search.promote(args, partial(vector_of, seeds, flaw))
 
@@ -94,15 +95,16 @@ def _render_flaw(seeds: Seeds, flaw: Flaw) -> Iterator[str]:
     yield f"  {shorten(flaw.detail, MOST_SHOWN, placeholder=' …')}"
     message = read(seeds, flaw.data)
     items = clauses_of(seeds.protocol).items
-    for clause in seeds.clauses(None if message is None else seeds.codec.form.names[type(message)]):
+    for clause in seeds.clauses(flaw.data, None if message is None else seeds.codec.form.names[type(message)]):
         yield f"  {clause} {items[clause].level or ''}: {shorten(items[clause].text, WIDTH - 16, placeholder=' …')}"
     yield ""
     yield f"    bytes     {flaw.data.hex() or 'none'}  ({len(flaw.data)})"
     if message is not None:
         yield f"    which is  {_printable(message_text(seeds.codec.plain(message)))}"
     if flaw.expected is not None or flaw.actual is not None:
-        yield f"    expected  {_render_value(flaw.expected)}"
-        yield f"    actual    {_render_value(flaw.actual)}"
+        expected, actual = window_texts(_render_value(flaw.expected), _render_value(flaw.actual))
+        yield f"    expected  {expected}"
+        yield f"    actual    {actual}"
     yield ""
     if flaw.errors:
         yield from (f"    | {line}" for line in flaw.errors.splitlines()[-MOST_ERRORS:])
@@ -115,5 +117,4 @@ def _printable(text: str) -> str:
 
 
 def _render_value(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

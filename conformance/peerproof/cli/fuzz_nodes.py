@@ -15,6 +15,7 @@ from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.messages import Hello
 from peerproof.conformance.fuzz.findings import render_counts, render_finding
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs
+from peerproof.conformance.fuzz.known_findings import name_finding
 from peerproof.conformance.fuzz.node_search import NodeSearch
 from peerproof.conformance.fuzz.promotion import vector_of
 from peerproof.conformance.fuzz.search_settings import PROFILES, FuzzSettings, FuzzVerdict
@@ -24,7 +25,7 @@ def run(args: Namespace) -> int:
     """Searches, and reports what is found."""
     settings = FuzzSettings(args.profile, args.seed, args.seconds, args.nodes)
     with refuse(NoInputs):
-        search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args))
+        search = NodeSearch(args.protocol, args.impl, settings, args.corpus, patience(args), fuzz_search.known_findings(args))
     if args.promote:
         if args.impl is None:
             raise Refusal("peerproof: --promote needs --impl: a vector judges an implementation")
@@ -51,6 +52,7 @@ def run(args: Namespace) -> int:
         where = f"and kept in {args.corpus}" if args.corpus else f"from seed {args.seed}"
         print(f"{args.protocol}: nothing found in {search.counts['run']:,} runs, {search.counts['step']:,} steps, {where}")
         print("\n".join(render_counts(search.inputs.spec, search.counts)))
+        fuzz_search.print_known(search.known)
     return EXIT_CODES[verdict]
 
 
@@ -63,4 +65,4 @@ def _report(args: Namespace, search: NodeSearch) -> None:
     assert search.finding is not None, "the caller has looked"
     print(render_finding(search.inputs.spec, search.finding))
     print(f"\n  found in run {search.counts['run']}")
-    print_again(args, search.kept, seed=search.seed)
+    print_again(args, search.kept, name_finding(search.inputs.spec, search.finding), seed=search.seed)

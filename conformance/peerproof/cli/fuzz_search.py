@@ -17,6 +17,7 @@ from peerproof.conformance.authoring import vector_promotion
 from peerproof.conformance.fuzz.bytes.coverage_guided import FuzzerError
 from peerproof.conformance.fuzz.corpus import CorpusError
 from peerproof.conformance.fuzz.findings import NotPromoted
+from peerproof.conformance.fuzz.known_findings import KnownFindings, UnreadableFindings, load_known_findings
 from peerproof.conformance.fuzz.search_settings import CannotFuzz, FuzzVerdict
 
 EXIT_CODES: Final = {FuzzVerdict.NOTHING_FOUND: OK, FuzzVerdict.FOUND: FAILED, FuzzVerdict.UNUSABLE: UNUSABLE}
@@ -29,11 +30,27 @@ def searching(ticker: Ticker) -> Iterator[None]:
         yield
 
 
-def print_again(args: Namespace, kept: object, **changed: object) -> None:
-    """Prints where a finding is kept, and the command that finds it again."""
+def known_findings(args: Namespace) -> KnownFindings:
+    """The list of `--known`; an unreadable one ends the command."""
+    if args.known is None:
+        return KnownFindings()
+    with refuse(UnreadableFindings):
+        return load_known_findings(args.known)
+
+
+def print_known(known: KnownFindings) -> None:
+    """Prints how often each known finding came up."""
+    for name, reason in known.reasons.items():
+        print(f"  known, {known.seen[name]:,} times: {name}: {reason}")
+
+
+def print_again(args: Namespace, kept: object, name: str, **changed: object) -> None:
+    """Prints the name of a finding, where it is kept, and the command that finds it again."""
+    if args.impl is not None:
+        print(f"  name:  {name} (a line of it and a reason in the file of --known, and searches go past it)")
     if kept:
         print(f"  kept:  {kept}, which is replayed first from now on")
-    chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus")} | changed
+    chosen = {name: getattr(args, name) for name in ("impl", "profile", "nodes", "seed", "corpus", "known")} | changed
     shown = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in chosen.items() if value is not None)
     print(f"  again: peerproof fuzz {args.protocol} {'--bytes ' if args.bytes else ''}{shown}", flush=True)
 

@@ -11,6 +11,7 @@ import sys
 from importlib import import_module
 
 from peerproof.cli.exits import INTERRUPTED, OWN_FAULT, USAGE, Refusal
+from peerproof.conformance.suite.printable import print_printable
 
 #: Command, its module in `peerproof.cli`, and what it does.
 COMMANDS = (
@@ -78,7 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     if module is None:
         print(f"peerproof: no command {arguments[0]!r}{_suggestion(arguments[0])}; see peerproof --help", file=sys.stderr)
         return USAGE
-    return _run(arguments[0], module, arguments[1:])
+    with print_printable():
+        return _run(arguments[0], module, arguments[1:])
 
 
 def _run(name: str, module: str, arguments: list[str]) -> int:

@@ -18,8 +18,8 @@ SELECTION = "which vectors, such as 'clause:B-14 layer:codec !flag:slow digest':
 
 
 def add_vectors(parser: ArgumentParser) -> None:
-    """`--vectors DIR`."""
-    parser.add_argument("--vectors", metavar="DIR", type=Path, help="take the vectors from this folder, not the suite's own")
+    """`--vectors PATH`."""
+    parser.add_argument("--vectors", metavar="PATH", type=Path, help="a folder or file of vectors, instead of the suite's own")
 
 
 def add_selection(parser: ArgumentParser) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"ACCEPTED": OK, "DIFFERS": OK, "REJECTED": FAILED, "EMPTY": NOTHING}
 
-#: What `--pcap` cannot be together with: it takes no vectors, and there is nobody to ask.
-_OTHERS = ("impl", "connect", "select", "vectors", "known_failing", "record", "fail_fast", "strict")
-
 
 def run_check(args: Namespace) -> int:
     """Reads, judges, reports. Returns the exit code."""
@@ -46,9 +43,6 @@ def run_check(args: Namespace) -> int:
 def _protocol(args: Namespace) -> str:
     from peerproof.reference.protocols.registry import RUNTIMES
 
-    if wrong := [name for name in _OTHERS if getattr(args, name)]:
-        option = "-k" if wrong[0] == "select" else f"--{wrong[0].replace('_', '-')}"
-        raise Refusal(f"peerproof: {option} cannot stand together with --pcap, which judges messages and runs no vectors")
     if args.format not in ("text", "json"):
         raise Refusal(f"peerproof: --pcap is reported as text or json, not as {args.format}")
     if args.protocol not in RUNTIMES:

@@ -51,7 +51,7 @@ from peerproof.cli.implementation import (
     refuse_unavailable,
 )
 from peerproof.cli.ticker import Ticker
-from peerproof.cli.transports import SLACK, add_transports, apply_transports, running
+from peerproof.cli.transports import SLACK, add_transports, apply_transports, refuse_unused, running
 from peerproof.conformance.adapter.adapter import Adapter
 from peerproof.conformance.adapter.dialogue import DialogueFile
 from peerproof.conformance.adapter.messages import Hello
@@ -114,15 +114,15 @@ def configure(parser: ArgumentParser) -> None:
         type=Path,
         help="where all requests and replies go, for --impl recorded:FILE; compressed if the name ends in .gz",
     )
+    parser.set_defaults(usual=parser.get_default)
 
 
 def run(args: Namespace) -> int:
     """Judges, reports, and returns the exit code."""
+    refuse_unused(args, {name for name, value in vars(args).items() if name != "usual" and value != args.usual(name)})
     for path, what in ((args.output, "report"), (args.record, "report"), (args.dialogue, "dialogue")):
         if path and (why_not := output.unwritable(path)):
             raise Refusal(f"peerproof: cannot write the {what}: {why_not}")
-    if args.dialogue and (args.connect or args.pcap):
-        raise Refusal("peerproof: --dialogue is the dialogue with an adapter; with --connect and --pcap there is none")
     if args.dialogue and args.impl == f"recorded:{args.dialogue}":
         raise Refusal("peerproof: --dialogue would overwrite the dialogue that is replayed: name another file")
     if args.pcap:

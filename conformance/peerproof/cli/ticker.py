@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, Self
 
+from peerproof.conformance.suite.printable import escape_controls, steerable
+
 if TYPE_CHECKING:
     from peerproof.tla.output.outcome import Progress
 
@@ -24,12 +26,12 @@ class Ticker:
         """Show this, if it is time for it."""
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + SECONDS
-            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[2K{escape_controls(text)}", end="", file=steerable(sys.stderr), flush=True)
 
     def clear(self) -> None:
         """Make room for a line that stays."""
         if self._shown:
-            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+            print("\r\x1b[2K", end="", file=steerable(sys.stderr), flush=True)
 
     def __enter__(self) -> Self:
         return self

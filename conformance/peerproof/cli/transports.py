@@ -12,6 +12,7 @@ from peerproof.cli.exits import UNUSABLE, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Set as AbstractSet
 
     from peerproof.conformance.adapter.adapter import Adapter
     from peerproof.conformance.runner.trial import Case
@@ -41,6 +42,32 @@ def add_transports(parser: ArgumentParser) -> None:
     add("--pcap", metavar="FILE", help="no adapter: judge the nodes in a capture (pcap, pcapng) by their messages alone")
     add("--port", metavar="N", type=int, action="append", help="with --pcap: only packets from or to this port; may be repeated")
     add("--config", metavar="JSON", help='with --pcap: how the nodes are configured, as {"max_payload": 512}')
+
+
+#: What `--pcap` knows of all the options: it runs no vectors, and there is nobody to ask.
+_OF_PCAP = frozenset({"pcap", "protocol", "port", "config", "decisions", "format", "output"})
+
+#: What `--connect` does not know: there is no adapter.
+_OF_ADAPTERS = ("transport", "dialogue", "hello_timeout", "bye_timeout", "max_restarts", "jobs")
+
+
+def refuse_unused(args: Namespace, given: AbstractSet[str]) -> None:
+    """Ends the command if one of the options that were given would be ignored. Raises Refusal."""
+    if args.pcap:
+        _refuse(given - _OF_PCAP, "cannot stand together with --pcap, which judges messages and runs no vectors")
+        return
+    _refuse(given & {"port", "config"}, "is for --pcap: a capture does not say how its nodes are configured; vectors do")
+    if args.connect:
+        _refuse(given & {"impl"}, "is for an implementation with an adapter, --connect for a node without one: give one of them")
+        _refuse(given & set(_OF_ADAPTERS), "is for an adapter, and with --connect there is none")
+    elif args.transport == ("virtual",):
+        _refuse(given & {"slack"}, "is for real sockets: give --transport udp or tcp, or --connect, as well")
+
+
+def _refuse(unused: AbstractSet[str], why: str) -> None:
+    for name in sorted(unused):
+        option = {"select": "-k", "jobs": "-j"}.get(name, f"--{name.replace('_', '-')}")
+        raise Refusal(f"peerproof: {option} {why}")
 
 
 def apply_transports(args: Namespace, cases: Sequence[Case]) -> list[Case]:
@@ -83,8 +110,6 @@ def _check_sockets(transport: str) -> None:
 def _endpoint(args: Namespace) -> tuple[str, int]:
     from peerproof.conformance.runner.peers import endpoint
 
-    if args.impl is not None:
-        raise Refusal("peerproof: --connect is for a node without an adapter, --impl for one with an adapter: give one of them")
     if args.protocol is None:
         raise Refusal("peerproof: --connect needs --protocol: what the node speaks")
     scheme, slashes, address = args.connect.partition("://")

@@ -231,6 +231,8 @@ def check(request: Request, reply: Reply) -> None:
         if error.get("code") not in ERROR_CODES:
             raise InvalidReply(f"error.code must be one of {', '.join(ERROR_CODES)}, not {error.get('code')!r}")
         return
+    if op not in _SHAPES:
+        raise InvalidReply(f"there is no op {op!r}: expected the error unknown_op, not an answer")
     usual, checks = _SHAPES[op]
     if reply.keys() != usual or reply["ok"] is not True:
         _check_members(reply, op)

@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from inspect import signature
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -28,6 +29,7 @@ _LARGE: Final = 2**20  #: bytes, twice as many digits
 _REAL_PAUSE: Final = 0.05  #: seconds
 _LATER: Final = 600_000  #: milliseconds of virtual time
 _ROUNDS: Final = 10  #: timers that a node runs, to show what it asks and tells
+_LATE: Final = 3  #: timers that are due when a late runner comes
 
 
 class Flaw(Exception):
@@ -225,6 +227,37 @@ def clock(bench: Bench) -> str:
     return "timers run when the runner says so, neither before nor by themselves"
 
 
+def late_clock(bench: Bench) -> str:
+    """A runner that comes late finds all timers run that are due by then, in their order."""
+    bench.offers("exchange")
+    at, effects = _run_timers(bench)
+    if at is None:
+        raise Inapplicable("no timer runs by itself")
+    node = bench.open_node("one")
+    bench.feed_messages(node["handle"])
+    (late,) = bench.fine({"op": "advance", "handle": node["handle"], "now_ms": at})
+    if late["next_timer_ms"] is not None and late["next_timer_ms"] <= at:
+        raise Flaw(f"advanced from 0 to {at} at once, its next timer is at {late['next_timer_ms']}: one that was due did not run")
+    if late["effects"] != effects and bench.hello.oracle:
+        raise Flaw(f"advanced from 0 to {at} at once it does {json.dumps(late['effects'])}, timer by timer {json.dumps(effects)}")
+    return "a late runner finds all timers run, in their order"
+
+
+def _run_timers(bench: Bench) -> tuple[int | None, list[Any]]:
+    """Runs some timers of a new node one by one: when the last one was due, and what it did."""
+    handle = bench.open_node("one")["handle"]
+    bench.feed_messages(handle)
+    (reply,) = bench.fine({"op": "advance", "handle": handle, "now_ms": 0})
+    at, effects = None, list(reply["effects"])
+    for _ in range(_LATE):
+        if reply["next_timer_ms"] is None:
+            break
+        at = reply["next_timer_ms"]
+        (reply,) = bench.fine({"op": "advance", "handle": handle, "now_ms": at})
+        effects += reply["effects"]
+    return at, effects
+
+
 def outcomes(bench: Bench) -> str:
     """What became of a message can be told for any, and whatever became of it."""
     bench.offers("sent")
@@ -339,17 +372,24 @@ CHECKS: Final[tuple[tuple[Callable[[Bench], str], str], ...]] = (
     (questions, "ask only where the protocol says at random, with all options sorted by their bytes, and not for a single one"),
     (events, "name events as the protocol does: the page Messages lists them; leave out what is none of them"),
     (clock, "take the time from now_ms only; run timers in advance, and say in next_timer_ms when the next one is due"),
+    (late_clock, "in advance, run the timer that is due first until none is due any more, each at the time it was due"),
 )
 
 
 def check_adapter(adapter: Adapter, suite: Suite) -> Iterator[Finding]:
     """Starts the adapter and makes every check with it. Raises AdapterUnavailable if it cannot be started at all."""
     hello = adapter.start()
-    yield Finding("hello", True, f"{hello.name} {hello.version}: {', '.join(sorted(hello.protocols))}")
+    yield Finding("hello", True, f"{hello.name} {hello.version}: {', '.join(sorted(hello.protocols)) or 'no protocol'}")
+    if not hello.protocols:
+        yield Finding("protocol", False, "hello offers no protocol, so nothing can be judged. To do: list it under protocols")
     known = {vector.protocol for vector in suite.vectors}
+    offered = known & set(hello.protocols)
     for protocol in sorted(hello.protocols):
         if protocol not in known:
-            yield Finding("protocol", None, f"the suite has no vectors of {protocol}")
+            close = get_close_matches(protocol, known - offered, n=1)
+            meant = f"; did you mean {close[0]!r}? To do: name it so in hello" if close else ""
+            because = f"the suite has no vectors of {protocol!r}, but of {', '.join(sorted(known))}{meant}"
+            yield Finding("protocol", None if offered and not close else False, because)
             continue
         bench = Bench(adapter, hello, protocol, suite)
         for made, to_do in CHECKS:

@@ -9,7 +9,7 @@ other without code or without a vector is a hole.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import fill, indent
@@ -21,7 +21,7 @@ from peerproof.conformance.clauses.catalogue import Clauses, in_order
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.schema import did_you_mean
 from peerproof.conformance.vectors.model_table import LAYER
-from peerproof.conformance.vectors.suite import Suite, Vector, load
+from peerproof.conformance.vectors.suite import KINDS, Suite, Vector, load
 
 if TYPE_CHECKING:
     from peerproof.conformance.models.edge_coverage import EdgeCoverage  # it loads the models, which clauses do not need
@@ -39,6 +39,12 @@ class Row:
     models: tuple[str, ...]
     proofs: tuple[str, ...]
     untestable: str | None  #: the reason
+    kinds: Mapping[str, int]  #: kind of vectors, those made from models too -> how many cite it
+
+    @property
+    def is_only_loaded(self) -> bool:
+        """Whether only vectors that put an implementation into a state show it."""
+        return any(self.kinds.values()) and not any(self.kinds[kind] for kind in ("codec", "exchange", "paths"))
 
     @property
     def holes(self) -> tuple[str, ...]:
@@ -51,7 +57,10 @@ class Row:
 def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
     """The rows of a protocol, by kinds and numbers. A vector made from a model holds no clause: it repeats the code."""
     by_clause: dict[str, list[str]] = {}
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for vector in vectors:
+        for clause in vector.clauses if vector.protocol == clauses.protocol else ():
+            kinds[clause][vector.kind] += 1
         for clause in vector.clauses if vector.protocol == clauses.protocol and vector.layer != "model" else ():
             by_clause.setdefault(clause, []).append(vector.id)
     return [
@@ -64,6 +73,7 @@ def matrix(clauses: Clauses, vectors: Iterable[Vector]) -> list[Row]:
             models=tuple(clauses.models.get(clause.id, ())),
             proofs=tuple(clauses.proofs.get(clause.id, ())),
             untestable=clause.untestable,
+            kinds={kind: kinds[clause.id][kind] for kind in KINDS},
         )
         for clause in sorted(clauses.with_level, key=lambda clause: in_order(clause.id))
     ]
@@ -135,23 +145,25 @@ def meetings_as_text(meetings: Sequence[Meeting]) -> str:
 
 def as_text(rows: Sequence[Row]) -> str:
     """The matrix for a terminal, the holes after it."""
-    cells = [("clause", "level", "vectors", "code", "properties", "models", "proofs"), *map(_cells, rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(6)]
+    cells = [("clause", "level", *KINDS, "code", "properties", "models", "proofs"), *map(_cells, rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, [*widths, 0], strict=True)).rstrip() for row in cells]
     return "\n".join([*lines, "", *summary(rows)])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     first, *others = row.code or ("-",)
-    vectors = str(len(row.vectors)) if row.vectors or not row.untestable else "-"
+    vectors = (str(count) if count or not row.untestable else "-" for count in row.kinds.values())
     names = (", ".join(names) or "-" for names in (row.properties, row.models, row.proofs))
-    return (row.clause, row.level, vectors, first + (f" +{len(others)}" if others else ""), *names)
+    return (row.clause, row.level, *vectors, first + (f" +{len(others)}" if others else ""), *names)
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
     """How many clauses there are, which are holes, and which say why they are none."""
     lines = [f"hole: {row.clause} has no {' and no '.join(row.holes)}" for row in rows if row.holes]
     lines += [f"not testable: {row.clause}, because {row.untestable}" for row in rows if row.untestable]
+    if loaded := [row.clause for row in rows if row.is_only_loaded]:
+        lines.append(f"only shown from loaded states: {' '.join(loaded)}")
     with_vectors = sum(bool(row.vectors) for row in rows)
     holes = sum(bool(row.holes) for row in rows)
     return [*lines, f"{len(rows)} clauses, {with_vectors} with vectors, {holes} {'hole' if holes == 1 else 'holes'}"]

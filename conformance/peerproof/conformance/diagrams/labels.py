@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+#: Characters of a value that a report shows.
+MOST_SHOWN: Final = 400
 
 #: What a label begins with if it is what is wrong.
 MARK = "✗ "
@@ -38,3 +41,24 @@ def plain_text(value: Any) -> str:
         case {"u64": str() as digits}:
             return digits
     return json.dumps(value, ensure_ascii=False)
+
+
+def window_texts(one: str, other: str, most: int = MOST_SHOWN) -> tuple[str, str]:
+    """
+    Returns two texts that fit into a report: of long ones the same part, around the place where they begin to differ.
+
+    >>> window_texts("a" * 1000 + "b", "a" * 1000, 20)
+    ('(990 characters) …aaaaaaaaaab', '(990 characters) …aaaaaaaaaa')
+    """
+    if max(len(one), len(other)) <= most:
+        return one, other
+    alike = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    begin = max(0, next(alike, min(len(one), len(other))) - most // 2)
+    begin -= begin % 2  # bytes are pairs of digits
+    return _window(one, begin, most), _window(other, begin, most)
+
+
+def _window(text: str, begin: int, most: int) -> str:
+    before = f"({min(begin, len(text)):,} characters) …" if begin else ""
+    cut = begin + most < len(text)
+    return f"{before}{text[begin : begin + most]}" + (f"… ({len(text):,} characters in all)" if cut else "")

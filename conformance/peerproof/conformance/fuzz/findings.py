@@ -19,6 +19,7 @@ from peerproof.conformance.diagrams import labels
 from peerproof.conformance.diagrams.message_graph import Arrow, MessageGraph, Note
 from peerproof.conformance.fuzz.reaction import Called, Came, Passed, Reaction, Settled, Started, Stimulus
 from peerproof.conformance.vectors.matching import Difference
+from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import Instant, NodeId, Specification
 from peerproof.spec.errors import MalformedMessage
 
@@ -44,7 +45,6 @@ KINDS: Final[Mapping[str, str]] = {
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 60  #: lines of the graph; the last ones say most
-MOST_SHOWN: Final = 400  #: characters of a value
 MOST_ERRORS: Final = 20  #: lines
 
 #: What is counted in every run, and how it is told; the order is that of the line.
@@ -204,14 +204,24 @@ def clauses_of(protocol: str, cited: Collection[str]) -> list[Clause]:
 def render_finding(spec: Specification, finding: Finding) -> str:
     """All that helps to see what is wrong."""
     parts = [
-        [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, MOST_SHOWN, placeholder=' …')}"],
+        [f"FOUND {finding.kind}: {KINDS[finding.kind]}", f"  {shorten(finding.detail, labels.MOST_SHOWN, placeholder=' …')}"],
         [f"  {clause.id} {clause.level or ''}: {_brief(clause.text)}" for clause in clauses_of(spec.NAME, finding.cited)],
+        _configuration(spec, finding),
         ["", *_graph(spec, finding)],
         list(_difference(finding)),
         [] if finding.again else ["", "  it did not happen again when the same was done again: this is not the smallest run"],
         ["", *(f"    | {line}" for line in finding.errors.splitlines()[-MOST_ERRORS:])] if finding.errors else [],
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def _configuration(spec: Specification, finding: Finding) -> list[str]:
+    """The members of the node's configuration that are not as they are by themselves."""
+    if finding.config is None:
+        return []
+    plain = plain_config(spec, finding.config)
+    shown = ", ".join(f"{name} {labels.plain_text(value)}" for name, value in plain.items())
+    return [f"  {_node_text(finding.node)} is configured with {shown or 'the defaults'}"]
 
 
 def _brief(text: str) -> str:
@@ -230,17 +240,18 @@ def _difference(finding: Finding) -> Iterator[str]:
     if difference is not None:
         yield ""
         yield f"  first difference, at {finding.node}: {difference.where}"
-        yield f"    expected  {_value(difference.expected)}"
-        yield f"    actual    {_value(difference.actual)}"
+        wanted = _value(difference.expected, is_null="expected" in difference.nulls)
+        expected, actual = labels.window_texts(wanted, _value(difference.actual, is_null="actual" in difference.nulls))
+        yield f"    expected  {expected}"
+        yield f"    actual    {actual}"
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, *, is_null: bool = False) -> str:
     if value is None:
-        return "nothing"
+        return "null" if is_null else "nothing"
     if isinstance(value, dict) and isinstance(value.get("message"), dict) and "to" in value:
         return f"to {_value(value['to'])}: {_value(value['message'])}"
-    text = labels.message_text(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text)} characters)"
+    return labels.message_text(value) if isinstance(value, dict) and "type" in value else json.dumps(value, ensure_ascii=False)
 
 
 def render_counts(spec: Specification, counts: Counter[str]) -> list[str]:

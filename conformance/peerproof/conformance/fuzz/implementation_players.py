@@ -37,7 +37,7 @@ from peerproof.conformance.fuzz.reaction import (
 )
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.vectors.matching import Difference, first_difference, fits
-from peerproof.conformance.vectors.plain_data import expected_event
+from peerproof.conformance.vectors.plain_data import expected_event, plain_config
 from peerproof.spec.core import Instant, NodeId, Notify, Send
 from peerproof.spec.errors import MalformedMessage
 from peerproof.spec.forms.form import Plain, Text
@@ -136,7 +136,7 @@ class Implementation(Player):
                     "protocol": self._protocol,
                     "addr": ADDRESS.plain(place.addr),
                     "now_ms": now,
-                    "config": plain_config(self._spec.CONFIG, place.birth.config),
+                    "config": plain_config(self._spec, place.birth.config),
                     "seed": f"{self._seed}/{place.addr}",
                 }
             case Came(sender, data):
@@ -285,15 +285,6 @@ KIND_DETAIL: Final[Mapping[str, str]] = {
     "messages": "other messages are sent than the specification can send",
     "events": "other events are told than the specification can tell",
 }
-
-
-def plain_config(form: Any, config: Any) -> dict[str, Plain]:
-    """A configuration as plain data, without the members that have their defaults."""
-    plain: dict[str, Plain] = form.plain(config)
-    if set(form.forms) - form.optional:
-        return plain
-    usual = form.plain(form.kind())
-    return {name: value for name, value in plain.items() if value != usual[name]}
 
 
 def ignore_order(value: Plain) -> Any:

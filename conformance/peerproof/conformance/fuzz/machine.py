@@ -24,6 +24,7 @@ from peerproof.conformance.fuzz.corpus import CorpusError
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp, Over
 from peerproof.conformance.fuzz.inputs.inputs import FORGETTING, Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
+from peerproof.conformance.fuzz.known_findings import KnownFindings, name_finding
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.search_settings import MOST_NODES, Profile
 from peerproof.conformance.fuzz.shrinking import Run, Shrinking, again
@@ -61,6 +62,7 @@ class Campaign:
     progress: Callable[[Counter[str]], None] | None = None
     run: Run | None = None  #: the one that goes on
     finding: Finding | None = None
+    known: KnownFindings = field(default_factory=KnownFindings)  #: those that do not end the campaign
     keeper: Keeper | None = None  #: of what is found, and of runs in which something new happens
     ending: BaseException | None = None
 
@@ -101,7 +103,8 @@ class Campaign:
         self.counts["run"] += 1
         if self.progress:
             self.progress(self.counts)
-        arena, self.finding = again(self.inputs, self.player, run)
+        arena, found = again(self.inputs, self.player, run)
+        self.finding = None if found and self.is_known(found) else found
         self.counts += arena.counts
         if self.keeper:
             self.keeper.is_new(arena.counts)
@@ -114,13 +117,17 @@ class Campaign:
         assert self.run is not None, "what is found is found in a run"
         if self.keeper:
             self.keeper.finds(self.run)
-        shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding))
+        shrinking = Shrinking(self.inputs, self.player, self.run, cast("Finding", self.finding), self.is_known)
         try:
             shrinking.shrink()
         finally:
             self.finding, self.run = shrinking.finding, shrinking.run
             if self.keeper:
                 self.keeper.finds_smaller(self.run)
+
+    def is_known(self, finding: Finding) -> bool:
+        """Whether the list of known findings has it."""
+        return self.known.has(name_finding(self.inputs.spec, finding))
 
     def end(self, ending: BaseException) -> BaseException:
         """What is raised to end it, kept: Hypothesis may raise something else because of it."""
@@ -249,6 +256,9 @@ class _Machine(RuleBasedStateMachine):
         try:
             act()
         except Found as wrong:
+            if self.campaign.is_known(wrong.finding):
+                self.given_up = True
+                return
             self.campaign.finding = wrong.finding
             raise self.campaign.end(_Stop()) from None
         except GivenUp:

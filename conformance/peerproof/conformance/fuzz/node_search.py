@@ -17,6 +17,7 @@ from peerproof.conformance.fuzz.findings import Finding, Over
 from peerproof.conformance.fuzz.implementation_players import Implementation, lacking
 from peerproof.conformance.fuzz.inputs.inputs import Inputs, inputs_of
 from peerproof.conformance.fuzz.kept_runs import Keeper
+from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Player, Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, CannotFuzz, FuzzSettings, FuzzVerdict
@@ -35,6 +36,7 @@ class NodeSearch:
     settings: FuzzSettings = field(default_factory=FuzzSettings)
     corpus: Path | None = None  #: keeps findings and runs that are new, and goes on where the last search there ended
     timeouts: Timeouts | None = None  #: seconds
+    known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
     on_progress: Callable[[Counter[str]], None] | None = None  #: gets the counts of runs, steps and what happened in them
     on_replayed: Callable[[int, int], None] = lambda _runs, _gone: None  #: runs of the corpus, findings that did not show again
@@ -70,7 +72,9 @@ class NodeSearch:
 
     def _campaign(self, player: Player) -> Campaign:
         until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
-        return Campaign(self.inputs, player, self.settings.nodes, until=until, counts=self.counts, progress=self.on_progress)
+        return Campaign(
+            self.inputs, player, self.settings.nodes, until=until, counts=self.counts, progress=self.on_progress, known=self.known
+        )
 
     def _campaign_of(self, adapter: Adapter) -> Campaign:
         hello = adapter.start()

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses.catalogue import LEVELS
 from peerproof.conformance.fuzz.findings import Fed, Finding, NotPromoted, clauses_of, reading
-from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order, plain_config
+from peerproof.conformance.fuzz.implementation_players import ADDRESS, answers_in, ignore_order
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.reaction import Birth, Called, Came, Node, Passed, Reaction, Settled, Started, react, reactions
-from peerproof.conformance.vectors.plain_data import expected_event
+from peerproof.conformance.vectors.plain_data import expected_event, plain_config
 from peerproof.spec.core import Notify, Send
 
 LAYER: Final = "exchange"
@@ -64,7 +64,7 @@ def _body(inputs: Inputs, finding: Finding) -> dict[str, Any]:
             steps.append(_step(inputs, fed, reaction))
     judged = _expectations(inputs, finding, reaction)
     nodes = {_UNDER_TEST: {"addr": ADDRESS.plain(finding.node)}}
-    if config := plain_config(inputs.spec.CONFIG, finding.config):
+    if config := plain_config(inputs.spec, finding.config):
         nodes[_UNDER_TEST]["config"] = config
     seen = finding.kind == "observed"
     setup, final = (steps, []) if seen else (steps[:-1], steps[-1:])

@@ -8,17 +8,17 @@ are left out or made simpler, as long as the same kind of finding comes of it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from peerproof.conformance.fuzz.findings import Finding, Found, GivenUp
-from peerproof.conformance.fuzz.implementation_players import plain_config
 from peerproof.conformance.fuzz.inputs.inputs import Inputs
 from peerproof.conformance.fuzz.players import Player
 from peerproof.conformance.fuzz.simpler import build_valid, leave_parts_out, replace_item, simpler_data
 from peerproof.conformance.fuzz.simulation import Action, Arena
+from peerproof.conformance.vectors.plain_data import plain_config
 from peerproof.spec.core import NodeId
 from peerproof.spec.errors import MalformedMessage
 
@@ -55,8 +55,12 @@ def again(inputs: Inputs, player: Player, run: Run) -> tuple[Arena, Finding | No
 class Shrinking:
     """The smallest run so far, and what it shows."""
 
-    def __init__(self, inputs: Inputs, player: Player, run: Run, finding: Finding) -> None:
+    def __init__(
+        self, inputs: Inputs, player: Player, run: Run, finding: Finding, is_known: Callable[[Finding], bool] = lambda _: False
+    ) -> None:
+        """What `is_known` shows nothing: a smaller run must show something else."""
         self.finding = finding
+        self._is_known = is_known
         self._inputs = inputs
         self._player = player
         self.run = run
@@ -86,7 +90,7 @@ class Shrinking:
             return False
         self._tried += 1
         arena, found = again(self._inputs, self._player, run)
-        if found is None or found.what != self.finding.what:
+        if found is None or found.what != self.finding.what or self._is_known(found):
             return False
         self.run = replace(run, script=arena.script)  # what would have come later does not matter
         self._as_seen = arena.alone
@@ -113,8 +117,8 @@ class Shrinking:
         """Members of configurations that can have their defaults."""
         form = self._inputs.spec.CONFIG
         for addr in self.run.configs:
-            for member in plain_config(form, self.run.configs[addr]):
-                plain = plain_config(form, self.run.configs[addr])
+            for member in plain_config(self._inputs.spec, self.run.configs[addr]):
+                plain = plain_config(self._inputs.spec, self.run.configs[addr])
                 plain.pop(member)
                 if member not in form.optional:
                     continue

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from peerproof.conformance.diagrams import message_graph
-from peerproof.conformance.diagrams.labels import MARK
+from peerproof.conformance.diagrams.labels import MARK, window_texts
 from peerproof.conformance.diagrams.message_graph import MessageGraph, Note
-from peerproof.conformance.report.failure_text import draw_part, truncate_text, value_text
+from peerproof.conformance.report.failure_text import draw_part, side_text
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.matching import Difference
@@ -124,13 +124,14 @@ def _instead(result: Result, difference: Difference, *, nothing_wrong: bool) -> 
         return
     last = result.story[-1] if result.story else None
     place = difference.where or "as a whole"
-    told = f"expected: {place}: {truncate_text(value_text(difference.expected))}"
+    expected, actual = window_texts(side_text(difference, "expected"), side_text(difference, "actual"))
+    told = f"expected: {place}: {expected}"
     if isinstance(last, Arrow) and _is_answer(last):
         yield message_graph.Arrow(last.source, last.target, told, judged=True)
         return
     node = last.node if isinstance(last, TrialEvent) else last.source if last else _IMPLEMENTATION
     if nothing_wrong:
-        yield Note(node, f"{MARK}{place}: {truncate_text(value_text(difference.actual))}")
+        yield Note(node, f"{MARK}{place}: {actual}")
     yield Note(node, told)
 
 

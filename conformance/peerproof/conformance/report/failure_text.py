@@ -10,19 +10,20 @@ from typing import Any, Final
 
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams import message_graph
-from peerproof.conformance.diagrams.labels import message_text
+from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, window_texts
 from peerproof.conformance.diagrams.message_graph import MessageGraph
 from peerproof.conformance.runner.result import Result
 from peerproof.conformance.runner.trial import FAILURES, Arrow, TrialEvent
 from peerproof.conformance.suite.strict_yaml import VectorError
+from peerproof.conformance.vectors.matching import Difference
 from peerproof.conformance.vectors.plain_data import describe_bytes
 
 WIDTH: Final = 120
 MOST_TOLD: Final = 40  #: lines of the diagram; the last ones say most
 MOST_CLAUSES: Final = 10  #: with their texts
-MOST_SHOWN: Final = 400  #: characters of a value
 MOST_ERRORS: Final = 20  #: lines of standard error
 MOST_PASTED: Final = 100_000  #: characters of a line to paste: shells and terminals have limits of their own
+SIDES: Final = ("expected", "actual")
 _NO_BYTES: Final = "(no bytes)"
 
 
@@ -99,14 +100,35 @@ def _first_difference(result: Result) -> list[str]:
     if difference is None:
         return []
     lines = ["", f"  first difference: {difference.where}"]
-    for side, value, reading in (
-        ("expected", difference.expected, difference.expected_read),
-        ("actual", difference.actual, difference.actual_read),
-    ):
-        lines.append(f"    {side:8}  {truncate_text(value_text(value))}")
+    for side, value, reading in render_sides(difference):
+        lines.append(f"    {side:8}  {value}")
         if reading is not None:
-            lines.append(f"    {'':8}  = {truncate_text(message_text(reading))}")
+            lines.append(f"    {'':8}  = {reading}")
     return lines
+
+
+def brief_difference(result: Result) -> Iterator[str]:
+    """Where a case that does not count as failed differs, and how, on indented lines."""
+    if result.difference:
+        yield f"  {result.difference.where}"
+        yield from (f"    {side:8}  {value}" for side, value, _ in render_sides(result.difference))
+
+
+def render_sides(difference: Difference, most: int = MOST_SHOWN) -> Iterator[tuple[str, str, str | None]]:
+    """What was expected and what came, each with how the specification reads it; of long ones the part around the difference."""
+    expected, actual = (side_text(difference, side) for side in SIDES)
+    values = window_texts(expected, actual, most)
+    reads = (difference.expected_read, difference.actual_read)
+    wanted, found = ("" if read is None else message_text(read) for read in reads)
+    readings = window_texts(wanted, found, most)
+    for side, value, read, reading in zip(SIDES, values, reads, readings, strict=True):
+        yield side, value, None if read is None else reading
+
+
+def side_text(difference: Difference, side: str) -> str:
+    """One side of a difference, whole; a null of JSON is not nothing."""
+    value = getattr(difference, side)
+    return "null" if side in difference.nulls else value_text(value)
 
 
 def _process(result: Result) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as Xml
 
 from peerproof.conformance.report.failure_groups import group_failures, markdown_table, render_groups
-from peerproof.conformance.report.failure_text import demanding, explain
+from peerproof.conformance.report.failure_text import brief_difference, demanding, explain
 from peerproof.conformance.report.record import Report, as_json_lines
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
 from peerproof.conformance.runner.trial import FAILURES
@@ -23,6 +24,7 @@ Titles = Mapping[str, str]
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ERRORS: Final = ("crashed", "hung", "flooded")  #: statuses that JUnit calls errors
 SHOWN: Final = 10  #: more than this of one kind a workflow does not show
+LACKS: Final = "the implementation does not offer"  #: how the reason of most skipped cases begins
 MOST_GROUPS: Final = 5  #: of failures, in the summary of a run
 
 #: Escapes of a command in data and in properties, as the runner of workflows undoes them.
@@ -42,12 +44,11 @@ def summary(report: Report) -> Iterator[str]:
         if result.status in ("tolerated", "known"):
             failure = f" ({result.failure})" if result.failure else ""
             yield f"{result.status}: {result.id}{failure}: {result.reason}"
+            yield from brief_difference(result)
     differing = Counter((result.decisions, result.reason) for result in report.results if result.status == "differs")
     for (decisions, reason), count in differing.most_common():
         yield f"differs: {count} cases: only {demanding(decisions)} it, not the document{f'; {reason}' if reason else ''}"
-    skipped = Counter(result.reason for result in report.results if result.status == "skipped")
-    for reason, count in skipped.most_common():
-        yield f"skipped: {count} cases: {reason}"
+    yield from _skipped(report.results)
     yield from (f"list: {problem}" for problem in report.problems)
     yield from transport_lines(report.results)
     if len(_wrong(report)) > 1:
@@ -58,6 +59,35 @@ def summary(report: Report) -> Iterator[str]:
     yield f"{report.selected} cases, {len({result.vector for result in report.results})} vectors: {_counted(report)}"
     if report.partial:
         yield f"PARTIAL: {report.because}; {report.selected - len(report.results)} cases were not judged"
+
+
+def _skipped(results: Sequence[Result]) -> Iterator[str]:
+    """Why cases were skipped, and how much of each layer was run in spite of it."""
+    left = [result for result in results if result.status == "skipped"]
+    if not left:
+        return
+    while left:  # the capability that most lack, then of the rest the one that most lack, and so on
+        because, count = Counter(reason for result in left for reason in _reasons(result)).most_common(1)[0]
+        alone = sum(_reasons(result) == [because] for result in left)
+        more = f", {count - alone} of which lack something else too" if alone < count else ""
+        yield f"skipped: {count} cases: {because}{more}"
+        left = [result for result in left if because not in _reasons(result)]
+    layers = Counter(result.id.split("/")[1] for result in results)
+    run = Counter(result.id.split("/")[1] for result in results if result.status != "skipped")
+    loads = Counter(result.id.split("/")[1] for result in results if f"{LACKS} state.load" in _reasons(result))
+    told = (
+        f"{layer} {run[layer]:,} of {count:,}" + (f" ({loads[layer]:,} need state.load)" if loads[layer] else "")
+        for layer, count in layers.items()
+    )
+    yield f"cases run by layer: {'; '.join(told)}"
+
+
+def _reasons(result: Result) -> list[str]:
+    """Each capability that a skipped case lacks, or whatever else it was skipped for."""
+    reason = result.reason or "no reason is given"
+    if not reason.startswith(LACKS):
+        return [reason]
+    return [f"{LACKS} {capability}" for capability in reason.removeprefix(LACKS).strip().split(", ")]
 
 
 def as_json(report: Report) -> str:
@@ -200,12 +230,31 @@ def _title(result: Result) -> str:
 
 
 def _place(report: Report, result: Result) -> dict[str, str]:
-    """The vector's file and line; none of one whose record does not say."""
-    if not result.file:
-        return {}
-    named = report.arguments.get("vectors")
-    root = Path(named) if isinstance(named, str) else locations.vectors_root(result.id.partition("/")[0])
-    return {"file": locations.path_text(root / result.file), "line": str(result.line or 1)}
+    """
+    A file of those who run this: the vector's, if the vectors are theirs, else the program that is judged; else none.
+
+    A workflow shows annotations only at files of its own repository.
+    """
+    named, implementation = report.arguments.get("vectors"), report.arguments.get("impl")
+    if isinstance(named, str) and result.file:
+        file = Path(named) if Path(named).is_file() else Path(named, result.file)
+        if _is_ours(file):
+            return {"file": locations.path_text(file), "line": str(result.line or 1)}
+    words = _words(implementation) if isinstance(implementation, str) else []
+    return next(({"file": locations.path_text(Path(word)), "line": "1"} for word in words if _is_ours(Path(word))), {})
+
+
+def _words(implementation: str) -> list[str]:
+    """Those of a command, any of which may be a file."""
+    try:
+        return shlex.split(implementation)
+    except ValueError:
+        return []
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file is below the folder in which this runs."""
+    return file.is_file() and file.resolve().is_relative_to(Path.cwd())
 
 
 def _command(kind: str, text: str, **properties: str) -> str:

@@ -337,7 +337,8 @@ class Script:
             describe_bytes(protocol, side["bytes"]) if isinstance(side, dict) and isinstance(side.get("bytes"), str) else None
             for side in (expected, actual)
         ]
-        return Difference(difference.where, *shown, *reads)
+        (expected, actual), (expected_read, actual_read) = shown, reads
+        return Difference(difference.where, expected, actual, expected_read, actual_read, difference.nulls)
 
     def check_match(self, failure: str, where: str, expected: Any, actual: Any, bound: Bound) -> Bound:
         """The names bound if it fits. Raises Failure."""

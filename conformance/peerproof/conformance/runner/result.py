@@ -97,7 +97,8 @@ def of_plain(plain: Mapping[str, Any]) -> Result:
     for name in _TUPLES & members.keys():
         members[name] = tuple(members[name])
     if members.get("difference"):
-        members["difference"] = Difference(**members["difference"])
+        difference = members["difference"]
+        members["difference"] = Difference(**difference | {"nulls": tuple(difference.get("nulls", ()))})
     return Result(**members)
 
 

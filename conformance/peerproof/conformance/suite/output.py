@@ -2,6 +2,7 @@
 Where reports go, when the disk is full or somebody presses Ctrl-C.
 
 A file that is written whole is either the old one or the new one. A file that grows line by line ends after a whole line.
+What goes to standard output steers no terminal (`printable`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+
+from peerproof.conformance.suite.printable import escape_controls
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -63,7 +66,7 @@ class Growing:
 
     def write(self, line: str | bytes) -> None:
         """Adds a line, whole or not at all if it is not interrupted (`Deferred`). Raises CannotWrite."""
-        data = line.encode() if isinstance(line, str) else line
+        data = escape_controls(line).encode() if isinstance(line, str) else line
         try:
             written = 0
             while written < len(data):
@@ -86,10 +89,10 @@ def write_whole(path: Path | None, text: str) -> None:
     """A file, whole or not at all; or standard output. Raises CannotWrite."""
     try:
         if path is None:
-            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+            sys.stdout.buffer.write(escape_controls(text).encode("utf-8", "backslashreplace"))
             sys.stdout.flush()
         elif path.exists() and not path.is_file():  # a device, a pipe
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            path.write_text(escape_controls(text), encoding="utf-8", errors="backslashreplace")
         else:
             _replace(path.resolve(), text.encode("utf-8", "backslashreplace"))
     except BrokenPipeError:

@@ -21,7 +21,7 @@ is called like a matcher is that matcher:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -33,13 +33,14 @@ _MAX_DIGITS: Final = 20  #: of an integer of 64 bits
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place where what came is not what was expected. `None` stands for nothing there."""
+    """The first place where what came is not what was expected. `None` stands for nothing there, or for the null of JSON."""
 
     where: str
     expected: Any
     actual: Any
     expected_read: Any = None  #: of bytes: what the specification's codec reads in them
     actual_read: Any = None
+    nulls: tuple[str, ...] = ()  #: the sides, `expected` or `actual`, whose `None` is a null of JSON
 
     @property
     def is_other_form(self) -> bool:
@@ -50,7 +51,8 @@ class Difference:
         """For reports."""
         shown = {"where": self.where, "expected": self.expected, "actual": self.actual}
         read = {"expected_read": self.expected_read, "actual_read": self.actual_read}
-        return shown | {name: value for name, value in read.items() if value is not None}
+        nulls = {"nulls": list(self.nulls)} if self.nulls else {}
+        return shown | {name: value for name, value in read.items() if value is not None} | nulls
 
 
 def bindings(expected: Any, actual: Any, bound: Bound) -> Iterator[Bound]:
@@ -111,13 +113,14 @@ def first_difference(expected: Any, actual: Any, bound: Bound, where: str = "") 
         for member in [*expected, *(member for member in actual if member not in expected)]:
             wanted, found = expected.get(member, ABSENT), actual.get(member, _NOTHING)
             if difference := first_difference(wanted, found, bound, f"{where}.{member}".lstrip(".")):
-                return Difference(
-                    difference.where,
-                    None if difference.expected == ABSENT else difference.expected,
-                    None if difference.actual is _NOTHING else difference.actual,
+                return replace(
+                    difference,
+                    expected=None if difference.expected == ABSENT else difference.expected,
+                    actual=None if difference.actual is _NOTHING else difference.actual,
                 )
             bound = next(bindings(wanted, found, bound))
-    return Difference(where, expected, actual)
+    nulls = tuple(side for side, value in (("expected", expected), ("actual", actual)) if value is None)
+    return Difference(where, expected, actual, nulls=nulls)
 
 
 def _beyond(expected: Sequence[Any], actual: Sequence[Any], where: str) -> Difference:

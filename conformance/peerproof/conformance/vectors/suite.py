@@ -8,6 +8,7 @@ or having nowhere to write it, costs nothing but time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -24,6 +25,10 @@ __all__ = ["VERSION", "Suite", "Vector", "VectorError", "load"]
 
 #: Of the vectors as a whole. Ids are for ever: it grows with additions, and in front only when the format changes.
 VERSION: Final = "1.0.0"
+_FIRST_ID: Final = re.compile(rb"^-? *id: *[\"']?([a-z0-9-]+/[a-z]+)/[^/]", re.MULTILINE)
+
+#: Kinds of vectors: of the codec; exchanges of messages, the same from a loaded state; paths of a model, and its single steps.
+KINDS: Final = ("codec", "exchange", "loaded", "paths", "steps")
 RETIRED: Final = "retired.yaml"  #: the file of ids that are no longer in use, below the root of the vectors
 
 
@@ -45,6 +50,14 @@ class Vector:
     line: int
     rests_on: Places = field(default_factory=dict)  #: what expectations rest on decisions
 
+    @property
+    def kind(self) -> str:
+        """One of KINDS: by what it shows a clause, and whether an implementation must be put into a state for it."""
+        loads = "state.load" in self.needs
+        if self.layer == model_table.LAYER:
+            return "steps" if loads else "paths"
+        return "codec" if self.layer == "codec" else "loaded" if loads else "exchange"
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -57,20 +70,22 @@ class Suite:
     aliases: Mapping[str, str]  #: former id -> id
     withdrawn: Mapping[str, str]  #: former id -> reason
     root: Path
+    only: Path | None = None  #: the file that all of them are in, if it was one file that was asked for
 
     def path(self, vector: Vector) -> Path:
         """The file of a vector."""
-        return self.root / vector.file
+        return self.only or self.root / vector.file
 
 
 def load(root: Path | None = None, protocol: str | None = None) -> Suite:
     """
-    The vectors below a root; without one, those at the home of this protocol; else the suite's own. Raises VectorError.
+    The vectors below a root, or of one file; without one, those at the home of this protocol; else the suite's own.
 
-    The vectors of a protocol of this project are part of the suite's own.
+    The vectors of a protocol of this project are part of the suite's own. Raises VectorError.
     """
     root = root or locations.vectors_root(protocol)
-    contents = _contents(root)
+    only = root if root.is_file() else None
+    contents = _contents(root) if only is None else _content(only)
     hashed = sha256()
     for name, content in contents.items():
         hashed.update(f"{name}\0{len(content)}\0".encode())
@@ -93,13 +108,14 @@ def load(root: Path | None = None, protocol: str | None = None) -> Suite:
         aliases=plain["aliases"],
         withdrawn=plain["withdrawn"],
         root=root,
+        only=only,
     )
 
 
 def _contents(root: Path) -> dict[str, bytes]:
     """Every source below the root by its path from there: YAML, and the tables that are made from models."""
     if not root.is_dir():
-        raise VectorError(locations.path_text(root), None, "there is no such folder of vectors")
+        raise VectorError(locations.path_text(root), None, "there is no such folder or file of vectors")
     found: dict[str, bytes] = {}
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".yaml", ".yml", ".json") and path.is_file()):
         relative = path.relative_to(root).as_posix()
@@ -112,6 +128,21 @@ def _contents(root: Path) -> dict[str, bytes]:
         except OSError as error:
             raise VectorError(locations.path_text(path), None, f"cannot be read: {error.strerror}") from None
     return found
+
+
+def _content(file: Path) -> dict[str, bytes]:
+    """One file, under the path that its first vector's id asks for: where it lies and how it is called does not matter."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise VectorError(locations.path_text(file), None, f"cannot be read: {error.strerror}") from None
+    first = _FIRST_ID.search(content)
+    if first is None:
+        raise VectorError(locations.path_text(file), None, "this is no file of vectors: no id PROTOCOL/LAYER/NAME is in it")
+    place = first[1].decode()
+    rests_on = file.resolve().parents[1] / basis.FILE
+    known = {f"{rests_on.parent.name}/{basis.FILE}": rests_on.read_bytes()} if rests_on.is_file() else {}
+    return {f"{place}/{file.stem}.yaml": content} | known
 
 
 def _vector(file: str, line: int, needs: list[str], body: Mapping[str, Any]) -> Vector:
@@ -190,7 +221,7 @@ def _compile(root: Path, contents: Mapping[str, bytes]) -> dict[str, Any]:
     for name, content in contents.items():
         if _is_table(name) or _is_basis(name):
             continue
-        document = parse(content, locations.path_text(root / name))
+        document = parse(content, locations.path_text(root if root.is_file() else root / name))
         if name == RETIRED:
             found, retired = misfits(document, "retired"), document.data
         else:

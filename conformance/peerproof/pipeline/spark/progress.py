@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Final, TextIO
 
+from peerproof.conformance.suite.printable import steerable
+
 #: Seconds between two lines where a line cannot be overwritten.
 SELDOM: Final = 10.0
 
@@ -37,12 +39,12 @@ class Progress:
         gained = share - self._first
         left = f", {duration((now - self._begun) * (1 - share) / gained)} left" if gained > 0 and share < 1 else ""
         text = f"{self._name}: {done:,} of {total:,} units, {share:.0%}{left}"
-        print(f"\r\x1b[2K{text}" if self._overwrites else f"{text}\n", end="", file=self._stream, flush=True)
+        print(f"\r\x1b[2K{text}" if self._overwrites else f"{text}\n", end="", file=steerable(self._stream), flush=True)
 
     def clear(self) -> None:
         """Make room for a line that stays."""
         if self._overwrites and not self._quiet:
-            print("\r\x1b[2K", end="", file=self._stream, flush=True)
+            print("\r\x1b[2K", end="", file=steerable(self._stream), flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -19,7 +19,7 @@ def vector_of(seeds: Seeds, flaw: Flaw) -> dict[str, Any]:
     message = read(seeds, flaw.data)
     name = None if message is None else seeds.codec.form.names[type(message)]
     items = load(seeds.protocol).items
-    clauses = [clause for clause in seeds.clauses(name) if items[clause].level]
+    clauses = [clause for clause in seeds.clauses(flaw.data, name) if items[clause].level]
     if not clauses:
         raise NotPromoted("no clause is known that it is about")
     digest = sha256(flaw.data).hexdigest()[:8]

@@ -19,6 +19,7 @@ from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds, seeds_of
 from peerproof.conformance.fuzz.corpus import Corpus
 from peerproof.conformance.fuzz.findings import Over
 from peerproof.conformance.fuzz.inputs.inputs import NoInputs
+from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.search_settings import INPUTS, CannotFuzz, FuzzSettings, FuzzVerdict
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import load
@@ -34,6 +35,7 @@ class ByteSearch:
     settings: FuzzSettings = field(default_factory=FuzzSettings)
     corpus: Path | None = None  #: keeps findings and inputs that led somewhere new
     timeouts: Timeouts | None = None  #: seconds
+    known: KnownFindings = field(default_factory=KnownFindings)  #: findings that do not end the search
     on_hello: Callable[[Hello], None] = lambda _: None
     on_progress: Callable[[Status], None] = lambda _: None
     seeds: Seeds = field(init=False)
@@ -80,6 +82,7 @@ class ByteSearch:
         decoder = Decoder(adapter, self.seeds, min(LONGEST, limit) if type(limit) is int and limit > 0 else LONGEST)
         until = time.monotonic() + self.settings.seconds if self.settings.seconds else None
         search = Search(self.seeds, decoder, corpus, until, lambda inputs, kept: self.on_progress(Status(inputs, 0, kept)))
+        search.known = self.known
         name = f"{self.implementation} --bytes --seed {self.settings.seed}"
         try:
             search.search(name, self.settings.seed, INPUTS[self.settings.profile])

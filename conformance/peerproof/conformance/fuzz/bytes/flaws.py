@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from peerproof.conformance.fuzz.known_findings import one_word, sort_of
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.packing import Codec
 
@@ -92,3 +93,9 @@ def flaw_of(codec: Codec[Any], data: bytes, *, one_form: bool) -> Flaw | None:
             errors=traceback.format_exc(),
         )
     return None
+
+
+def name_flaw(flaw: Flaw) -> str:
+    """Names what is wrong with a decoder: the kind, what kind of message it is about, and how it was said."""
+    about = next((sort_of(value) for value in (flaw.expected, flaw.actual) if isinstance(value, dict)), "")
+    return "/".join(one_word(part) for part in (flaw.kind, flaw.name or about, flaw.detail) if part)

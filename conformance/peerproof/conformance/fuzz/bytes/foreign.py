@@ -21,9 +21,10 @@ from peerproof.conformance.adapter.adapter import Adapter, AdapterError, nothing
 from peerproof.conformance.adapter.messages import InvalidReply, Reply, Request, check
 from peerproof.conformance.fuzz.bytes.byte_mutation import mutate
 from peerproof.conformance.fuzz.bytes.byte_shrinking import Shrinking
-from peerproof.conformance.fuzz.bytes.flaws import Flaw
+from peerproof.conformance.fuzz.bytes.flaws import Flaw, name_flaw
 from peerproof.conformance.fuzz.bytes.seeds import LONGEST, Seeds
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
+from peerproof.conformance.fuzz.known_findings import KnownFindings
 from peerproof.conformance.fuzz.restarts import Restarts
 from peerproof.conformance.runner.codec_cases import same
 from peerproof.spec.errors import MalformedMessage
@@ -113,7 +114,7 @@ class Decoder:
         expected = self._codec.plain(message)
         told = f"{_shape(said)} / {expected['type']} of {len(data).bit_length()} bits"
         if rejected:
-            return Flaw("rejected", data, _shape(said), "", {"value": expected}, {"rejected": rejected}), told
+            return Flaw("rejected", data, said, "", {"value": expected}, {"rejected": rejected}), told
         if not same(expected, value) and self._read(value) != message:
             return Flaw("value", data, "the messages differ", "", expected, value), told
         return None, told
@@ -148,6 +149,7 @@ class Search:
     gone: int = 0  #: findings that did not show again
     found: Path | None = None  #: where the latest finding is
     flaw: Flaw | None = None
+    known: KnownFindings = field(default_factory=KnownFindings)  #: those that do not end the search
     _known: list[bytes] = field(default_factory=list)
     _said: set[str] = field(default_factory=set)
 
@@ -182,7 +184,8 @@ class Search:
 
     def _try(self, batch: list[bytes]) -> bool:
         """Asks about inputs; those about which something new is said are known from now on."""
-        for data, (flaw, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # it ends with the first trouble
+        for data, (found, said) in zip(batch, self.decoder.check_all(batch), strict=False):  # it ends with the first trouble
+            flaw = self._unless_known(found)
             self.inputs += 1
             if said not in self._said and flaw is None:
                 self._said.add(said)
@@ -198,14 +201,20 @@ class Search:
     def _replay_findings(self) -> None:
         for path, data in self.corpus.inputs(BYTE_FINDINGS) if self.corpus else ():
             self.replayed += 1
-            if flaw := self.decoder.check(data[: self.decoder.longest]):
+            if flaw := self._check(data[: self.decoder.longest]):
                 return self._shrink(flaw, path)
             self.gone += 1
         return None
 
+    def _check(self, data: bytes) -> Flaw | None:
+        return self._unless_known(self.decoder.check(data))
+
+    def _unless_known(self, flaw: Flaw | None) -> Flaw | None:
+        return None if flaw and self.known.has(name_flaw(flaw)) else flaw
+
     def _shrink(self, flaw: Flaw, path: Path | None) -> None:
         self.flaw = flaw
-        shrinking = Shrinking(self.seeds.codec, self.decoder.check, flaw)
+        shrinking = Shrinking(self.seeds.codec, self._check, flaw)
         try:
             shrinking.shrink()
         finally:

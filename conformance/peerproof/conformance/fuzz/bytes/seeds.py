@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
-from peerproof.conformance.clauses.catalogue import specification
+from peerproof.conformance.clauses.catalogue import in_order, specification
 from peerproof.conformance.runner import codec_cases
 from peerproof.conformance.vectors.suite import Suite, Vector
 from peerproof.spec.forms.packing import Codec
@@ -26,12 +26,13 @@ class Seeds:
     one_form: bool  #: whether each message has one form only: no vector has another one
     vectors: tuple[Vector, ...]
 
-    def clauses(self, message: str | None) -> list[str]:
-        """What the vectors about messages of this type cite, or those about no messages: what most of them do."""
-        about = [vector for vector in self.vectors if _about(vector) == message]
-        counts = Counter(clause for vector in about for clause in vector.clauses)
-        most = max(counts.values(), default=0)
-        return sorted(clause for clause, count in counts.items() if 2 * count > most)
+    def clauses(self, data: bytes, message: str | None) -> list[str]:
+        """What the vector cites whose bytes are most like these, of those about messages of this type or about no messages."""
+        about = [(known, vector) for vector in self.vectors if _about(vector) == message for known in _data(vector)]
+        if not about:
+            return []
+        _, nearest = max(about, key=lambda one: (_count_alike(one[0], data), -abs(len(one[0]) - len(data))))
+        return sorted(nearest.clauses, key=in_order)
 
 
 def seeds_of(suite: Suite, protocol: str) -> Seeds:
@@ -56,6 +57,16 @@ def _data(vector: Vector) -> Iterator[bytes]:
         yield bytes.fromhex(vector.body["bytes"])
         return
     yield from (variant.data for variant in codec_cases.variants(vector.protocol, vector.body))
+
+
+def _count_alike(one: bytes, other: bytes) -> int:
+    """How many bytes two strings share at their beginning and at their end."""
+    front = _count_front(one, other)
+    return front + _count_front(one[front:][::-1], other[front:][::-1])
+
+
+def _count_front(one: bytes, other: bytes) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _about(vector: Vector) -> str | None:

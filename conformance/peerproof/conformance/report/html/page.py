@@ -13,16 +13,17 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from jinja2 import Template
 
 from peerproof.conformance.clauses import catalogue
-from peerproof.conformance.diagrams.labels import message_text, visible
+from peerproof.conformance.diagrams.labels import visible
 from peerproof.conformance.report.failure_diagram import draw_failure
 from peerproof.conformance.report.failure_groups import FailureGroup, command_of, group_failures
-from peerproof.conformance.report.failure_text import MOST_ERRORS, to_paste, truncate_text, value_text
+from peerproof.conformance.report.failure_text import MOST_ERRORS, render_sides, to_paste, truncate_text
 from peerproof.conformance.report.html.environment import make_environment
 from peerproof.conformance.report.record import Report, implementation_name, labels
 from peerproof.conformance.runner.result import STATUSES, Result, transport_lines
@@ -49,15 +50,14 @@ class ReportExtras:
 
 def page(reports: Sequence[Report], titles: Mapping[str, str], extras: ReportExtras | None = None) -> str:
     """The whole page; `titles` are those of the vectors that are known."""
-    environment = make_environment(longest=MOST_SHOWN)
+    environment = make_environment(longest=2 * MOST_SHOWN)
     environment.globals |= {
         "failures": FAILURES,
         "last_lines": _last_lines,
         "run_facts": _run_facts,
-        "message_text": message_text,
         "survivor_text": _survivor_text,
         "to_paste": to_paste,
-        "value_text": value_text,
+        "render_sides": partial(render_sides, most=MOST_SHOWN),
     }
     data = PageData(reports, titles, environment.get_template("failure.html.j2"))
     differences = [(label, line) for label, report in data.reports_with_labels for line in transport_lines(report.results)]

@@ -1,0 +1,221 @@
+"""
+Tables of a protocol's messages, commands, events, queries and configuration, from the declarations that the codecs are made of.
+
+Whoever writes an adapter needs them, so they are here and not only on the site: `peerproof explain PROTOCOL` prints them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Final
+
+from peerproof.conformance.adapter.messages import MALFORMED
+from peerproof.spec.errors import REASONS
+from peerproof.spec.forms.answers import Items, Keyed
+from peerproof.spec.forms.form import U64, U64_MAX, Form, Integer, ListOf, OneOf, Optional, Record, Tagged, Text
+from peerproof.spec.forms.state_form import ShownAs
+from peerproof.spec.protocols import PROTOCOLS
+
+#: Up to here every JSON reader is exact; as an upper bound it says nothing about the protocol.
+JSON_EXACT: Final = 2**53
+
+INTRODUCTION: Final = (
+    "From the declarations that encode and decode them. The plain form is what vectors, traces and adapters show.",
+    'An integer *as a decimal string* is one there (`"7"`), because half of the readers of JSON round above 2^53; in what comes',
+    'in, a number or `{"u64": "7"}` will do too. All other integers are numbers. A text that is not UTF-8 is `{"hex": "fffe"}`.',
+    "",
+)
+
+
+def message_tables(protocol: str) -> Iterator[str]:
+    """
+    Yields the lines, in Markdown, of all tables of one protocol. Raises KeyError.
+
+    >>> next(line for line in message_tables("scuttlebutt") if "from_version" in line or "version" in line)
+    '| `entries[].version` | unsigned 64-bit integer, as a decimal string |'
+    """
+    spec = PROTOCOLS[protocol].specification.load()
+    for title, form, tags in (
+        ("Messages", spec.MESSAGE.form, len(set(spec.MESSAGE.form.tags.values())) > 1),
+        *((name.capitalize(), form, False) for name, form in nested(spec.MESSAGE.form)),
+        ("Timers", spec.TIMER, False),
+    ):
+        yield from (f"### {title} of {protocol}", "")
+        yield from tagged(form, with_tags=tags)
+    yield from (f"### Configuration of {protocol}", "")
+    yield from members(spec.CONFIG, dict(defaults(configured(spec.CONFIG))))
+    yield from adapter_tables(protocol)
+
+
+def messages_page() -> Iterator[str]:
+    """Yields the lines, in Markdown, of the page with the tables of every protocol."""
+    yield from ("# Messages", "", *INTRODUCTION)
+    for protocol in PROTOCOLS:
+        yield from (f"## {protocol}", "")
+        yield from message_tables(protocol)
+
+
+def configured(record: Record) -> dict[str, Any]:
+    """The plain defaults of a configuration's members, of those that have one."""
+    made = {f.name: f.default_factory() if f.default_factory is not MISSING else f.default for f in fields(record.kind)}
+    return {name: record.forms[name].plain(value) for name, value in made.items() if value is not MISSING}
+
+
+def nested(form: Tagged) -> Iterator[tuple[str, Tagged]]:
+    """The lists within messages whose items are of several kinds."""
+    found = {
+        name: part.form
+        for record in form.cases.values()
+        for name, part in record.forms.items()
+        if isinstance(part, ListOf) and isinstance(part.form, Tagged)
+    }
+    yield from found.items()
+
+
+def query_answers(protocol: str) -> Mapping[str, Any]:
+    """The answers to its queries."""
+    declared = PROTOCOLS[protocol].query_answers
+    return declared.load() if declared else {}
+
+
+def adapter_tables(protocol: str) -> Iterator[str]:
+    """The calls, queries, events and questions of chance of a protocol, with the form of every member."""
+    row, spec = PROTOCOLS[protocol], PROTOCOLS[protocol].specification.load()
+    yield from ("", f"### Calls of {protocol}", "")
+    yield from tagged(spec.COMMAND, with_tags=False)
+    yield from ("", f"### Queries of {protocol}", "")
+    for name, answer in query_answers(protocol).items():
+        yield from (f"**`{name}`** — {answer.about}", "")
+        yield from shape(answer.form)
+    yield from ("", f"### Events of {protocol}", "")
+    for name, record in spec.NOTICE.cases.items():
+        optional = ", optional" if name in row.optional_events else ""
+        yield from (f"**`{name}`**{optional} — {about(record.kind)}", "")
+        yield from members(record, {})
+    yield from (f"**`{MALFORMED}`**, optional — What came in is no message.", "")
+    yield from (
+        "| member | form |",
+        "| --- | --- |",
+        f"| `class` | one of {words(REASONS)} |",
+        "| `offset` | the byte at which that shows, counted from 0 |",
+        "",
+    )
+    if row.sites:
+        yield from (f"### Questions of chance of {protocol}", "", "| site | what is chosen |", "| --- | --- |")
+        yield from (f"| `{site}` | {chosen} |" for site, chosen in row.sites.items())
+
+
+def shape(form: Any) -> Iterator[str]:
+    """A table of all that is in an answer, or a sentence if it has no members."""
+    rows = list(described_answer(form, ""))
+    if rows and rows[0][0] == "" and len(rows) == 1:
+        yield from (rows[0][1][0].upper() + rows[0][1][1:] + ".", "")
+        return
+    yield from ("| member | form |", "| --- | --- |")
+    yield from (f"| {f'`{path}`' if path else 'the answer'} | {kind} |" for path, kind in rows)
+    yield ""
+
+
+def described_answer(form: Any, path: str) -> Iterator[tuple[str, str]]:
+    """The path and the form of an answer, and of all that is in it."""
+    if isinstance(form, ShownAs):
+        form = form.form
+    inner, within = form, path
+    if isinstance(inner, Optional):
+        inner = inner.form.form if isinstance(inner.form, ShownAs) else inner.form
+    if isinstance(inner, ListOf):
+        inner, within = inner.form.form if isinstance(inner.form, ShownAs) else inner.form, f"{path}[]"
+    if isinstance(inner, Keyed):
+        inner, within = inner.form, f"{path}.KEY" if path else "KEY"
+    yield path, sentence_of_answer(form)
+    for name, part in getattr(inner, "forms", {}).items():
+        yield from described_answer(part, f"{within}.{name}" if within else name)
+
+
+def sentence_of_answer(form: Any) -> str:
+    """What an answer may be, in words."""
+    match form:
+        case ShownAs(inner):
+            return sentence_of_answer(inner)
+        case Optional(inner):
+            return sentence_of_answer(inner) + ", or null"
+        case ListOf(inner) if hasattr(inner, "forms") or isinstance(inner, ShownAs):
+            return f"list, each {sentence_of_answer(inner)}"
+        case Items():
+            return "a list of " + ", ".join(form.forms)
+        case Keyed(key, _):
+            return f"object; its keys: {sentence(key)}"
+        case _ if hasattr(form, "forms"):
+            return "an object"
+    return sentence(form)
+
+
+def about(kind: type[Any]) -> str:
+    """The first line of a docstring."""
+    return (kind.__doc__ or "").strip().splitlines()[0]
+
+
+def tagged(form: Tagged, *, with_tags: bool) -> Iterator[str]:
+    """A table for each case, or a sentence where a case has no members."""
+    for name, record in form.cases.items():
+        heading = f"`{name}`" + (f", type byte {form.tags[name]}" if with_tags else "")
+        about = (record.kind.__doc__ or "").strip().splitlines()[0]
+        yield from (f"**{heading}** — {about}", "")
+        yield from members(record, {})
+
+
+def members(record: Record, defaults: Mapping[str, str]) -> Iterator[str]:
+    """The members of a record; those of records within it, too, by their path."""
+    rows = [f"| `{path}` | {kind} |" + (f" {defaults.get(path, '')} |" if defaults else "") for path, kind in described(record)]
+    if rows:
+        yield "| member | form |" + (" default |" if defaults else "")
+        yield "| --- | --- |" + (" --- |" if defaults else "")
+        yield from rows
+        yield ""
+
+
+def described(record: Record, within: str = "") -> Iterator[tuple[str, str]]:
+    """Each member's path and what it may be."""
+    for name, form in record.forms.items():
+        yield within + name, sentence(form)
+        inner = form.form if isinstance(form, ListOf | Optional) else form
+        if isinstance(inner, Record):
+            yield from described(inner, within + name + ("[]." if isinstance(form, ListOf) else "."))
+
+
+def sentence(form: Form) -> str:
+    """What a value of this form may be, in words."""
+    match form:
+        case U64(most):
+            return f"{'unsigned 64-bit integer' if most == U64_MAX else f'integer, 0 to {most}'}, as a decimal string"
+        case Integer(least, most):
+            return f"integer, {least} to {most}" if most < JSON_EXACT else f"integer, at least {least}"
+        case Text(most):
+            return f"text, at most {most} bytes"
+        case OneOf(enumeration):
+            return "one of " + ", ".join(f"`{member.value}`" for member in enumeration)
+        case Optional(inner):
+            return sentence(inner) + ", or null"
+        case ListOf(inner):
+            return "list of " + ("records" if isinstance(inner, Record | Tagged) else sentence(inner))
+        case Record():
+            return "record"
+        case Tagged():
+            return "one of " + ", ".join(f"`{name}`" for name in form.cases)
+    about = (type(form).__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return about[0].lower() + about[1:]  # a form of the protocol's own says what it is
+
+
+def defaults(plain: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, str]]:
+    """Each member's path and its default, as JSON."""
+    for name, value in plain.items():
+        yield within + name, f"`{json.dumps(value)}`"
+        if isinstance(value, dict):
+            yield from defaults(value, within + name + ".")
+
+
+def words(of: Iterable[str]) -> str:
+    """Words as code."""
+    return ", ".join(f"`{word}`" for word in of)
