@@ -79,7 +79,8 @@ def commands(text: str) -> list[tuple[str, dict[str, str], str]]:
 
 
 def test_an_annotation_stands_at_the_vector() -> None:
-    (kind, told, text), *_ = commands(as_annotations(report(PASSED, MISSED)))
+    arguments = {"impl": "./mine --flag", "vectors": "conformance/vectors"}
+    (kind, told, text), *_ = commands(as_annotations(report(PASSED, MISSED, arguments=arguments)))
 
     assert kind == "error"
     assert told["file"].endswith("conformance/vectors/scuttlebutt/exchange/some.yaml")
@@ -95,7 +96,7 @@ def test_whatever_an_implementation_says_ends_no_command() -> None:
     lines = text.splitlines()
 
     assert len(lines) == 2
-    assert lines[0].startswith("::error file=")
+    assert lines[0].startswith("::error title=")
     assert "100%" in commands(text)[0][2]
     assert "::error file=a.py,line=1::no, not: this" in commands(text)[0][2]
     assert not any(line.startswith("::") for line in lines[1:])

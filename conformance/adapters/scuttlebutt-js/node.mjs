@@ -61,13 +61,15 @@ export class Node {
     this.store.update(key, value);
   }
 
-  /** It is now so late: does what is due. */
+  /** It is now so late: does what is due, each round as at the time when it was. */
   advance(now) {
-    if (this.roundDue === null || now < this.roundDue) {
-      return [];
+    const done = [];
+    while (this.roundDue !== null && now >= this.roundDue) {
+      const due = this.roundDue;
+      this.roundDue = due + this.#config.interval;
+      done.push(...this.#round(due));
     }
-    this.roundDue = now + this.#config.interval;
-    return this.#round(now);
+    return done;
   }
 
   /** A datagram came. Throws Malformed if it is no message; nothing has changed then [BA-20]. */

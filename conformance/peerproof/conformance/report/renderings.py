@@ -238,8 +238,7 @@ def _place(report: Report, result: Result) -> dict[str, str]:
     named, implementation = report.arguments.get("vectors"), report.arguments.get("impl")
     if isinstance(named, str) and result.file:
         file = Path(named) if Path(named).is_file() else Path(named, result.file)
-        if _is_ours(file):
-            return {"file": locations.path_text(file), "line": str(result.line or 1)}
+        return {"file": locations.path_text(file), "line": str(result.line or 1)}
     words = _words(implementation) if isinstance(implementation, str) else []
     return next(({"file": locations.path_text(Path(word)), "line": "1"} for word in words if _is_ours(Path(word))), {})
 
