@@ -44,6 +44,7 @@ WENDY: Final = Mistakes(
     (
         "announcing",
         "applications",
+        "borders",
         "connections",
         "departures",
         "joining",
@@ -53,6 +54,7 @@ WENDY: Final = Mistakes(
         "strict",
         "tables",
         "wire",
+        "words",
     ),
 )
 
