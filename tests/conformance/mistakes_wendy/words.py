@@ -218,7 +218,7 @@ def _of_row(row: int) -> type[Wrong]:
         {
             "__doc__": f"Finds a prefix of {row} digits to be one longer, or shorter. [W-15]",
             "__module__": __name__,
-            "caught_by": ("cells-in-all-rows", "route-by-all-rows"),
+            "caught_by": ("cells-in-all-rows",),
             "instead": {"ids.Ring.prefix": _prefix_wrong_at(row)},
         },
     )
