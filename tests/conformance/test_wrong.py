@@ -49,6 +49,7 @@ WENDY: Final = Mistakes(
         "departures",
         "joining",
         "lenient",
+        "overlooked",
         "routing",
         "sending",
         "strict",

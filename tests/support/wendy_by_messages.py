@@ -73,9 +73,7 @@ def state_data(
 ) -> str:
     """A step in which a node sends its tables."""
     sides = [", ".join(map(node_text, side)) for side in (left, right)]
-    entries = ", ".join(
-        f"{{row: {cell['row']}, column: {cell['column']}, node: {node_text(cell['node'])}}}" for cell in cells
-    )
+    entries = ", ".join(f"{{row: {cell['row']}, column: {cell['column']}, node: {node_text(cell['node'])}}}" for cell in cells)
     routing_table = f"[{entries}]" if entries else "null"
     leaf_set = f"{{left: [{sides[0]}], right: [{sides[1]}]}}" if any(sides) else "null"
     return (
@@ -125,7 +123,11 @@ class Tables:
             first = (*self.left, *self.right)[0]
             found.append(f"at: {end}\n    " + state_data(first, left=self.left, right=self.right))
         placed = {cell["node"]["id"] for cell in self.cells} | self.neighbors
-        found += [f"at: {end}\n    " + sent(node, self.scores[name]) for name, node in leaves.items() if name in placed & self.scores.keys()]
+        found += [
+            f"at: {end}\n    " + sent(node, self.scores[name])
+            for name, node in leaves.items()
+            if name in placed & self.scores.keys()
+        ]
         return found, end
 
     def join(self) -> tuple[list[str], int]:
@@ -196,7 +198,8 @@ def twin(vector: Vector, block: str, *, is_exact: bool) -> str:
     tables = Tables(own, state)
     setup, end = tables.join() if is_joined else tables.steps(is_exact=is_exact)
     kept: list[str] = []
-    for line in block.split("\n"):
+    for written in block.split("\n"):
+        line = written
         if line.startswith("- id: "):
             line = re.sub(r"^(- id: \S+).*", r"\1-by-messages", line)
         elif line.startswith("  title: "):

@@ -71,14 +71,21 @@ class WarnsIfAllAreNewer(Wrong):
 class ComparesSums(Wrong):
     """Adds versions up."""
 
-    caught_by: ClassVar = ("announcement-with-later-and-older-versions",)
+    caught_by: ClassVar = (
+        "announcement-with-later-and-older-versions",
+        "announcement-with-later-and-older-versions-by-messages",
+    )
     instead: ClassVar = {"joining.is_newer": lambda own, included: sum(own) > sum(included)}
 
 
 class LooksAtTheLeafSet(Wrong):
     """Looks at the version of the leaf set only."""
 
-    caught_by: ClassVar = ("announcement-with-an-old-routing-table", "announcement-with-an-old-neighborhood-set")
+    caught_by: ClassVar = (
+        "announcement-with-an-old-routing-table",
+        "announcement-with-an-old-neighborhood-set",
+        "announcement-with-an-old-neighborhood-set-by-messages",
+    )
     instead: ClassVar = {"joining.is_newer": lambda own, included: own.leaf_set > included.leaf_set}
 
 
@@ -200,7 +207,10 @@ class TheFirstVersionsCount(Wrong):
 class AnnouncesToLeaves(Wrong):
     """Announces itself to its leaves only."""
 
-    caught_by: ClassVar = ("everybody-is-told-once",)
+    caught_by: ClassVar = (
+        "everybody-is-told-once",
+        "who-is-no-leaf-is-announced-to",
+    )
 
     @staticmethod
     def _announced(state: State) -> Next:
@@ -285,7 +295,10 @@ class AnnouncesAtOnce(Wrong):
 class WaitsForTheLost(Wrong):
     """Waits for an announcement that never arrives."""
 
-    caught_by: ClassVar = ("a-warning-and-one-that-is-gone",)
+    caught_by: ClassVar = (
+        "a-warning-and-one-that-is-gone",
+        "a-warning-and-one-that-is-gone-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Goes on waiting."""

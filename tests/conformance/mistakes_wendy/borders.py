@@ -154,9 +154,7 @@ class KeepsVersionsAsDoubles(Wrong):
     caught_by: ClassVar = ("versions-kept-at-borders",)
     instead: ClassVar = {
         "joining.with_versions": _kept_by(
-            lambda known, new: Versions(
-                *(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True))
-            )
+            lambda known, new: Versions(*(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True)))
         ),
     }
 
@@ -296,7 +294,9 @@ class OneAddressForEver(Wrong):
 
     caught_by: ClassVar = ("an-unmeasured-leaf-says-where-it-is",)
     instead: ClassVar = {
-        "proximity.update_address": lambda state, node: state if node.id in state.measured else tables.update_address(state, node),
+        "proximity.update_address": lambda state, node: (
+            state if node.id in state.measured else tables.update_address(state, node)
+        ),
     }
 
 

@@ -174,14 +174,24 @@ def _only_one(state: State, cell: Cell) -> Next:
 class AsksOneOfTheRow(Wrong):
     """Asks one node of a row."""
 
-    caught_by: ClassVar = ("cell-all-of-the-row-are-asked", "cell-rows-without-nodes-are-passed-over", "cell-who-does-not-answer")
+    caught_by: ClassVar = (
+        "cell-all-of-the-row-are-asked",
+        "cell-rows-without-nodes-are-passed-over",
+        "cell-who-does-not-answer",
+        "cell-all-of-the-row-are-asked-by-messages",
+    )
     instead: ClassVar = {"repair.advance_repair": _only_one}
 
 
 class AsksForTheirOwnRow(Wrong):
     """Asks the nodes of later rows for a cell of those rows."""
 
-    caught_by: ClassVar = ("cell-of-a-row-without-others", "cell-nobody-has-one", "cell-nobody-anywhere")
+    caught_by: ClassVar = (
+        "cell-of-a-row-without-others",
+        "cell-nobody-has-one",
+        "cell-nobody-anywhere",
+        "cell-nobody-anywhere-by-messages",
+    )
 
     @staticmethod
     def _advanced(state: State, cell: Cell) -> Next:
@@ -215,7 +225,10 @@ class AsksAllRows(Wrong):
 class NeverAsksAgain(Wrong):
     """Waits for answers for ever."""
 
-    caught_by: ClassVar = ("cell-who-does-not-answer",)
+    caught_by: ClassVar = (
+        "cell-who-does-not-answer",
+        "cell-who-does-not-answer-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Sees no time run out."""
@@ -226,7 +239,10 @@ class NeverAsksAgain(Wrong):
 class WaitsForTheGone(Wrong):
     """Waits for an answer of who has departed."""
 
-    caught_by: ClassVar = ("cell-who-was-asked-has-gone",)
+    caught_by: ClassVar = (
+        "cell-who-was-asked-has-gone",
+        "cell-who-was-asked-has-gone-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Puts those back who are waited for."""
@@ -239,7 +255,10 @@ class WaitsForTheGone(Wrong):
 class AnyTableAnswers(Wrong):
     """Takes any state message for an answer about a cell."""
 
-    caught_by: ClassVar = ("cell-other-tables-are-no-answer",)
+    caught_by: ClassVar = (
+        "cell-other-tables-are-no-answer",
+        "cell-other-tables-are-no-answer-by-messages",
+    )
     instead: ClassVar = {
         "transitions.record_answer": lambda state, data: ANSWERED(
             state, replace(data, tables=data.tables._replace(routing_table=()))
@@ -250,7 +269,12 @@ class AnyTableAnswers(Wrong):
 class OnlyTheCellAnswers(Wrong):
     """Takes a routing table for an answer only if it has the cell."""
 
-    caught_by: ClassVar = ("cell-nobody-has-one", "cell-nobody-anywhere", "cell-any-answer-counts")
+    caught_by: ClassVar = (
+        "cell-nobody-has-one",
+        "cell-nobody-anywhere",
+        "cell-any-answer-counts",
+        "cell-any-answer-counts-by-messages",
+    )
     instead: ClassVar = {
         "transitions.record_answer": lambda state, data: (
             ANSWERED(state, data) if any((e.row, e.column) in state.repairs for e in data.tables.routing_table or ()) else state
@@ -261,7 +285,12 @@ class OnlyTheCellAnswers(Wrong):
 class TheFirstAnswerIsEnough(Wrong):
     """Goes to the next row as soon as one has answered."""
 
-    caught_by: ClassVar = ("cell-nobody-has-one", "cell-who-does-not-answer", "cell-other-tables-are-no-answer")
+    caught_by: ClassVar = (
+        "cell-nobody-has-one",
+        "cell-who-does-not-answer",
+        "cell-other-tables-are-no-answer",
+        "cell-nobody-has-one-by-messages",
+    )
 
     @staticmethod
     def _answered(state: State, _: StateData) -> State:
@@ -274,7 +303,10 @@ class TheFirstAnswerIsEnough(Wrong):
 class NeighboursFillCells(Wrong):
     """Puts a neighbour into a cell that has become empty."""
 
-    caught_by: ClassVar = ("cell-not-filled-from-neighbours",)
+    caught_by: ClassVar = (
+        "cell-not-filled-from-neighbours",
+        "a-neighbor-that-fits-the-cell-is-not-taken",
+    )
 
     @staticmethod
     def _departed(state: State, gone: Id) -> Next:

@@ -8,28 +8,10 @@ from typing import Any, ClassVar
 from tests.conformance.variant import received
 from tests.conformance.wrong_wendy import Wrong
 
-from peerproof.spec.core import Asked, Duration, Expired, Pick, Sent, SetTimer, Step
-from peerproof.spec.wendy import joining, repair
-from peerproof.spec.wendy.messages import Announce, FlushCache, Heartbeat, NodeExit, NodeRace, RepairTimeout, StateData
+from peerproof.spec.core import Expired, Pick, Sent, SetTimer, Step
+from peerproof.spec.wendy import joining
+from peerproof.spec.wendy.messages import Heartbeat, NodeExit, NodeRace, RepairTimeout, StateData
 from peerproof.spec.wendy.state import Stage, State
-
-ANNOUNCE = joining.announce
-AT = State.at
-DEPARTED = repair.on_departure
-
-
-class StaysMeasured(Wrong):
-    """Waits for the score of a node that could not be reached, and does not ask for it again. [WA-20, WA-69]"""
-
-    caught_by: ClassVar = ("met-again-after-a-failed-request",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Has it measured for ever."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Sent) and event.took is None:
-            lost = {name: node for name, node in state.measured.items() if name not in step.state.measured}
-            return step._replace(state=replace(step.state, measured=step.state.measured.put(lost)))
-        return step
 
 
 class ExitsLeaveRequests(Wrong):
@@ -46,18 +28,6 @@ class ExitsLeaveRequests(Wrong):
         return step
 
 
-class WarnedForEver(Wrong):
-    """Announces itself again and again after one warning. [WA-67]"""
-
-    caught_by: ClassVar = ("one-warning-one-announcement",)
-
-    instead: ClassVar = {
-        "joining.announce": lambda state: (
-            (step := ANNOUNCE(state))._replace(state=replace(step.state, is_warned=state.is_warned))
-        ),
-    }
-
-
 class AnyMessageHasAnnounced(Wrong):
     """Takes the confirmation of any message for that of the announcement to the same node. [WA-67]"""
 
@@ -72,32 +42,10 @@ class AnyMessageHasAnnounced(Wrong):
         return step
 
 
-def _at_host(state: State, address: Any) -> Any:
-    host = address.rpartition(":")[0]
-    for table in (state.known, state.measured):
-        for node in table.values():
-            if host in (node.local_ip, node.global_ip):
-                yield node
-
-
-class HostsAreNodes(Wrong):
-    """Has all nodes of a host be the one that a message went to. [WA-18, WA-24, WA-52]"""
-
-    caught_by: ClassVar = ("two-nodes-of-one-host", "one-of-two-nodes-of-a-host-has-gone")
-    instead: ClassVar = {"state.State.at": _at_host}
-
-
-class OneNodeAtAnAddress(Wrong):
-    """Measures one of two nodes that are reached at one address. [WA-18]"""
-
-    caught_by: ClassVar = ("two-nodes-at-one-address",)
-    instead: ClassVar = {"state.State.at": lambda state, address: iter(list(AT(state, address))[:1])}
-
-
 class AnybodyAnswers(Wrong):
     """Takes the routing table of a node that was not asked for an answer. [WA-26, WA-71]"""
 
-    caught_by: ClassVar = ("an-answer-of-somebody-else",)
+    caught_by: ClassVar = ("cell-any-answer-counts-by-messages",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Waits for nobody any more."""
@@ -110,7 +58,7 @@ class AnybodyAnswers(Wrong):
 class AnswersPutItOff(Wrong):
     """Waits the whole network timeout again after each answer. [WA-26]"""
 
-    caught_by: ClassVar = ("an-answer-does-not-put-off-the-timeout",)
+    caught_by: ClassVar = ("cell-who-does-not-answer-by-messages",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Sets the timers again."""
@@ -140,27 +88,6 @@ class OneTimeoutForAllRows(Wrong):
                     and isinstance(effect.timer, RepairTimeout)
                     and (effect.timer.row, effect.timer.column) in state.repairs
                 )
-            )
-        )
-
-
-class WaitsFromTheJoin(Wrong):
-    """Waits from when it asked to join. [W-58]"""
-
-    caught_by: ClassVar = ("one-announcement-after-the-wait",)
-    since: Duration = Duration(0)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Counts what has passed."""
-        step = super().step(state, event, pick)
-        if isinstance(event, Asked) and step.state.stage is Stage.JOINING and state.stage is Stage.ALONE:
-            self.since = event.at
-        return step._replace(
-            effects=tuple(
-                replace(effect, after=Duration(max(0, effect.after - (event.at - self.since))))
-                if isinstance(effect, SetTimer) and isinstance(effect.timer, Announce)
-                else effect
-                for effect in step.effects
             )
         )
 
@@ -196,29 +123,10 @@ class TheDestinationMustStay(Wrong):
         return step
 
 
-class CacheOfTheTables(Wrong):
-    """Forgets the cached score of a node that has gone. [W-08, W-10]"""
-
-    caught_by: ClassVar = ("back-with-a-cached-score",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Has no score of it."""
-        step = super().step(state, event, pick)
-        gone = [name for name in step.state.cache if name in step.state.departed]
-        return step._replace(state=replace(step.state, cache=step.state.cache.without(gone))) if gone else step
-
-
-class ScoresStay(Wrong):
-    """Compares a node that is back by its score of before. [W-05, WA-70]"""
-
-    caught_by: ClassVar = ("back-after-the-cache-was-emptied",)
-    instead: ClassVar = {"transitions.prune": lambda state: state}
-
-
 class VersionsStay(Wrong):
     """Keeps the versions of a node that has gone, and announces itself to its next life with them. [WA-70]"""
 
-    caught_by: ClassVar = ("versions-of-an-earlier-life",)
+    caught_by: ClassVar = ("announced-again-to-everybody-by-messages",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Has them again."""
@@ -227,17 +135,6 @@ class VersionsStay(Wrong):
         known = step.state.known
         lost = {name: versions for name, versions in self.kept.items() if name in known and name not in step.state.stored}
         return step._replace(state=replace(step.state, stored=step.state.stored.put(lost))) if lost else step
-
-
-class CredentialsByTheirBeginning(Wrong):
-    """Takes a message whose credentials begin as the own. [WA-53]"""
-
-    caught_by: ClassVar = ("credentials-that-are-not-the-same",)
-    instead: ClassVar = {
-        "transitions.is_admitted": lambda state, message: (
-            state.config.credentials is None or (message.header.credentials or b"").startswith(state.config.credentials)
-        ),
-    }
 
 
 class CredentialsWithoutCase(Wrong):
@@ -250,16 +147,3 @@ class CredentialsWithoutCase(Wrong):
             or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
         ),
     }
-
-
-class CountsForgottenHeartbeats(Wrong):
-    """Has the cache emptied an hour after its first entry. [WA-19]"""
-
-    caught_by: ClassVar = ("the-cache-just-before-an-hour",)
-
-    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
-        """Sets the timer again when the first score comes."""
-        step = super().step(state, event, pick)
-        if step.state.cache and not state.cache:
-            return step._replace(effects=(*step.effects, SetTimer(FlushCache(), Duration(3_600_000))))
-        return step

@@ -97,7 +97,10 @@ def _a_closer_cell(state: State, key: Id) -> Node | None:
 class CellsOnlyIfCloser(Wrong):
     """Sends to the cell of the key only if that is closer to it."""
 
-    caught_by: ClassVar = ("route-to-a-cell-that-is-further",)
+    caught_by: ClassVar = (
+        "route-to-a-cell-that-is-further",
+        "route-to-a-cell-that-is-further-by-messages",
+    )
     instead: ClassVar = {"routing.next_hop": _a_closer_cell}
 
 
@@ -127,7 +130,10 @@ def _first_of(state: State, key: Id, order: Any) -> Node | None:
 class TheClosestInTheTable(Wrong):
     """Takes the closest one of the row and of those below instead of the first."""
 
-    caught_by: ClassVar = ("route-to-the-first-not-the-closest",)
+    caught_by: ClassVar = (
+        "route-to-the-first-not-the-closest",
+        "route-to-the-first-not-the-closest-by-messages",
+    )
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: _first_of(
             state, key, lambda rows: next(iter(closer(state, key, [n for _, n in rows])), None)
@@ -220,7 +226,10 @@ def _every_row(state: State, key: Id) -> Node | None:
 class EveryRow(Wrong):
     """Searches the rows above as well."""
 
-    caught_by: ClassVar = ("route-not-to-earlier-rows-though-closer",)
+    caught_by: ClassVar = (
+        "route-not-to-earlier-rows-though-closer",
+        "route-not-to-earlier-rows-though-closer-by-messages",
+    )
     instead: ClassVar = {"routing.next_hop": _every_row}
 
 
@@ -247,6 +256,7 @@ class TiesGoUp(Wrong):
         "route-a-tie-of-leaves",
         "route-a-tie-in-the-row",
         "route-a-tie-in-the-row-stays",
+        "route-a-tie-in-the-row-by-messages",
     )
     instead: ClassVar = {"ids.Ring.rank": _above_is_closer}
 
@@ -254,21 +264,31 @@ class TiesGoUp(Wrong):
 class TiesStay(Wrong):
     """Keeps a message if another is only as close."""
 
-    caught_by: ClassVar = ("route-a-tie-to-the-lower", "route-a-tie-in-the-row")
+    caught_by: ClassVar = (
+        "route-a-tie-to-the-lower",
+        "route-a-tie-in-the-row",
+        "route-a-tie-in-the-row-by-messages",
+    )
     instead: ClassVar = {"ids.Ring.rank": Ring.distance}
 
 
 class NotRound(Wrong):
     """Takes the ids for numbers on a line."""
 
-    caught_by: ClassVar = ("route-round-the-top",)
+    caught_by: ClassVar = (
+        "route-round-the-top",
+        "route-round-the-top-by-messages",
+    )
     instead: ClassVar = {"ids.Ring.rank": lambda _, node, key: abs(node - key)}
 
 
 class HalfOfTheBits(Wrong):
     """Compares the upper halves of ids."""
 
-    caught_by: ClassVar = ("route-by-all-bits",)
+    caught_by: ClassVar = (
+        "route-by-all-bits",
+        "route-by-all-bits-by-messages",
+    )
     instead: ClassVar = {
         "ids.Ring.rank": lambda ring, node, key: abs((node >> 64) - (key >> 64)) if ring.bits > 64 else abs(node - key)
     }
@@ -284,14 +304,20 @@ def _by_score(state: State, key: Id) -> Node | None:
 class TheFastest(Wrong):
     """Takes the closest in proximity of those that are closer on the ring."""
 
-    caught_by: ClassVar = ("route-whatever-the-scores",)
+    caught_by: ClassVar = (
+        "route-whatever-the-scores",
+        "route-whatever-the-scores-by-messages",
+    )
     instead: ClassVar = {"routing.next_hop": _by_score}
 
 
 class ByNeighbours(Wrong):
     """Sends to a neighbour if that is the closest of all."""
 
-    caught_by: ClassVar = ("route-never-by-neighbours",)
+    caught_by: ClassVar = (
+        "route-never-by-neighbours",
+        "route-at-the-end-of-the-leaves-by-messages",
+    )
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: (
             next(iter(closer(state, key, state.neighborhood_set)), None) or NEXT_HOP(state, key)
