@@ -79,7 +79,8 @@ def state_data(
     return (
         f'send: {{from: "{sender["local_ip"]}:{sender["port"]}", to: node, message: {{type: state_data, header: '
         f'{{sender: {node_text(sender)}, key: "{sender["id"]}", versions: {NONE}, credentials: null, hop: 0}}, '
-        f"tables: {{routing_table: {routing_table}, leaf_set: {leaf_set}, neighborhood_set: null}}, destination: {str(is_destination).lower()}}}}}"
+        f"tables: {{routing_table: {routing_table}, leaf_set: {leaf_set}, neighborhood_set: null}}, "
+        f"destination: {str(is_destination).lower()}}}}}"
     )
 
 

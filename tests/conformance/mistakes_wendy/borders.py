@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from tests.conformance.wrong_wendy import Wrong
 
 from peerproof.spec.core import Pick, Sent, Step
-from peerproof.spec.wendy import proximity, state as states, tables
+from peerproof.spec.wendy import proximity, tables
+from peerproof.spec.wendy import state as states
 from peerproof.spec.wendy.messages import NO_VERSIONS, Node, Versions
 from peerproof.spec.wendy.state import State
 

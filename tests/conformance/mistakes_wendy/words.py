@@ -174,7 +174,7 @@ class SidesByTheUpperHalf(Wrong):
 
     caught_by: ClassVar = ("sides-by-the-last-bit",)
     instead: ClassVar = {
-        "ids.Ring.is_right": lambda ring, own, other: 0 < (((other >> 64) - (own >> 64)) % 2**64) <= 2**63,
+        "ids.Ring.is_right": lambda ring, own, other: 0 < CLOCKWISE(ring, own, other) >> 64 <= 2**63,
     }
 
 
