@@ -132,8 +132,8 @@ def follow(folder: Path, options: Options, out: TextIO, seconds: float = LOOK) -
     """Watch until Ctrl-C, printing what is found. Says how it ends: 1 if something was."""
     watch = Watch(folder, options)
     found = 0
-    print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
     try:
+        print(f"watching {folder}{os.sep}*.jsonl; Ctrl-C ends it", file=out, flush=True)
         while True:
             for row in watch.look():
                 found += row["severity"] != DIFFERS
