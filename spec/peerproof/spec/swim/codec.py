@@ -40,7 +40,18 @@ from peerproof.spec.swim.messages import (
     Vector,
 )
 from peerproof.spec.swim.state import MAX_HOST, PORT_MAX, is_host
-from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, Pairs, Reader, Writer, escape, unescape, unpack, uuid_bytes
+from peerproof.spec.swim.transit import (
+    DEPTH_MAX,
+    LIST_TAG,
+    Pairs,
+    Reader,
+    Writer,
+    escape,
+    is_tagged,
+    unescape,
+    unpack,
+    uuid_bytes,
+)
 from peerproof.spec.swim.transit_json import concise, render_json
 
 #: The keys of a map in anti-entropy, in the document's order. [S-22]
@@ -305,10 +316,9 @@ def _member(reader: Reader, raw: Any, depth: int) -> Member:
 
 def _payload(reader: Reader, raw: Raw, depth: int) -> Payload:
     value = reader.value(raw[1], depth)
-    text = render_json(value) if type(value) is Pairs else ""
-    if text[:1] != "{":
+    if type(value) is not Pairs or is_tagged(value):
         raise _bad("bad_type", "a payload is a map, and its keys are keywords, strings or other scalars")
-    return Payload(text)
+    return Payload(render_json(value))
 
 
 def _bad(reason: str, detail: str) -> MalformedMessage:

@@ -104,7 +104,7 @@ class Payload:
     The sender's data. [S-23, S-34]
 
     `data` is a map as JSON text in the verbose form of Transit (`{"~:some":"~:data"}`): a value that can be compared and
-    hashed, and that tells 1 from 1.0 and from true.
+    hashed, and that tells 1 from true.
     """
 
     data: str

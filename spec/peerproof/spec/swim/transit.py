@@ -2,9 +2,9 @@
 Transit over MessagePack, as far as SWIM needs it: values and bytes. [SA-44, SA-61…SA-65]
 
 Read values are what JSON has, with every text in Transit's own writing: `~:normal` is a keyword, `~u1111…` a uuid, `~~a` the
-string `~a`; a vector is a list, a map a `Pairs`. The cache is resolved, tagged uuids and lists have become texts and
-lists, `~i` has become an integer. What is written takes the same values. *Raw* values are those of MessagePack: arrays are
-tuples, maps lists of pairs.
+string `~a`; a vector is a list, a map a `Pairs`, and so is a tagged value, with its tag as the only key. The cache is resolved,
+tagged uuids and lists have become texts and lists, and texts for null, booleans, integers and floats have become these. What is
+written takes the same values. *Raw* values are those of MessagePack: arrays are tuples, maps lists of pairs.
 
 Names of nodes, and of their hosts, come again in every datagram; what becomes of them is remembered, for as many as a cluster
 has and no more.
@@ -37,7 +37,7 @@ DEPTH_MAX: Final = 64
 #: A text of so many characters can be cached; the cache holds so many. [SA-62]
 CACHEABLE, CACHE_MAX, CODE_BASE, CODE_FIRST = 4, 1936, 44, 48
 
-UUID_TAG, LIST_TAG = "~#u", "~#list"
+UUID_TAG, LIST_TAG, CMAP_TAG = "~#u", "~#list", "~#cmap"
 
 #: What may follow a `~`: escapes, and the ground forms of Transit. [SA-64]
 GROUND: Final = frozenset("~^`:$#uinfdzrbtmc?_")
@@ -47,11 +47,23 @@ SMALL: Final = 1024
 
 _SPECIAL: Final = ("~", "^", "`")
 _CACHED: Final = ("~:", "~$", "~#")
+_FLOAT: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
+_CONSTANTS: Final = {"~_": None, "~?t": True, "~?f": False}
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
 class Pairs(list[tuple[Any, Any]]):
     """A map: its entries in the order in which they were written, so that a cache can be followed and written again."""
+
+
+def tagged(tag: str, value: Any) -> Any:
+    """A value with its tag; a list is what is in it. [SA-63, SA-66]"""
+    return value if tag == LIST_TAG and type(value) is list else Pairs([(tag, value)])
+
+
+def is_tagged(value: Any) -> bool:
+    """Whether this is a value with its tag."""
+    return type(value) is Pairs and len(value) == 1 and type(value[0][0]) is str and value[0][0][:2] == "~#"
 
 
 def cache_code(index: int) -> str:
@@ -140,7 +152,7 @@ class Reader:
         return raw
 
     def text(self, raw: str, *, is_key: bool = False) -> Any:
-        """A string, its cache code resolved, its form checked; an integer for `~i` and `~n`."""
+        """A string, its cache code resolved, its form checked; or the null, boolean, integer or float that it writes."""
         first = raw[:1]
         if first == "^":
             found = self._codes.get(raw)
@@ -174,17 +186,19 @@ class Reader:
         value = self.value
         if len(raw) != 2 or type(raw[0]) is not str:  # noqa: PLR2004  # a tag and what it tags
             return [value(item, depth) for item in raw]
-        tag, tagged = raw
+        tag, item = raw
         if tag == UUID_TAG:
-            return f"~u{_uuid(tagged)}"
-        tag = value(tag)
-        tagged = value(tagged, depth)
-        return tagged if tag == LIST_TAG and type(tagged) is list else [tag, tagged]
+            return f"~u{_uuid(item)}"
+        tag, item = value(tag), value(item, depth)
+        return tagged(tag, item) if type(tag) is str and tag[:2] == "~#" else [tag, item]
 
     def _map(self, raw: list[tuple[Any, Any]], depth: int) -> Any:
         if len(raw) == 1 and raw[0][0] == UUID_TAG:
             return f"~u{_uuid(raw[0][1])}"
-        return Pairs([(self.key(key, depth), self.value(value, depth)) for key, value in raw])
+        pairs = Pairs([(self.key(key, depth), self.value(value, depth)) for key, value in raw])
+        if any(isinstance(key, list) for key, _ in pairs):
+            return tagged(CMAP_TAG, [part for pair in pairs for part in pair])
+        return tagged(*pairs[0]) if is_tagged(pairs) else pairs
 
 
 def _ground(text: str) -> Any:
@@ -197,6 +211,14 @@ def _ground(text: str) -> Any:
             raise MalformedMessage("bad_value", 0, f"{text!r} is no integer")
         number = int(rest) if len(digits) <= len(str(U64)) else U64
         return number if -S63 <= number < U64 else text  # beyond 64 bits it stays as it is written
+    if form in "_?":
+        if text not in _CONSTANTS:
+            raise MalformedMessage("bad_value", 0, f"{text!r} is neither null nor a boolean")
+        return _CONSTANTS[text]
+    if form == "d":
+        if _FLOAT.fullmatch(rest) is None:
+            raise MalformedMessage("bad_value", 0, f"{text!r} is no float")
+        return float(rest)
     if form == "u":
         if _UUID.fullmatch(rest) is None:
             raise MalformedMessage("bad_value", 0, f"{text!r} is no uuid")
@@ -248,6 +270,10 @@ class Writer:
             self.array(len(value))
             for item in value:
                 self.value(item)
+        elif is_tagged(value):
+            self.array(2)
+            self.text(value[0][0])
+            self.value(value[0][1])
         elif kind is Pairs:
             self.map(len(value))
             for key, item in value:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.forms.messagepack import S63
-from peerproof.spec.swim.transit import DEPTH_MAX, LIST_TAG, UUID_TAG, Pairs, Reader, uuid_text
+from peerproof.spec.swim.transit import DEPTH_MAX, UUID_TAG, Pairs, Reader, is_tagged, tagged, uuid_text
 
 #: The map of a payload is inside a vector, which is inside the message. [SA-65]
 PAYLOAD_DEPTH: Final = 2
@@ -20,15 +20,12 @@ PAYLOAD_DEPTH: Final = 2
 #: From here on, readers of JSON round integers. [SA-66]
 EXACT: Final = 2**53
 
-CMAP_TAG: Final = "~#cmap"
-
 
 def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
     """
     A value, as `transit.Reader` gives it, as JSON text. Raises MalformedMessage.
 
-    It does so if a key stands twice in a map, and if the text nests deeper than what is written may: a map with composite keys
-    is two arrays in it. [SA-65, SA-66]
+    It does so if a key stands twice in a map, and if the text nests deeper than what is written may. [SA-65, SA-66]
     """
     kind = type(value)
     if kind is str:
@@ -40,6 +37,8 @@ def render_json(value: Any, depth: int = PAYLOAD_DEPTH) -> str:
     if kind is list:
         return f"[{','.join([render_json(item, _deeper(depth)) for item in value])}]"
     if kind is float:
+        if abs(value) < EXACT and value.is_integer():
+            return str(int(value))
         return json.dumps(value) if abs(value) < _INFINITY else f'"{_no_number(value)}"'
     return "null" if value is None else "true" if value else "false"
 
@@ -54,12 +53,8 @@ def _deeper(depth: int) -> int:
 
 
 def _object(pairs: Pairs, depth: int) -> str:
-    entries, inside = {}, _deeper(depth)
-    for key, item in pairs:
-        if isinstance(key, (list, Pairs)):
-            inside = _deeper(inside)
-            return f'["{CMAP_TAG}",[{",".join(render_json(part, inside) for entry in pairs for part in entry)}]]'
-        entries[_key(key)] = render_json(item, inside)
+    inside = _deeper(depth)
+    entries = {_key(key): render_json(item, inside) for key, item in pairs}
     if len(entries) < len(pairs):
         raise MalformedMessage("bad_value", 0, "a key stands twice in a map")
     return f"{{{','.join([f'{encode_basestring(key)}:{item}' for key, item in entries.items()])}}}"
@@ -74,6 +69,8 @@ def _key(key: Any) -> str:
     if type(key) is bool:
         return "~?t" if key else "~?f"
     if type(key) is float:
+        if abs(key) < EXACT and key.is_integer():
+            return f"~i{int(key)}"
         return f"~d{key!r}" if abs(key) < _INFINITY else _no_number(key)
     return f"~i{key}" if -S63 <= key < S63 else f"~n{key}"
 
@@ -117,17 +114,16 @@ def _read(text: str) -> Any:
 
 
 def _untag_list(items: list[Any]) -> Any:
-    """A vector that is a tagged list or uuid is that list or uuid."""
-    if len(items) != 2:  # noqa: PLR2004  # a tag and what it tags
-        return items
-    tag, tagged = items
-    if tag == UUID_TAG:
-        return _uuid(tagged)
-    return tagged if tag == LIST_TAG and type(tagged) is list else items
+    """An array of a tag and what it tags is a tagged value."""
+    pairs = Pairs([(items[0], items[1])]) if len(items) == 2 else None  # noqa: PLR2004
+    return _untag_map(pairs) if pairs and is_tagged(pairs) else items
 
 
 def _untag_map(pairs: Pairs) -> Any:
-    return _uuid(pairs[0][1]) if len(pairs) == 1 and pairs[0][0] == UUID_TAG else pairs
+    if not is_tagged(pairs):
+        return pairs
+    tag, value = pairs[0]
+    return _uuid(value) if tag == UUID_TAG else tagged(tag, value)
 
 
 def _uuid(halves: Any) -> str:
@@ -139,12 +135,9 @@ def _uuid(halves: Any) -> str:
 def canonical(plain: Any) -> str:
     """The text of a map that is plain data in the verbose form. Raises NotEnabled."""
     value = concise(plain)
-    if type(value) is not Pairs:
-        raise NotEnabled("bad_value", f"{plain!r} is no map")
+    if type(value) is not Pairs or is_tagged(value):
+        raise NotEnabled("bad_value", f"{plain!r} is no map whose keys are keywords, strings or other scalars")
     try:
-        text = render_json(value)
+        return render_json(value)
     except MalformedMessage as error:
         raise NotEnabled("bad_value", error.detail) from None
-    if text[0] != "{":
-        raise NotEnabled("bad_value", "the keys of a payload are keywords, strings or other scalars")
-    return text

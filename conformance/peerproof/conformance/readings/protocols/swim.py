@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
 import msgpack
 
 from peerproof.conformance.readings.reading import Reading
-from peerproof.spec.core import Asked, NodeId, Pick, Received, Send, Step
+from peerproof.spec.core import Asked, NodeId, Notify, Pick, Received, Send, Step
 from peerproof.spec.errors import MalformedMessage, NotEnabled
 from peerproof.spec.swim.codec import encode
 from peerproof.spec.swim.commands import on_add_node, on_leave_node, on_remove_node, on_set_payload
@@ -67,6 +68,8 @@ from peerproof.spec.swim.table import RANK, Claim, Key, changes, event, merge, o
 from peerproof.spec.swim.transitions import (
     Next,
     apply_message,
+    is_past,
+    notify_subscribers,
     on_ack,
     on_ping,
     refute,
@@ -94,6 +97,19 @@ def _miss_in_total(right: Right, state: State, event: Any, pick: Pick) -> Next:
     if not before or not now or before.status is not now.status or before.misses == now.misses:
         return after
     return after._replace(state=with_row(after.state, sender, replace(now, misses=before.misses)))
+
+
+def _tell_each_change(right: Right, state: State, event: Any, pick: Pick) -> Next:
+    after = right(state, event, pick)
+    message = event.message if isinstance(event, Received) else None
+    if not isinstance(message, _MESSAGES) or message.target != state.uuid or is_past(state, message):
+        return after
+    parts = [replace(message, vectors=message.vectors[:many]) for many in range(len(message.vectors) + 1)]
+    stages = [state, *(apply_message(state, part) for part in parts), after.state]
+    effects: tuple[Any, ...] = tuple(effect for effect in after.effects if not isinstance(effect, Notify))
+    for before, now in pairwise(stages):
+        effects = notify_subscribers(replace(state, rows=before.rows), replace(state, rows=now.rows), effects).effects
+    return Step(after.state, effects)
 
 
 def _close_each_quantum(state: State, pick: Pick) -> Step[State, Send[Message]]:
@@ -624,6 +640,12 @@ READINGS: Final = (
         name="others-only",
         text="A node does not count itself.",
         queries={"total_size": lambda state: len(state.rows), "active_size": lambda state: len(state.live)},
+    ),
+    Reading(
+        clause="SA-40",
+        name="each-change",
+        text="Each change that a datagram makes of a row is told, in the order of its vectors, also if it does not last.",
+        step=_tell_each_change,
     ),
     Reading(
         clause="SA-41",
