@@ -334,3 +334,21 @@ class CountersAreDoubles(Wrong):
         message = super().decode(data)
         restart, tx = (min(int(float(counter)), 2**63 - 1) for counter in message.incarnation)
         return replace(message, incarnation=Incarnation(restart, tx))
+
+
+class LooksAtTheFormOnly(_Lenient):
+    """Takes a text for null, a boolean or a float by its second character. [SA-64]"""
+
+    caught_by: ClassVar = (
+        "reject-payload-with-more-than-null",
+        "reject-payload-with-a-third-boolean",
+        "reject-payload-with-a-float-of-letters",
+    )
+
+    def part(self, value: Any) -> Any:
+        """What is behind that is not looked at."""
+        return (
+            value[:2].translate(str.maketrans("_?d", "~~~"))
+            if isinstance(value, str) and value[:2] in ("~_", "~?", "~d")
+            else value
+        )

@@ -94,6 +94,8 @@ class Writer:
                 self.out += {True: b"\xc3", False: b"\xc2", None: b"\xc0"}[value]
             case int():
                 self.integer(value)
+            case Pairs() if len(value) == 1 and isinstance(value[0][0], Keyword) and value[0][0][:2] == "~#":
+                self.value([*value[0]])
             case Pairs():
                 self.header(len(value), 0x80, 0xDE)
                 for key, item in self.entries(value):

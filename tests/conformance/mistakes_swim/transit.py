@@ -85,6 +85,21 @@ class CachesShortTexts(_Written):
         cacheable = 3
 
 
+class CachesByBytes(_Written):
+    """Counts bytes where the cache counts characters. [SA-62]"""
+
+    caught_by: ClassVar = ("payload-with-keys-of-few-characters-and-more-bytes",)
+
+    class Writes(Writer):
+        """Begins too early, where a character has several bytes."""
+
+        cacheable = 0
+
+        def text(self, text: str, *, cached: bool) -> None:
+            """By its bytes."""
+            super().text(text, cached=cached and len(text.encode()) >= Writer.cacheable)
+
+
 class CachesStrings(_Written):
     """Caches plain strings too."""
 
