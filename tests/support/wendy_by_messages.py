@@ -1,7 +1,8 @@
 """
 Twins of Wendy's vectors whose node is loaded: the same steps, after messages that lead to such tables.
 
-`python -m tests.support.wendy_by_messages` prints the file `by-messages.yaml`. What is expected is taken over from the loaded
+`python -m tests.support.wendy_by_messages` prints the file `by-messages.yaml`; which decisions each rests on is then found by
+`peerproof lint --basis --protocol wendy`. What is expected is taken over from the loaded
 vector. Only versions are left open, because messages count them otherwise than a table that is made up.
 
 A node stands in the routing table alone if it was met while the leaf set was full of nearer ones, which have gone since, and in
@@ -236,7 +237,8 @@ def twin(vector: Vector, block: str, *, is_exact: bool) -> str:
 def file_text(names: Iterable[str], exact: Iterable[str]) -> str:
     """The whole file."""
     vectors = {vector.id: vector for vector in load().vectors if vector.protocol == "wendy"}
-    found, flags = [], {}
+    found: list[str] = []
+    flags: dict[str, Any] = {}
     wanted, is_exact = set(names), set(exact)
     for _, block in written_vectors():
         about = vectors[block.split("\n")[0].removeprefix("- id: ").split()[0]]

@@ -313,5 +313,6 @@ class GoneByTheOldAddress(Wrong):
         self.old |= {ADDRESS_OF(state.config, node): node for node in (*state.measured.values(), *state.known.values())}
         if isinstance(event, Sent) and event.took is None and event.to in self.old:
             now = state.known.get(self.old[event.to].id)
-            event = replace(event, to=ADDRESS_OF(state.config, now)) if now else event
+            where = ADDRESS_OF(state.config, now) if now else None
+            event = replace(event, to=where) if where else event
         return super().step(state, event, pick)
