@@ -45,7 +45,7 @@ class AnyMessageHasAnnounced(Wrong):
 class AnybodyAnswers(Wrong):
     """Takes the routing table of a node that was not asked for an answer. [WA-26, WA-71]"""
 
-    caught_by: ClassVar = ("cell-any-answer-counts-by-messages",)
+    caught_by: ClassVar = ("cell-nobody-has-one-by-messages",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Waits for nobody any more."""
@@ -126,7 +126,7 @@ class TheDestinationMustStay(Wrong):
 class VersionsStay(Wrong):
     """Keeps the versions of a node that has gone, and announces itself to its next life with them. [WA-70]"""
 
-    caught_by: ClassVar = ("announced-again-to-everybody-by-messages",)
+    caught_by: ClassVar = ("versions-of-who-was-never-measured-are-gone",)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Has them again."""
