@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from tests.conformance import wrong
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
-from peerproof.conformance.authoring.basis_file import stale, write_basis
+from peerproof.conformance.authoring.basis_file import outdated, stale, write_basis
 from peerproof.conformance.authoring.suite_check import check_suite
 from peerproof.conformance.readings.experiment import find_basis, try_reading
 from peerproof.conformance.readings.reading import readings_of
@@ -196,3 +197,37 @@ def test_lint_finds_what_is_not_cited_and_what_is_cited_in_vain(copied: Suite) -
     (finding,) = stale(replace(load(copied.root)), "scuttlebutt")
     assert finding.rule == "basis"
     assert "peerproof lint --basis" in finding.message
+
+
+def test_lint_finds_vectors_that_changed_since_it_was_found_what_they_rest_on(copied: Suite) -> None:
+    write_basis(copied, "scuttlebutt")
+    whole = load_basis(copied.root, "scuttlebutt")
+    path = copied.root / "scuttlebutt/exchange/delta-order.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub("title: .*", "title: another", text), encoding="utf-8")
+    assert not [*outdated(load(copied.root), "scuttlebutt")]  # what they are called is no part of what they demand
+
+    path.write_text(re.sub(r"- at: (\d+)", r"- at: 1\1", text, count=1), encoding="utf-8")
+
+    (finding,) = outdated(load(copied.root), "scuttlebutt")
+    assert (finding.rule, finding.file) == ("basis", str(path))
+    assert "has changed" in finding.message
+    assert [path.name for path in write_basis(load(copied.root), "scuttlebutt", only_changed=True)] == ["basis.json"]
+    assert not [*outdated(load(copied.root), "scuttlebutt")]
+    changed = load_basis(copied.root, "scuttlebutt")
+    write_basis(load(copied.root), "scuttlebutt")
+    assert changed == load_basis(copied.root, "scuttlebutt")
+    assert changed.files != whole.files
+
+
+def test_only_changed_vectors_are_tried_again(copied: Suite) -> None:
+    write_basis(copied, "scuttlebutt")
+    path = copied.root / "scuttlebutt/basis.json"
+    kept = path.read_text(encoding="utf-8")
+    path.write_text(kept.replace("descending", "ascending"), encoding="utf-8")
+
+    write_basis(load(copied.root), "scuttlebutt", only_changed=True)
+
+    assert "ascending" in path.read_text(encoding="utf-8")
+    (copied.root / "scuttlebutt/exchange/delta-order.yaml").unlink()
+    assert [finding.message.partition(" since")[0] for finding in outdated(load(copied.root), "scuttlebutt")] == ["has gone"]

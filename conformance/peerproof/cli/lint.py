@@ -9,6 +9,7 @@ specification passes them.
   peerproof lint --static              without running the vectors against the specification
   peerproof lint --readings            try the other readings of the documents as well: is what rests on decisions written down?
   peerproof lint --basis               write that down anew, and let the vectors cite the decisions that they need
+  peerproof lint --basis --changed     the same, trying only the vectors of files that have changed since
   peerproof lint --reviewed B-14       the text of this clause has changed, and its vectors are right: say so (all: every clause)
 
 Findings are `file:line:column: rule: message`, exit 1. A file that cannot be read as vectors at all: exit 2.
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from peerproof.cli import options
 from peerproof.cli.command import refuse
-from peerproof.cli.exits import OK, UNUSABLE, USAGE
+from peerproof.cli.exits import OK, UNUSABLE, USAGE, Refusal
 from peerproof.cli.ticker import Ticker
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring import lint
@@ -41,6 +42,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--static", action="store_true", help="do not run the vectors")
     add("--readings", action="store_true", help="try the other readings of the documents as well")
     add("--basis", action="store_true", help="write down anew what rests on decisions")
+    add("--changed", action="store_true", help="with --basis: try only the vectors of files that have changed (default: all)")
     add("--impl", metavar="COMMAND", help="the implementation that is the specification (default: the reference)")
     add("--reviewed", action="append", metavar="CLAUSE", help="its vectors were looked at; may be given again")
     add("--rules", action="store_true", help="print what is checked, and end")
@@ -54,8 +56,10 @@ def run(args: Namespace) -> int:
     if args.reviewed:
         return _mark_reviewed(args.reviewed)
     root = args.vectors or locations.vectors_root(args.protocol)
+    if args.changed and not args.basis:
+        raise Refusal("peerproof lint: --changed is for --basis")
     if args.basis:
-        return _write_basis(root, args.protocol)
+        return _write_basis(root, args.protocol, only_changed=args.changed)
     with refuse(VectorError, prefix=""), refuse(AdapterUnavailable, code=UNUSABLE), Ticker() as ticker:
         found = check_suite(
             root,
@@ -72,7 +76,7 @@ def run(args: Namespace) -> int:
     return USAGE if found.errors else int(not found.is_clean)
 
 
-def _write_basis(root: Path, only: str | None) -> int:
+def _write_basis(root: Path, only: str | None, *, only_changed: bool) -> int:
     with refuse(VectorError, prefix=""), refuse(CannotWrite, prefix="peerproof lint: --basis: "), Ticker() as ticker:
         suite = load(root)
         changed = [
@@ -83,6 +87,7 @@ def _write_basis(root: Path, only: str | None) -> int:
                 suite,
                 protocol,
                 lambda reading, done, count: ticker(f"{done} of {count} readings tried: {reading.clause} {reading.name}"),
+                only_changed=only_changed,
             )
         ]
     print("\n".join(f"written: {locations.path_text(path)}" for path in changed) or "it was written down so already")

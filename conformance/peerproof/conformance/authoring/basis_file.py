@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from peerproof.conformance.authoring.lint import Finding, Source
+from peerproof.conformance.authoring.lint import LABELS, Finding, Source
 from peerproof.conformance.clauses.catalogue import in_order
 from peerproof.conformance.readings.experiment import Progress, find_basis
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.suite.locations import path_text
 from peerproof.conformance.suite.output import write_whole
 from peerproof.conformance.vectors.basis import FILE, Basis, basis_text
-from peerproof.conformance.vectors.suite import Suite, load_basis
+from peerproof.conformance.vectors.model_table import LAYER
+from peerproof.conformance.vectors.suite import Suite, Vector, load_basis
+
+T = TypeVar("T")
 
 #: The id of a vector, and what it cites, in the text of a file.
 _CITING: Final = re.compile(r"^- id: (?P<id>\S+)(?P<between>.*?)^  clauses: \[(?P<clauses>[^\]]*)\]", re.MULTILINE | re.DOTALL)
@@ -25,13 +31,19 @@ def protocols_with_readings(suite: Suite) -> list[str]:
     return [name for name in dict.fromkeys(vector.protocol for vector in suite.vectors) if readings_of(name)]
 
 
-def write_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> list[Path]:
+def write_basis(
+    suite: Suite, protocol: str, on_progress: Progress = lambda *_: None, *, only_changed: bool = False
+) -> list[Path]:
     """
     Tries the other readings, writes what rests on decisions, and lets the vectors that are written by hand cite just those.
 
-    Returns the files that are not as they were before. Raises CannotWrite, VectorError.
+    With `only_changed` it tries the vectors of files that have changed since it was last written, and keeps what it says of the
+    others: right as long as specification and readings are as they were. Returns the files that are not as they were before.
+    Raises CannotWrite, VectorError.
     """
-    found = find_basis(suite, protocol, on_progress)
+    files = digest_files(suite, protocol)
+    found = _find_changed(suite, protocol, files, on_progress) if only_changed else find_basis(suite, protocol, on_progress)
+    found = replace(found, files=files)
     texts = {suite.root / protocol / FILE: basis_text(found)}
     for path in sorted((suite.root / protocol).glob("*/*.yaml")):
         texts[path] = _CITING.sub(lambda at: _cite(found, at), path.read_text(encoding="utf-8"))
@@ -39,6 +51,51 @@ def write_basis(suite: Suite, protocol: str, on_progress: Progress = lambda *_: 
     for path in changed:
         write_whole(path, texts[path])
     return changed
+
+
+def _find_changed(suite: Suite, protocol: str, files: dict[str, str], on_progress: Progress) -> Basis:
+    kept = load_basis(suite.root, protocol)
+    vectors = tuple(one for one in suite.vectors if one.protocol == protocol)
+    again = tuple(one for one in vectors if files[one.file] != kept.files.get(one.file))
+    if not again:
+        return replace(kept, decisions=_of(vectors, kept.decisions), weak=_of(vectors, kept.weak))
+    found = find_basis(replace(suite, vectors=again), protocol, on_progress)
+    others = tuple(one for one in vectors if one not in again)
+    return Basis(
+        tried=found.tried,
+        decisions={**_of(others, kept.decisions), **found.decisions},
+        weak={**_of(others, kept.weak), **found.weak},
+    )
+
+
+def _of(vectors: Iterable[Vector], found: Mapping[str, T]) -> dict[str, T]:
+    return {one.id: found[one.id] for one in vectors if one.id in found}
+
+
+def digest_files(suite: Suite, protocol: str) -> dict[str, str]:
+    """Each file of a protocol's vectors, with a digest of what they do and demand; what they are called and cite is no part."""
+    by_file: dict[str, list[Any]] = {}
+    for vector in suite.vectors:
+        if vector.protocol == protocol:
+            of = by_file.setdefault(vector.file, [])
+            if vector.layer != LAYER:
+                of.append([vector.id, {name: part for name, part in vector.body.items() if name not in LABELS}])
+    return {
+        file: blake2b(
+            json.dumps(of, sort_keys=True).encode() if of else (suite.root / file).read_bytes(), digest_size=6
+        ).hexdigest()
+        for file, of in sorted(by_file.items())
+    }
+
+
+def outdated(suite: Suite, protocol: str) -> Iterator[Finding]:
+    """Files of vectors that have changed since it was found what they rest on."""
+    kept, now = load_basis(suite.root, protocol).files, digest_files(suite, protocol)
+    for file in sorted({*kept, *now}):
+        if kept and kept.get(file) != now.get(file):
+            what = "is new" if file not in kept else "has gone" if file not in now else "has changed"
+            message = f"{what} since it was found what vectors rest on; peerproof lint --basis --changed"
+            yield Finding(path_text(suite.root / file), 1, 1, "basis", message)
 
 
 def _cite(found: Basis, at: re.Match[str]) -> str:
@@ -49,7 +106,8 @@ def _cite(found: Basis, at: re.Match[str]) -> str:
 def stale(suite: Suite, protocol: str, on_progress: Progress = lambda *_: None) -> Iterator[Finding]:
     """Whether the file says what trying the other readings finds now."""
     path = suite.root / protocol / FILE
-    kept, now = load_basis(suite.root, protocol), find_basis(suite, protocol, on_progress)
+    kept = load_basis(suite.root, protocol)
+    now = replace(find_basis(suite, protocol, on_progress), files=kept.files)
     if kept == now:
         return
     vectors = [one for one in {**kept.decisions, **now.decisions} if kept.decisions.get(one) != now.decisions.get(one)]

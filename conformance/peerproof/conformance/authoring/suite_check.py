@@ -100,8 +100,8 @@ def check_suite(
     if not errors:
         suite = load(root)
         disputed = {} if static else objections(suite, lambda: create_adapter(implementation, suite.version))
-        for protocol in basis_file.protocols_with_readings(suite) if readings else ():
-            found += basis_file.stale(suite, protocol, on_progress)
+        for protocol in basis_file.protocols_with_readings(suite):
+            found += basis_file.stale(suite, protocol, on_progress) if readings else basis_file.outdated(suite, protocol)
         found = sorted({*found, *lint.behaviour(readable, disputed), *lint.of_tables(suite, disputed)})
         tables = [vector for vector in suite.vectors if vector.layer == LAYER]
         files, count = files | {vector.file for vector in tables}, count + len(tables)

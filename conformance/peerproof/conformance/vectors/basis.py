@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Any, Final, TypeAlias
 
 FILE: Final = "basis.json"  #: in the folder of a protocol's vectors
-FORMAT: Final = 1
+FORMAT: Final = 2
 _DECISION: Final = re.compile(r"[A-Z]A-\d+").fullmatch
 
 #: What comes instead (`fingerprint`, ANYTHING, ANY_EVENTS, THE_END or ANOTHER_FORM) -> the name of the reading, or the names
@@ -61,6 +61,7 @@ class Basis:
     tried: tuple[str, ...] = ()  #: the decisions, and weak clauses, that have another reading
     decisions: Mapping[str, Places] = field(default_factory=dict)  #: by vector
     weak: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  #: vector -> clauses below must without which it fails
+    files: Mapping[str, str] = field(default_factory=dict)  #: file of vectors that were tried -> digest of what they demanded
 
     def needed(self, vector: str) -> set[str]:
         """The decisions, and clauses below must, without which a vector demands something else."""
@@ -82,16 +83,17 @@ def parse_basis(content: bytes) -> Basis:
         tuple(plain["tried"]),
         {vector: {place: dict(found) for place, found in places.items()} for vector, places in plain["decisions"].items()},
         {vector: tuple(clauses) for vector, clauses in plain["weak"].items()},
+        dict(plain["files"]),
     )
 
 
 def basis_text(basis: Basis) -> str:
     """The file of a basis: a line for each vector, so that two versions can be compared."""
     lines = [f'{{"format": {FORMAT},', f'"tried": {json.dumps(basis.tried)},']
-    members: Sequence[tuple[str, Mapping[str, Any]]] = (("decisions", basis.decisions), ("weak", basis.weak))
-    for name, member in members:
-        rows = ",\n".join(f"{json.dumps(vector)}: {json.dumps(member[vector])}" for vector in sorted(member))
-        lines.append(f'"{name}": {{\n{rows}\n}}' + ("," if name == "decisions" else "}"))
+    members: dict[str, Mapping[str, Any]] = {"files": basis.files, "decisions": basis.decisions, "weak": basis.weak}
+    for name, member in members.items():
+        rows = ",\n".join(f"{json.dumps(key)}: {json.dumps(member[key])}" for key in sorted(member))
+        lines.append(f'"{name}": {{\n{rows}\n}}' + ("}" if name == "weak" else ","))
     return "\n".join(lines) + "\n"
 
 
