@@ -19,7 +19,7 @@ _SPEC = Path(__file__).parents[1] / "spec"
 _DEFINITION = re.compile(r"^- \*\*([A-Z]{1,2}-\d{2,3})\*\* ", re.MULTILINE)
 _DEFINED = re.compile(r"<li>(\s*(?:<p>)?)<strong>([A-Z]{1,2}-\d{2,3})</strong>")
 _MENTION = re.compile(r"\b[BSWPD][A-Z]?-\d{2,3}\b")
-_INCLUDE = re.compile(r"--8[^\n<]{0,3}(?:<|&lt;)[^\n]{0,60}|::: peerproof\.[^\n]{0,60}")
+_INCLUDE = re.compile(r"--8[^\n&]{0,3}&lt;[^\n]{0,60}|::: peerproof\.[^\n]{0,60}")  # in text without tags: code is full of them
 _TAG = re.compile(r"(<[^>]*>)")
 _UNTOUCHED = re.compile(r"<(/?)(pre|code|a|strong|h[1-6]|summary|title)\b")
 
@@ -40,7 +40,7 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:  # no
     html = html.replace('<details class="mkdocstrings-source">', '<details class="mkdocstrings-source" open>')
     if page.url.startswith("specification/"):
         html = _DEFINED.sub(r'<li id="\2">\1<strong>\2</strong>', html)
-    if unexpanded := _INCLUDE.search(html):
+    if unexpanded := _INCLUDE.search(_TAG.sub("", html)):
         log.warning("%s shows %r, which should have been expanded", page.file.src_uri, unexpanded[0])
     parts = _TAG.split(html)
     within = 0  # elements whose text stays as it is
