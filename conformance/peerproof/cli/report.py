@@ -2,6 +2,7 @@
 Makes something of the reports of record, which `peerproof run --record FILE` writes.
 
   peerproof report html mine.jsonl theirs.jsonl --output page.html     one page, implementations side by side
+  peerproof report convert mine.jsonl --format junit                   the other forms of a run: text, json, junit, md, github
   peerproof report groups mine.jsonl                                   failures by first difference, the largest group first
   peerproof report matrix mine.jsonl theirs.jsonl                      clauses by implementation, for a terminal or a README
   peerproof report merge 1.jsonl 2.jsonl --output all.jsonl            shards of one run, or several implementations
@@ -43,6 +44,9 @@ def configure(parser: ArgumentParser) -> None:
     html.add_argument("--mutants", metavar="FILE", type=Path, help="what peerproof mutants --format json has printed")
     html.add_argument("--edges", metavar="FILE", type=Path, help="what peerproof report edges has written")
     options.add_vectors(html)
+    convert = kind("convert", "The report in another form, as peerproof run --format writes it.")
+    convert.add_argument("records", metavar="RECORD", type=Path, nargs=1, help="what peerproof run --record has written")
+    convert.add_argument("--format", choices=("text", "json", "jsonl", "junit", "md", "github"), default="text")
     groups = kind("groups", "The failures by their first difference, the largest group first, each with the case to start with.")
     _add_records(groups)
     groups.add_argument("--format", choices=("text", "md", "json"), default="text")
@@ -92,6 +96,13 @@ def _html(args: Namespace) -> tuple[str, int]:
     with refuse(BadExtra):
         scores, edges = args.mutants and load_scores(args.mutants), args.edges and load_edges(args.edges)
     return render_page(reports, suite, scores, edges), OK
+
+
+def _convert(args: Namespace) -> tuple[str, int]:
+    from peerproof.conformance.report.renderings import FORMATS
+
+    report = load_one(args.records[0])
+    return FORMATS[args.format](report, {result.vector: result.title for result in report.results}), OK
 
 
 def _groups(args: Namespace) -> tuple[str, int]:
@@ -144,6 +155,7 @@ def _edges(args: Namespace) -> tuple[str, int]:
 
 _KINDS: Final = {
     "html": _html,
+    "convert": _convert,
     "groups": _groups,
     "matrix": _matrix,
     "merge": _merge,
