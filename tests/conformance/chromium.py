@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
-BROWSERS: Final = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
+from tests.support.tools import require
 
 #: No window, no network, and no host is named.
 OPTIONS: Final = (
@@ -39,10 +31,7 @@ KEYS: Final = {"Tab": 9, "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "Arro
 
 def browser() -> str:
     """Chromium, wherever it is."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.fail("needs Chromium. Debian: sudo apt install chromium; macOS: brew install --cask google-chrome")
-    return found
+    return require("chromium")
 
 
 class Page:

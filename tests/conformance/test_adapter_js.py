@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.conformance.programs import found
 from tests.conformance.walkthrough import Reader, Typed, steps, with_free_ports
 from tests.reference.conftest import PATIENCE, SWIFT, NodeProcess, launching
+from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,7 @@ Copied = Callable[[str, str, str], Path]
 @pytest.fixture(autouse=True)
 def node() -> None:
     """Nothing here can be tested without it."""
-    program = found("node")
+    program = require("node")
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     assert int(version.lstrip("v").split(".")[0]) >= 18, f"this test needs Node 18 or newer; {program} is {version.strip()}"
 

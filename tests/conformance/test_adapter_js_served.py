@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from tests.conformance.programs import found
 from tests.conformance.test_adapter_js import PORT
 from tests.reference.conftest import PATIENCE, Pipe, adapter, pipe_to
+from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ Peer = Callable[[], socket.socket]
 @pytest.fixture
 def process() -> Iterator[subprocess.Popen[bytes]]:
     """The adapter."""
-    yield from adapter([found("node"), str(PORT / "adapter.mjs")])
+    yield from adapter([require("node"), str(PORT / "adapter.mjs")])
 
 
 @pytest.fixture

@@ -226,12 +226,8 @@ def test_a_protocol_whose_traces_tlc_cannot_read_has_a_verdict_of_the_replay_onl
     assert "no verdict: there is no TLA+ module for traces of swim" in said
 
 
-def test_without_java_tlc_is_not_run_and_that_is_said(
-    good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
+@pytest.mark.usefixtures("no_java")
+def test_without_java_tlc_is_not_run_and_that_is_said(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check-trace", str(good), "--tlc"]) == NO_TLC
 
     captured = capsys.readouterr()

@@ -21,13 +21,6 @@ from peerproof.tla.manifest import models, root
 GRAPHS = [model for model in models("scuttlebutt") if model.is_whole_graph]
 
 
-@pytest.fixture
-def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A path without a `java`."""
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-
 def a_java(folder: Path, script: str) -> dict[str, str]:
     """An environment with this program in the place of `java`."""
     path = folder / "bin" / "java"

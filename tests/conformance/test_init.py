@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from tests.conformance.programs import found
+from tests.support.tools import require
 
 from peerproof.cli.main import main
 from peerproof.conformance.authoring.skeletons import LANGUAGES, write_files
@@ -50,7 +50,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def begun(language: str, protocol: str, folder: Path, *, build: bool = True) -> Path:
     """An adapter as init leaves it, built."""
     for program in NEEDS[language]:
-        found(program)
+        require(program)
     assert ended("init", "--lang", language, "--protocol", protocol, "--name", "my-node", str(folder)) == 0
     if build:
         built = shell(LANGUAGES[language].build, folder)

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tests.conformance.programs import found
 from tests.conformance.walkthrough import Reader, Typed, fits, mended, steps
+from tests.support.tools import require
 
 from peerproof.cli.main import main
 
@@ -22,7 +22,7 @@ HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 @pytest.mark.parametrize(("language", "programs"), [("python", ()), ("go", ("go", "gofmt"))])
 def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, ...], tmp_path: Path) -> None:
     for program in programs:
-        found(program)
+        require(program)
     subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
     here = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "GOFLAGS": "-mod=mod", "GOPROXY": "off"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.tools import require
 
 from peerproof.spec.core import NodeId
 
 from .conftest import PATIENCE
-
-MISSING = "these tests talk to real agents of Serf, and there is no `serf` here. Debian, Ubuntu: sudo apt install serf"
-
 
 #: Ports are tried that were free a moment ago.
 TRIES = 5
@@ -49,8 +46,7 @@ class AgentProcess:
         **config: Any,
     ) -> None:
         """`inside`: what runs a command in another network. `config`: what stands in its configuration file."""
-        if not shutil.which("serf"):
-            pytest.fail(MISSING)
+        require("serf")
         self.inside = inside
         self.log = folder / f"{name}.log"
         settings = folder / f"{name}.json"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
+from tests.support.tools import require
 
 #: The address at either end.
 ONE, OTHER = "10.93.0.1", "10.93.0.2"
@@ -34,7 +34,8 @@ class Link(NamedTuple):
 def linked() -> Iterator[Link]:
     """What a fixture yields: two networks that are connected."""
     names = Link(f"peerproof-{os.getpid()}-1", f"peerproof-{os.getpid()}-2")
-    if not shutil.which("ip") or subprocess.run(["ip", "netns", "add", names.one], check=False, capture_output=True).returncode:
+    require("ip")
+    if subprocess.run(["ip", "netns", "add", names.one], check=False, capture_output=True).returncode:
         pytest.skip("no network namespaces for this user here; partitions in memory are tested everywhere")
     try:
         ip("netns", "add", names.other)

