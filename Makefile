@@ -54,6 +54,7 @@ foreign: $(VENV)/.installed
 	@code=0; judged() { name=$$1; shift; $(BIN)/peerproof run "$$@" --record build/foreign-$$name.jsonl >build/foreign-$$name.txt || code=$$?; }; \
 	judged reference; \
 	judged scuttlebutt-js --protocol scuttlebutt --impl 'node conformance/adapters/scuttlebutt-js/adapter.mjs'; \
+	judged swim-js --protocol swim -k layer:codec --impl 'node conformance/adapters/swim-js/adapter.mjs'; \
 	judged distkv-pypi --protocol distkv --impl conformance/adapters/distkv-pypi/adapter \
 		--known-failing conformance/expected/distkv-pypi.txt; \
 	$(BIN)/peerproof report html build/foreign-*.jsonl --output build/foreign.html; \
