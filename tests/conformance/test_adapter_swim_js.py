@@ -12,7 +12,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from tests.conformance.programs import found
+from tests.support.tools import require
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ PLAIN = {
 @pytest.fixture(autouse=True)
 def node() -> None:
     """Nothing here can be tested without it."""
-    found("node")
+    require("node")
 
 
 def command(adapters: Path = ADAPTERS) -> str:
@@ -126,7 +126,12 @@ def asked(program: list[str], requests: list[str]) -> list[dict[str, Any]]:
     hello = json.dumps({"id": 0, "op": "hello", "protocol": [1, 1], "runner": "test", "vectors": "test", "choices": ["set"]})
     lines = "".join(f"{line}\n" for line in (hello, *requests, '{"id": 2, "op": "bye"}'))
     done = subprocess.run(program, input=lines, cwd=ROOT, capture_output=True, text=True, check=True, timeout=100)
-    return [json.loads(line) for line in done.stdout.splitlines()][1:-1]
+    return [json.loads(line, parse_int=number) for line in done.stdout.splitlines()][1:-1]
+
+
+def number(digits: str) -> int | float:
+    """A number of JSON without a point: from 2^53 on it is a float. [SA-66]"""
+    return int(digits) if abs(int(digits)) < 2**53 else float(digits)
 
 
 def asked_both(op: str, named: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -52,9 +52,9 @@ function arrival(resolve, reject) {
   });
 }
 
-/** Writes an object as one line of JSON; it is on its way when this returns. */
-export function writeLine(object, stringify = JSON.stringify) {
-  let line = Buffer.from(`${stringify(object)}\n`);
+/** Writes an object as one line; it is on its way when this returns. */
+export function writeLine(object) {
+  let line = Buffer.from(`${JSON.stringify(object)}\n`);
   while (line.length > 0) {
     line = line.subarray(patiently(() => writeSync(STDOUT, line)));
   }

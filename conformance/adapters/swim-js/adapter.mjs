@@ -7,7 +7,7 @@
  */
 
 import { readLine, writeLine } from "../scuttlebutt-js/lines.mjs";
-import { parse, stringify } from "./json.mjs";
+import { parse } from "./json.mjs";
 import { Malformed, decode, encode } from "./messages.mjs";
 import { fromPlain, toPlain } from "./plain.mjs";
 
@@ -100,6 +100,6 @@ function answer(request) {
 
 for (let line = readLine(); line !== null; line = readLine()) {
   const request = parse(line);
-  writeLine({ id: request.id, ...answer(request) }, stringify);
+  writeLine({ id: request.id, ...answer(request) });
   if (request.op === "bye") break;
 }

@@ -1,9 +1,9 @@
 /**
- * JSON, with what `JSON.parse` and `JSON.stringify` forget.
+ * JSON, with what `JSON.parse` forgets.
  *
  * - The order of an object's members, which is that of a payload's bytes [SA-61]: JavaScript puts members that look like small
  *   integers before all others.
- * - Which of the numbers from 2^53 on are integers, and which are floats [SA-66]: these have a point or an exponent.
+ * - The last digits of an integer from 2^53 on, as in a counter.
  */
 
 const orders = new WeakMap();
@@ -82,16 +82,4 @@ function isEscaped(text, at) {
   let before = at;
   while (text[before - 1] === "\\") before -= 1;
   return (at - before) % 2 === 1;
-}
-
-/** The same as `JSON.stringify`; a float from 2^53 on has an exponent. */
-export function stringify(value) {
-  if (Array.isArray(value)) {
-    return `[${value.map(stringify)}]`;
-  }
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).filter(([, member]) => member !== undefined);
-    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`)}}`;
-  }
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : JSON.stringify(value);
 }

@@ -83,6 +83,7 @@ export function fromJson(json, entriesOf) {
   function value(json, level) {
     if (typeof json === "string") return valueOfText(json);
     if (Number.isSafeInteger(json)) return BigInt(json);
+    if (typeof json === "bigint") return Number(json); // from 2^53 on an integer is a string, and this a float
     if (!isComposite(json)) return json;
     if (level > MAX_DEPTH) {
       refuse("too_large", `arrays and maps nest at most ${MAX_DEPTH} deep`);
