@@ -32,6 +32,7 @@ SWIM: Final = Mistakes(
         "introductions",
         "lenient",
         "naive",
+        "overlooked",
         "queue",
         "transit",
     ),

@@ -202,7 +202,7 @@ def _news(state: State, claim: Claim) -> State:
 class EachTxIsNews(Wrong):
     """Queues an event for every change of a row."""
 
-    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end")
+    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end", "ack-carries-anti-entropy")
     instead: ClassVar = {f"{module}.apply_claim": _news for module in ("transitions", "detector", "commands")}
 
 

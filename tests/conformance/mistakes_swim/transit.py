@@ -268,7 +268,7 @@ class MapsAreSorted(_Written):
 class KeywordsAreStrings(_Written):
     """Writes names as plain strings."""
 
-    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end")
+    caught_by: ClassVar = ("last-message-of-all", "tx-at-its-end", "counters-around-7-bits")
 
     class Writes(Writer):
         """Loses the kind."""
