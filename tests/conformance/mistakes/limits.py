@@ -38,7 +38,7 @@ def _reaches(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
 class AtTheThreshold(Wrong):
     """Takes a phi that reaches a threshold for one above it."""
 
-    caught_by: ClassVar = ("threshold-of-0-without-a-silence",)
+    caught_by: ClassVar = ("threshold-of-0-without-a-silence", "threshold-that-is-reached")
     instead: ClassVar = {"transitions.phi_exceeds": _reaches}
 
 
