@@ -64,7 +64,7 @@ PETER: Final = Mistakes(
     wrong_peter.Wrong,
     wrong_peter.DIVERGENCES,
     "tests.conformance.mistakes_peter",
-    ("applications", "events", "outcomes", "repair", "subscribing", "topics", "wire"),
+    ("applications", "events", "outcomes", "overlooked", "repair", "subscribing", "topics", "wire"),
 )
 
 DISTKV: Final = Mistakes(

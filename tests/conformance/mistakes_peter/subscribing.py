@@ -188,7 +188,10 @@ class PassesOverSubscriptionsAtTheEnd(Wrong):
 class HasFewChildren(Wrong):
     """Has room for a hundred children."""
 
-    caught_by: ClassVar = ("three-hundred-children",)
+    caught_by: ClassVar = (
+        "three-hundred-children",
+        "a-hundred-and-twenty-children",
+    )
     instead: ClassVar = {"tree.MOST_CHILDREN": 100}
 
 
