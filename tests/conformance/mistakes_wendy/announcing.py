@@ -64,7 +64,12 @@ class WarnsAtEqualVersions(Wrong):
 class WarnsIfAllAreNewer(Wrong):
     """Warns only if all of its tables are newer."""
 
-    caught_by: ClassVar = ("announcement-with-an-old-routing-table", "announcement-with-later-and-older-versions")
+    caught_by: ClassVar = (
+        "announcement-with-an-old-routing-table",
+        "announcement-with-later-and-older-versions",
+        "announcement-with-an-old-leaf-set-by-messages",
+        "versions-mixed",
+    )
     instead: ClassVar = {"joining.is_newer": lambda own, included: all(a > b for a, b in zip(own, included, strict=True))}
 
 
@@ -278,14 +283,25 @@ class MeetsInSilence(Wrong):
 class WarnedInVain(Wrong):
     """Applies a warning, and does not announce itself again."""
 
-    caught_by: ClassVar = ("a-warning-is-applied-and-announced", "a-warning-without-news", "several-warnings-one-announcement")
+    caught_by: ClassVar = (
+        "a-warning-is-applied-and-announced",
+        "a-warning-without-news",
+        "several-warnings-one-announcement",
+        "a-warning-is-applied-and-announced-by-messages",
+        "a-warning-without-news-by-messages",
+    )
     instead: ClassVar = {"joining.announce_again": Step}
 
 
 class AnnouncesAtOnce(Wrong):
     """Announces itself for each warning, at once."""
 
-    caught_by: ClassVar = ("warnings-wait-for-the-others", "several-warnings-one-announcement")
+    caught_by: ClassVar = (
+        "warnings-wait-for-the-others",
+        "several-warnings-one-announcement",
+        "warnings-wait-for-the-others-by-messages",
+        "several-warnings-one-announcement-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Waits for nobody."""
@@ -311,7 +327,13 @@ class WaitsForTheLost(Wrong):
 class AnnouncesToWhoWarned(Wrong):
     """Announces itself again to those only who have warned it."""
 
-    caught_by: ClassVar = ("a-warning-without-news", "announced-again-to-everybody", "several-warnings-one-announcement")
+    caught_by: ClassVar = (
+        "a-warning-without-news",
+        "announced-again-to-everybody",
+        "several-warnings-one-announcement",
+        "announced-again-to-everybody-by-messages",
+        "a-warning-without-news-by-messages",
+    )
 
     @staticmethod
     def _again(state: State) -> Next:

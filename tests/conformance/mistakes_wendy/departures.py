@@ -50,7 +50,11 @@ class TrustsEverybody(Wrong):
 class HeartbeatsToLeaves(Wrong):
     """Sends heartbeats and exits to the routing table only."""
 
-    caught_by: ClassVar = ("heartbeats-to-everybody", "leaving")
+    caught_by: ClassVar = (
+        "heartbeats-to-everybody",
+        "leaving",
+        "heartbeats-and-exits-to-leaves",
+    )
     instead: ClassVar = {"transitions.everybody": lambda state: list(state.routing_table.values())}
 
 
@@ -156,6 +160,8 @@ class AsksWithoutTheCell(Wrong):
         "cell-all-of-the-row-are-asked",
         "cell-of-a-row-without-others",
         "cell-rows-without-nodes-are-passed-over",
+        "cell-all-of-the-row-are-asked-by-messages",
+        "cell-nobody-has-one-by-messages",
     )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
@@ -322,7 +328,13 @@ class NeighboursFillCells(Wrong):
 class AsksTheFurthestOfAll(Wrong):
     """Asks the furthest leaves of both sides."""
 
-    caught_by: ClassVar = ("leaf-82-is-lost", "leaf-7f-is-lost", "the-last-leaf-of-a-side-is-lost")
+    caught_by: ClassVar = (
+        "leaf-82-is-lost",
+        "leaf-7f-is-lost",
+        "the-last-leaf-of-a-side-is-lost",
+        "leaf-82-is-lost-by-messages",
+        "leaf-7f-is-lost-by-messages",
+    )
 
     @staticmethod
     def _furthest(before: State, state: State, gone: Any) -> tuple[Any, ...]:
@@ -337,7 +349,13 @@ class AsksTheFurthestOfAll(Wrong):
 class OwnKeyForLeaves(Wrong):
     """Asks for leaf sets with its own id for the key."""
 
-    caught_by: ClassVar = ("leaf-82-is-lost", "leaf-7f-is-lost", "each-table-by-itself")
+    caught_by: ClassVar = (
+        "leaf-82-is-lost",
+        "leaf-7f-is-lost",
+        "each-table-by-itself",
+        "leaf-82-is-lost-by-messages",
+        "leaf-7f-is-lost-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Next:
         """Replaces the key."""
@@ -348,7 +366,13 @@ class OwnKeyForLeaves(Wrong):
 class AsksNoNeighbours(Wrong):
     """Does not repair the neighborhood set."""
 
-    caught_by: ClassVar = ("neighbour-is-lost", "each-table-by-itself", "the-last-leaf-of-a-side-is-lost")
+    caught_by: ClassVar = (
+        "neighbour-is-lost",
+        "each-table-by-itself",
+        "the-last-leaf-of-a-side-is-lost",
+        "each-table-by-itself-by-messages",
+        "the-only-greater-leaf-is-lost",
+    )
     instead: ClassVar = {"repair.query_neighborhood": lambda *_: ()}
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from tests.conformance.variant import received
 from tests.conformance.wrong_wendy import Wrong
 
-from peerproof.spec.core import Expired, Pick, Sent, SetTimer, Step
+from peerproof.spec.core import Expired, NodeId, Pick, Sent, SetTimer, Step
 from peerproof.spec.wendy import joining
 from peerproof.spec.wendy.messages import Heartbeat, NodeExit, NodeRace, RepairTimeout, StateData
 from peerproof.spec.wendy.state import Stage, State
@@ -126,7 +126,12 @@ class TheDestinationMustStay(Wrong):
 class VersionsStay(Wrong):
     """Keeps the versions of a node that has gone, and announces itself to its next life with them. [WA-70]"""
 
-    caught_by: ClassVar = ("versions-of-who-was-never-measured-are-gone",)
+    caught_by: ClassVar = ("versions-of-who-was-never-measured-are-gone", "versions-from-before-a-departure-are-gone")
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
+        """Has none yet."""
+        self.kept: dict[Any, Any] = {}
+        return super().initial(self_id, config)
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Has them again."""

@@ -36,7 +36,12 @@ def with_cells(state: State, rows: Iterable[int]) -> State:
 class LeavesByTheirIdsOnly(Wrong):
     """Has only the ids of leaves for keys within the leaf set."""
 
-    caught_by: ClassVar = ("route-to-itself-though-cells-fit", "route-of-two-at-the-closer")
+    caught_by: ClassVar = (
+        "route-to-itself-though-cells-fit",
+        "route-of-two-at-the-closer",
+        "route-to-itself-though-cells-fit-by-messages",
+        "route-by-leaves-that-were-met",
+    )
     instead: ClassVar = {
         "routing.leaf_span": lambda state, key: tuple(n for side in state.leaf_set for n in side if n.id == key) or None
     }
@@ -45,7 +50,13 @@ class LeavesByTheirIdsOnly(Wrong):
 class NeverItself(Wrong):
     """Looks for the closest leaf, and forgets itself."""
 
-    caught_by: ClassVar = ("route-to-itself-within", "route-a-tie-of-neighbours", "route-by-all-bits")
+    caught_by: ClassVar = (
+        "route-to-itself-within",
+        "route-a-tie-of-neighbours",
+        "route-by-all-bits",
+        "route-a-tie-of-neighbours-by-messages",
+        "route-of-two-at-the-closer-by-messages",
+    )
     instead: ClassVar = {
         "routing.leaf_span": lambda state, key: (span := SPAN(state, key)) and span[-1:],
         "routing.closest": lambda state, key, nodes: min(nodes, key=lambda n: state.config.ring.rank(n.id, key), default=None),
@@ -60,14 +71,23 @@ def _only_the_ends(state: State, key: Id) -> tuple[Node, ...] | None:
 class TheFurthestLeaves(Wrong):
     """Looks at the ends of its leaf set, also for what lies within."""
 
-    caught_by: ClassVar = ("route-to-a-leaf-by-its-id", "route-a-tie-of-leaves")
+    caught_by: ClassVar = (
+        "route-to-a-leaf-by-its-id",
+        "route-a-tie-of-leaves",
+        "route-to-the-nearer-of-lower-leaves-by-messages",
+        "route-by-leaves-that-were-met",
+    )
     instead: ClassVar = {"routing.leaf_span": _only_the_ends}
 
 
 class LeavesWithoutTheirEnds(Wrong):
     """Has the furthest leaves' ids outside of the leaf set."""
 
-    caught_by: ClassVar = ("route-at-the-end-of-the-leaves",)
+    caught_by: ClassVar = (
+        "route-at-the-end-of-the-leaves",
+        "route-at-the-end-of-the-leaves-by-messages",
+        "route-to-a-leaf-by-its-id-by-messages",
+    )
     instead: ClassVar = {
         "routing.leaf_span": lambda state, key: None if key in (n.id for n in ENDS(state)) else SPAN(state, key),
         "routing.leaf_ends": lambda _: (),
@@ -77,7 +97,12 @@ class LeavesWithoutTheirEnds(Wrong):
 class NoCells(Wrong):
     """Never looks at the cell of the key before the rest of the row."""
 
-    caught_by: ClassVar = ("route-to-a-cell-that-is-further", "route-to-the-cell-of-no-leaf")
+    caught_by: ClassVar = (
+        "route-to-a-cell-that-is-further",
+        "route-to-the-cell-of-no-leaf",
+        "route-to-the-cell-by-messages",
+        "route-by-a-cell-that-was-met",
+    )
 
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: NEXT_HOP(
@@ -112,7 +137,13 @@ def _row_zero(state: State, key: Id) -> Node | None:
 class OneRow(Wrong):
     """Knows the first row of its routing table only."""
 
-    caught_by: ClassVar = ("route-to-a-cell-deeper", "route-to-later-rows", "route-to-later-rows-any-column")
+    caught_by: ClassVar = (
+        "route-to-a-cell-deeper",
+        "route-to-later-rows",
+        "route-to-later-rows-any-column",
+        "route-to-a-cell-deeper-by-messages",
+        "route-to-later-rows-that-were-met",
+    )
     instead: ClassVar = {"routing.next_hop": _row_zero}
 
 
@@ -144,14 +175,23 @@ class TheClosestInTheTable(Wrong):
 class AnyoneInTheRow(Wrong):
     """Takes the first one of the row, closer or not."""
 
-    caught_by: ClassVar = ("route-past-one-that-is-not",)
+    caught_by: ClassVar = (
+        "route-past-one-that-is-not",
+        "route-past-one-that-is-not-by-messages",
+        "route-to-the-first-closer-that-was-met",
+    )
     instead: ClassVar = {"routing.next_hop": lambda state, key: _first_of(state, key, lambda rows: rows[0][1] if rows else None)}
 
 
 class FromTheLastColumn(Wrong):
     """Searches rows and columns backwards."""
 
-    caught_by: ClassVar = ("route-to-the-first-closer", "route-to-the-row-before-the-later")
+    caught_by: ClassVar = (
+        "route-to-the-first-closer",
+        "route-to-the-row-before-the-later",
+        "route-to-the-first-closer-by-messages",
+        "route-to-the-first-closer-that-was-met",
+    )
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: _first_of(
             state, key, lambda rows: next((n for _, n in reversed(rows) if closer(state, key, [n])), None)
@@ -162,7 +202,12 @@ class FromTheLastColumn(Wrong):
 class NotTheRestOfTheRow(Wrong):
     """Goes to the rows below at once."""
 
-    caught_by: ClassVar = ("route-to-the-first-closer", "route-to-the-row-before-the-later")
+    caught_by: ClassVar = (
+        "route-to-the-first-closer",
+        "route-to-the-row-before-the-later",
+        "route-to-the-first-closer-by-messages",
+        "route-to-the-first-closer-that-was-met",
+    )
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: _first_of(
             state,
@@ -196,7 +241,12 @@ def _without_the_last_look(state: State, key: Id) -> Node | None:
 class NoLastLook(Wrong):
     """Takes the document's steps for all there are, and does not look at its leaves once more."""
 
-    caught_by: ClassVar = ("route-to-the-furthest-leaf", "route-to-the-furthest-leaf-below")
+    caught_by: ClassVar = (
+        "route-to-the-furthest-leaf",
+        "route-to-the-furthest-leaf-below",
+        "route-to-the-furthest-leaf-by-messages",
+        "route-to-the-furthest-of-two-leaves-by-messages",
+    )
     instead: ClassVar = {"routing.next_hop": _without_the_last_look}
 
 
@@ -211,7 +261,11 @@ def _lower_rows(state: State, key: Id) -> Node | None:
 class LowerMeansSmaller(Wrong):
     """Takes the lower rows for those with smaller indices."""
 
-    caught_by: ClassVar = ("route-to-later-rows",)
+    caught_by: ClassVar = (
+        "route-to-later-rows",
+        "route-to-later-rows-by-messages",
+        "route-to-later-rows-that-were-met",
+    )
     instead: ClassVar = {"routing.next_hop": _lower_rows}
 
 
@@ -236,7 +290,12 @@ class EveryRow(Wrong):
 class AnybodyRatherThanItself(Wrong):
     """Sends to anybody in the routing table before it delivers."""
 
-    caught_by: ClassVar = ("route-not-to-earlier-rows", "route-to-itself-though-cells-fit")
+    caught_by: ClassVar = (
+        "route-not-to-earlier-rows",
+        "route-to-itself-though-cells-fit",
+        "route-to-the-own-key-by-messages",
+        "route-to-itself-though-cells-fit-by-messages",
+    )
     instead: ClassVar = {
         "routing.next_hop": lambda state, key: NEXT_HOP(state, key) or next(iter(state.routing_table.values()), None)
     }
@@ -339,7 +398,12 @@ class OnlyFastLeaves(Wrong):
 class NothingToItself(Wrong):
     """Keeps quiet about messages for its own id, and about all as long as it is alone."""
 
-    caught_by: ClassVar = ("route-to-the-own-key", "route-with-empty-tables")
+    caught_by: ClassVar = (
+        "route-to-the-own-key",
+        "route-with-empty-tables",
+        "route-to-the-own-key-by-messages",
+        "route-with-empty-tables-by-messages",
+    )
 
     def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
         """Drops them."""
