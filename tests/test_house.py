@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.tools import require
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,7 +20,7 @@ OF_ONE_MACHINE = re.compile(
 
 def tracked(*patterns: str) -> list[Path]:
     """Files of the repository; all files below the folder if it is not one (a source archive)."""
-    listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run([require("git"), "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     found = (path for pattern in patterns or ("*",) for path in ROOT.rglob(pattern) if path.is_file())

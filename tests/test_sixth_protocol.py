@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.tools import require
 
 from peerproof.conformance.vectors.suite import load
 from peerproof.pipeline.spark.packages import pack
@@ -44,7 +45,9 @@ def test_it_has_at_most_200_lines() -> None:
 
 def test_nothing_else_knows_it() -> None:
     """Not one line outside its folder is about it, but for tests, and for mypy, which has to find it."""
-    listed = subprocess.run(["git", "grep", "-il", "pingpong"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run(
+        [require("git"), "grep", "-il", "pingpong"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout
 
     assert {name for name in listed.splitlines() if not name.startswith(("tests/", "docs/"))} <= {"pyproject.toml"}
 

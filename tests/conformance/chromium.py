@@ -121,7 +121,7 @@ def opened(folder: Path) -> Iterator[Page]:
     command = 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'
     options = [*OPTIONS, "--remote-debugging-pipe", "--window-size=1200,900", f"--user-data-dir={folder / 'profile'}"]
     process = subprocess.Popen(
-        ["bash", "-c", command, str(requests), str(replies), browser(), *options],
+        [require("bash"), "-c", command, str(requests), str(replies), browser(), *options],
         pass_fds=(requests, replies),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

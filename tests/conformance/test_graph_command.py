@@ -17,6 +17,7 @@ import pytest
 
 from peerproof.cli.main import main
 from peerproof.tla.manifest import models, root
+from peerproof.tla.tools.installation import find_java
 
 GRAPHS = [model for model in models("scuttlebutt") if model.is_whole_graph]
 
@@ -126,7 +127,7 @@ VERSION = 'case "$1" in -version) echo \'openjdk version "17.0.1"\' >&2; exit;; 
     ],
 )
 def test_tlc_that_comes_to_no_end_is_no_verdict(tmp_path: Path, script: str, problem: str) -> None:
-    environment = a_java(tmp_path, VERSION + script) | {"REAL_JAVA": shutil.which("java") or "java"}
+    environment = a_java(tmp_path, VERSION + script) | {"REAL_JAVA": find_java()}
 
     done = subprocess.run(command("--model", "tiny"), env=environment, capture_output=True, text=True, check=False)
 

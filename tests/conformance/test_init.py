@@ -43,7 +43,7 @@ def ended(*arguments: str) -> int:
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """What comes of a line that somebody types."""
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=900
+        [require("bash"), "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=900
     )
 
 
@@ -192,7 +192,7 @@ def test_it_is_clean_by_the_tools_of_its_language(language: str, tmp_path: Path)
 @pytest.mark.parametrize("language", ["js"])
 def test_steps_of_the_workflow_come_out_right(language: str, tmp_path: Path) -> None:
     """Each is typed, but for the one that installs the suite; the one that fuzzes waits for its switch."""
-    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    subprocess.run([require("git"), "init", "--quiet", tmp_path], check=True)
     begun(language, "peter", tmp_path / "the adapter", build=False)
     workflow = yaml.safe_load((tmp_path / ".github/workflows/conformance-my-node.yml").read_text("utf-8"))
     job = workflow["jobs"]["conformance"]

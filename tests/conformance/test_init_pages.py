@@ -23,7 +23,7 @@ HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 def test_a_reader_sees_what_the_page_shows(language: str, programs: tuple[str, ...], tmp_path: Path) -> None:
     for program in programs:
         require(program)
-    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    subprocess.run([require("git"), "init", "--quiet", tmp_path], check=True)
     here = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{here}:{os.environ['PATH']}", "GOFLAGS": "-mod=mod", "GOPROXY": "off"}
     reader = Reader(tmp_path, environment)

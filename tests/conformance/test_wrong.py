@@ -90,6 +90,19 @@ DISTKV: Final = Mistakes(
     ),
 )
 
+#: What only a loaded state shows, and why.
+ONLY_LOADED: Final = {
+    "scuttlebutt": {
+        "store.NoLastVersion": "a version rises by one at each update, and nothing else raises it",
+    },
+    "swim": {
+        "detector.RelaysWithoutANumber": "to reach the last tx, 2^63-1 messages would have to be sent",
+    },
+    "peter": {
+        "subscribing.KeepsEverybody": "65,537 children would have to subscribe, which are 25 MB of messages",
+    },
+}
+
 PROTOCOLS: Final = (SCUTTLEBUTT, SWIM, WENDY, PETER, DISTKV)
 
 of_each_protocol = pytest.mark.parametrize("mistakes", PROTOCOLS, ids=[mistakes.right.protocol for mistakes in PROTOCOLS])
@@ -140,6 +153,18 @@ def test_what_a_variant_overrides_exists(mistakes: Mistakes) -> None:
     for variant in mistakes.variants:
         with variant().overriding:
             pass
+
+
+@of_each_protocol
+def test_a_vector_without_a_loaded_state_catches_each_variant(mistakes: Mistakes) -> None:
+    """Many implementations cannot load a state."""
+    left = {
+        f"{variant.__module__.rpartition('.')[2]}.{variant.__name__}"
+        for variant in mistakes.variants
+        if (made_for := mistakes.made_for(variant)) and all("state.load" in vector.needs for vector in made_for)
+    }
+
+    assert left == set(ONLY_LOADED.get(mistakes.right.protocol, {}))
 
 
 @of_each_protocol

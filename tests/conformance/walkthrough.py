@@ -23,6 +23,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.tools import require
+
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _PORT = re.compile(r"127\.0\.0\.1:(\d{4})\b")
 _PATIENCE = 600  #: seconds for one command, also on a slow machine
@@ -139,7 +141,7 @@ class Reader:
         script = f'{step.command}\ncode=$?\npwd > "$AFTERWARDS"\nexit $code'
         afterwards = self.folder / ".afterwards"
         environment = {**self._environment, "AFTERWARDS": str(afterwards)}
-        shell = ["bash", "-c", script]
+        shell = [require("bash"), "-c", script]
         done = subprocess.run(
             shell, cwd=self.folder, env=environment, stdout=-1, stderr=-2, text=True, check=False, timeout=_PATIENCE
         )
@@ -159,7 +161,7 @@ class _Running:
         self._command = command
         self._screen = tempfile.TemporaryFile()  # noqa: SIM115 - it stays open as long as the command runs
         self._process = subprocess.Popen(
-            ["bash", "-c", command],
+            [require("bash"), "-c", command],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.pipeline.disturbed import GRID, RUNS_IN_ALL
 from tests.pipeline.victim import steady
+from tests.support.tools import require
 
 from peerproof.pipeline.spark.execution import Engine, execute
 from peerproof.pipeline.spark.session import Settings, session
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of these tests."""
+    require("jdk")
     with session(Settings(master="local[2,4]")) as started:
         assert started is not None
         yield started

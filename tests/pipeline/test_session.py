@@ -118,6 +118,7 @@ def simulate(tmp_path: Path, *options: str) -> list[str | Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("jdk")
 def test_what_java_says_on_standard_output_stays_out_of_ours(tmp_path: Path) -> None:
     """As when it finds an archive of classes that is not its own."""
     done = ran(simulate(tmp_path, "--format", "json", "--conf", "spark.driver.extraJavaOptions=-Xlog:gc*,safepoint:stdout"))
@@ -128,6 +129,7 @@ def test_what_java_says_on_standard_output_stays_out_of_ours(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.needs("jdk")
 def test_a_reader_that_goes_is_no_fault_of_spark(tmp_path: Path) -> None:
     process = subprocess.Popen(
         command(*simulate(tmp_path, "--format", "json")), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -160,6 +162,7 @@ def test_a_java_that_is_too_old_is_told(tmp_path: Path) -> None:
     assert f"{java} is Java 11, too old: install Java 17 or newer" in done.stderr
 
 
+@pytest.mark.needs("jdk")
 def test_a_master_that_does_not_answer_is_told_at_once() -> None:
     with socket.socket() as nobody:  # bound, so that nobody else takes the port, and not listening
         nobody.bind(("127.0.0.1", 0))
@@ -198,6 +201,7 @@ def test_a_place_that_is_taken_ends_with_2(tmp_path: Path) -> None:
         ("spark.ui.enabled=true", "a port is taken"),
     ],
 )
+@pytest.mark.needs("jdk")
 def test_a_start_that_fails_is_told_in_one_line(conf: str, said: str, tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -212,6 +216,7 @@ def test_a_start_that_fails_is_told_in_one_line(conf: str, said: str, tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.needs("jdk")
 def test_spark_is_quiet_tells_where_its_pages_are_and_ends_when_interrupted(tmp_path: Path) -> None:
     """Ctrl-C reaches the whole foreground process group, Java too."""
     (tmp_path / "grid.yaml").write_text("nodes: 20\nrounds: 100\n", encoding="utf-8")

@@ -52,6 +52,7 @@ TOOLS: Final = {
     "npm": Tool("npm", _which("npm"), "sudo apt install npm, or brew install node"),
     "go": Tool("Go", _which("go"), "sudo apt install golang-go, or brew install go"),
     "gofmt": Tool("Go", _which("gofmt"), "sudo apt install golang-go, or brew install go"),
+    "bash": Tool("bash", _which("bash"), "sudo apt install bash"),
     "git": Tool("git", _which("git"), "sudo apt install git, or brew install git"),
     "ip": Tool("iproute2", _which("ip"), "sudo apt install iproute2 (Linux only)"),
     "chromium": Tool(
