@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -37,19 +37,20 @@ class Mistakes:
         self.variants = (*divergences.values(), *(variant for name in modules for variant in _defined_in(f"{package}.{name}")))
         self._flags = {variant: flag for flag, variant in divergences.items()}
 
+    @cached_property
     def written(self) -> list[Vector]:
-        """The vectors that somebody has written; those made from state graphs are scored in `test_model_vectors.py`."""
+        """The vectors that are written by hand; those made from state graphs are scored in `test_model_vectors.py`."""
         return [vector for vector in suite().vectors if vector.protocol == self.right.protocol and vector.layer != "model"]
 
     def made_for(self, variant: type[Variant]) -> list[Vector]:
         """The vectors that a variant must fail."""
         flag = self._flags.get(variant)
-        return [vector for vector in self.written() if flag in vector.flags or vector.id.rpartition("/")[2] in variant.caught_by]
+        return [vector for vector in self.written if flag in vector.flags or vector.id.rpartition("/")[2] in variant.caught_by]
 
     def made_for_none(self) -> list[Vector]:
         """The written vectors that were made for no variant in particular."""
         made_for = {vector.id for variant in self.variants for vector in self.made_for(variant)}
-        return [vector for vector in self.written() if vector.id not in made_for]
+        return [vector for vector in self.written if vector.id not in made_for]
 
 
 def _defined_in(name: str) -> Iterator[type[Variant]]:

@@ -135,12 +135,12 @@ def test_the_reference_passes_all_vectors() -> None:
 @of_each_protocol
 def test_a_variant_with_nothing_replaced_passes_all_vectors(mistakes: Mistakes) -> None:
     """What catches a variant is its mistake, not the way in which it was put there."""
-    assert failed(path_of(mistakes.right), mistakes.written()) == set()
+    assert failed(path_of(mistakes.right), mistakes.written) == set()
 
 
 @of_each_protocol
 def test_every_vector_that_a_variant_names_exists(mistakes: Mistakes) -> None:
-    names = {vector.id.rpartition("/")[2] for vector in mistakes.written()}
+    names = {vector.id.rpartition("/")[2] for vector in mistakes.written}
 
     named = [(variant.__name__, name) for variant in mistakes.variants for name in variant.caught_by]
 
@@ -170,7 +170,7 @@ def test_a_vector_without_a_loaded_state_catches_each_variant(mistakes: Mistakes
 @of_each_protocol
 def test_every_divergence_flag_has_its_variant(mistakes: Mistakes) -> None:
     notes = suite().notes
-    flags = {flag for vector in mistakes.written() for flag in vector.flags if notes[flag]["kind"] == "divergence"}
+    flags = {flag for vector in mistakes.written for flag in vector.flags if notes[flag]["kind"] == "divergence"}
 
     assert flags == set(mistakes.divergences)
 
@@ -178,7 +178,7 @@ def test_every_divergence_flag_has_its_variant(mistakes: Mistakes) -> None:
 @of_each_protocol
 def test_every_file_of_vectors_catches_a_mistake(mistakes: Mistakes) -> None:
     catching = {vector.file for variant in mistakes.variants for vector in mistakes.made_for(variant)}
-    written = {vector.file for vector in mistakes.written()}
+    written = {vector.file for vector in mistakes.written}
 
     made_from_models = {f"{mistakes.right.protocol}/{FILE}"}  # test_counterexample_vectors.py has the flaws that they show
     assert written - made_from_models == catching
