@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from tests.conformance.variant import without_effects
 from tests.conformance.wrong_distkv import DECIDE, Next, Wrong
 
 from peerproof.spec.core import Asked, Notify, Pick, Send, Step, Table
 from peerproof.spec.distkv import election, snapshot, startup
+from peerproof.spec.distkv.chains import Chain
 from peerproof.spec.distkv.messages import Info, Loaded, NeedsDownload, Ready, SetValue
 from peerproof.spec.distkv.outgoing import then
-from peerproof.spec.distkv.state import Phase, State, download_of
+from peerproof.spec.distkv.state import Phase, State, download_of, is_authoritative_for
 from peerproof.spec.distkv.values import NULL
 from peerproof.spec.errors import NotEnabled
 
@@ -20,6 +22,7 @@ INITIAL = startup.initial
 ON_FOUNDING_DUE = startup.on_founding_due
 ON_LOADED = startup.on_loaded
 ON_OLD_DATA_DUE = startup.on_old_data_due
+SEEK_DOWNLOAD = election.seek_download
 TRY_NEXT = election.try_next
 
 
@@ -306,3 +309,71 @@ class GivesEntriesOnly(Wrong):
     queries: ClassVar = {
         "download": lambda state: None if download_of(state) is None else snapshot.download(state) | {"superseded": {}}
     }
+
+
+def seek_with(tried: Callable[[State], frozenset[Any]]) -> dict[str, Any]:
+    """What is replaced to remember others as tried while a download is under way."""
+
+    def seek_download(state: State) -> Next:
+        if state.source is None or state.participates or not is_authoritative_for(state):
+            return SEEK_DOWNLOAD(state)
+        return Step(replace(state, tried=tried(state)))
+
+    return {"election.seek_download": seek_download}
+
+
+class KeepsWhatItHasTried(Wrong):
+    """Does not empty tried while a download is under way. [DA-70]"""
+
+    caught_by: ClassVar = ("tries-all-again-but-the-one-under-way",)
+    instead: ClassVar = seek_with(lambda state: state.tried)
+
+
+class ForgetsWhomItIsTrying(Wrong):
+    """Empties tried also of the node that it is downloading from. [DA-70]"""
+
+    caught_by: ClassVar = ("tries-all-again-but-the-one-under-way",)
+    instead: ClassVar = seek_with(lambda _: frozenset())
+
+
+def seek_when_settling(state: State) -> Next:
+    """Another download, before it is ready."""
+    if state.phase is not Phase.SETTLING:
+        return SEEK_DOWNLOAD(state)
+    after, effects = SEEK_DOWNLOAD(replace(state, phase=Phase.EMPTY))
+    return Step(replace(after, phase=Phase.SETTLING), effects)
+
+
+class SettlingNodesAsk(Wrong):
+    """Downloads again before it is ready. [DA-59, DA-70]"""
+
+    caught_by: ClassVar = ("settling-nodes-download-nothing",)
+    instead: ClassVar = {"election.seek_download": seek_when_settling}
+
+
+class LoadsWholeChains(Wrong):
+    """Takes chains of a download as if they ended. [DA-11, DA-73]"""
+
+    caught_by: ClassVar = ("loads-chains-that-were-cut",)
+    instead: ClassVar = {
+        "transitions.on_loaded": lambda state, loaded, pick: ON_LOADED(
+            state,
+            replace(loaded, entries=tuple(replace(entry, chain=Chain(entry.chain.elements)) for entry in loaded.entries)),
+            pick,
+        )
+    }
+
+
+def tell_of_itself(state: State, loaded: Loaded, pick: Pick) -> Next:
+    """A download, and its ticks if its own is above those loaded."""
+    taken = ON_LOADED(state, loaded, pick)
+    if state.own_tick > loaded.ticks.get(state.self_id, 0):
+        return taken
+    return without_effects(taken, lambda effect: isinstance(effect, Send) and isinstance(effect.message, Info))
+
+
+class TellsOfItselfOnly(Wrong):
+    """Tells what it had and others have not only if it is its own. [DA-73]"""
+
+    caught_by: ClassVar = ("old-data-and-a-download-without-the-last-of-another",)
+    instead: ClassVar = {"transitions.on_loaded": tell_of_itself}

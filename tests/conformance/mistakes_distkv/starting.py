@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from tests.conformance.wrong_distkv import Next, Wrong
+from tests.conformance.wrong_distkv import DECIDE, Next, Wrong
 
 from peerproof.spec.core import Expired, Pick, Send, Step, Table
 from peerproof.spec.distkv import election, snapshot, startup
 from peerproof.spec.distkv.messages import FoundingDue, InitialPingDue, OldDataDue, Update
 from peerproof.spec.distkv.outgoing import send_again, set_timer, then
-from peerproof.spec.distkv.state import Phase, Stored, stored_of, updates_of
+from peerproof.spec.distkv.state import Phase, State, Stored, stored_of, updates_of
 from peerproof.spec.distkv.values import NULL
 
 INITIAL = startup.initial
@@ -223,3 +223,18 @@ class ComesBackWithNothing(Wrong):
         """As a new node."""
         first = INITIAL(self_id, replace(config, stored=None))
         return Step(replace(first.state, config=config), first.effects)
+
+
+def decide_with_old_data(state: State) -> Next:
+    """Begins to wait anew."""
+    taken = ON_OLD_DATA_DUE(state)
+    if taken.state.phase is state.phase:
+        return taken
+    return then(taken, lambda now: DECIDE(now, lambda _, among, count=1: tuple(among)[:count]))
+
+
+class DecidesWithOldData(Wrong):
+    """Decides again when to ping when it has sent its old data. [DA-37, DA-51]"""
+
+    caught_by: ClassVar = ("old-data-and-its-turn",)
+    instead: ClassVar = {"transitions.on_old_data_due": decide_with_old_data}
