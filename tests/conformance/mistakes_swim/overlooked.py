@@ -1,40 +1,62 @@
-"""Mistakes with answers of another time or another node, in isolation, in refuted suspicions, and by another's request."""
+"""Mistakes with answers of another time or another node, in isolation, in new lives, with commands, and with large numbers."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from tests.conformance.wrong_swim import CLOSED, FANOUT, IS_PAST, MERGED, ON_ACK, ON_PING, ON_QUANTUM, SETTLED, Wrong
 
-from peerproof.spec.core import NodeId, Pick, Received, Send, Step, Table
-from peerproof.spec.swim import gossip, rounds, transitions
+from peerproof.spec.core import Expired, NodeId, Notify, Pick, Received, Send, Step, Table
+from peerproof.spec.errors import MalformedMessage, NotEnabled
+from peerproof.spec.swim import commands, gossip, rounds, transit, transit_json, transitions
 from peerproof.spec.swim.gossip import with_row
 from peerproof.spec.swim.messages import (
     COUNTER_MAX,
     Ack,
+    AddNode,
     AntiEntropy,
+    ClusterEvent,
     Dead,
+    EventType,
     Incarnation,
+    IndirectAck,
     IndirectPing,
+    Joining,
+    Leave,
+    NodeEvent,
+    Normal,
     Payload,
     Ping,
+    Probe,
+    ProbeAck,
+    RemoveNode,
     Suspicious,
     Uuid,
 )
-from peerproof.spec.swim.state import Exchange, Row, State, Status, active_size
+from peerproof.spec.swim.state import Exchange, Row, State, Status, active_size, address
 from peerproof.spec.swim.table import Claim
 from peerproof.spec.swim.transitions import Sends
 
+ADDED = commands.on_add_node
+ANSWERED = gossip.answer
 APPLIED = transitions.apply_message
 FORWARD = transitions.forward_ack
 INDIRECT = transitions.indirect_answer
+HAS_LEFT = commands.with_left
 INTRODUCED = transitions.advance_introduction
+KEY = transit.Reader.key
+OBJECT = transit_json._object
+PROBE_ACKED = transitions.on_probe_ack
+REMOVED = commands.on_remove_node
+RENDERED = transit_json.render_json
 REFUTED = transitions.refute
 RELAYED = transitions.request_relays
 REQUEST = gossip.request
 TAKEN = transitions.take_relays
+TEXT = transit.Reader.text
 WITH_MEMBER = transitions.with_member
 
 
@@ -833,3 +855,634 @@ class EmptyPayloadsAreNone(Wrong):
             state, replace(message, vectors=tuple(v for v in message.vectors if v != Payload("{}")))
         )
     }
+
+
+def adding(change: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
+    """What is replaced to have another state after add-node, from that before it and that which is right."""
+
+    def on_add_node(state: State, command: AddNode) -> Step[State, Any]:
+        return Step(change(state, ADDED(state, command).state, command))
+
+    return {"transitions.on_add_node": on_add_node}
+
+
+def _left_once(state: State, node: Uuid) -> State:
+    if node == state.uuid and state.left:
+        raise NotEnabled("has_left", "this node has left")
+    return HAS_LEFT(state, node)
+
+
+class LeavesOnce(Wrong):
+    """Refuses to leave if it has left. [SA-37]"""
+
+    caught_by: ClassVar = ("leave-by-itself-twice",)
+    instead: ClassVar = {"commands.with_left": _left_once}
+
+
+class AddingBringsBack(Wrong):
+    """Makes a node that has left joining when it is added. [SA-38]"""
+
+    caught_by: ClassVar = ("add-node-that-has-left",)
+    instead: ClassVar = adding(
+        lambda _, after, command: (
+            after if after.rows[command.uuid].is_live else changed(after, command.uuid, status=Status.JOINING)
+        )
+    )
+
+
+class AddingForgetsThePayload(Wrong):
+    """Forgets the payload of a known node that is added. [SA-38]"""
+
+    caught_by: ClassVar = ("add-node-keeps-the-payload",)
+    instead: ClassVar = adding(lambda _, after, command: changed(after, command.uuid, payload=None))
+
+
+class AddsToTheRound(Wrong):
+    """Pings a node that is added in the round that is under way. [SA-26, SA-38]"""
+
+    caught_by: ClassVar = ("add-node-waits-for-the-next-round",)
+    instead: ClassVar = adding(
+        lambda state, after, command: (
+            replace(after, vector=(*after.vector, command.uuid)) if state.vector and command.uuid not in state.rows else after
+        )
+    )
+
+
+class AddingDropsEvents(Wrong):
+    """Drops what is queued about a node when it is added. [SA-25, SA-38]"""
+
+    caught_by: ClassVar = ("add-node-keeps-the-queue",)
+    instead: ClassVar = adding(
+        lambda _, after, command: replace(after, queue=tuple(q for q in after.queue if q.event.node != command.uuid))
+    )
+
+
+#: The payloads of those who were removed, by the names of both nodes.
+_PAYLOADS: Final[dict[tuple[Uuid, Uuid], str | None]] = {}
+
+
+def _removed(state: State, command: RemoveNode) -> Step[State, Any]:
+    if command.uuid in state.rows:
+        _PAYLOADS[state.uuid, command.uuid] = state.rows[command.uuid].payload
+    return REMOVED(state, command)
+
+
+def _back_with_its_payload(state: State, message: Any) -> State:
+    after = APPLIED(state, message)
+    if message.sender in state.rows or message.sender not in after.rows:
+        return after
+    return changed(after, message.sender, payload=_PAYLOADS.pop((state.uuid, message.sender), None))
+
+
+class RemovingKeepsThePayload(Wrong):
+    """Keeps the payload of a node that it removes, until that is back. [S-51]"""
+
+    caught_by: ClassVar = ("removed-node-comes-back-without-its-payload",)
+    instead: ClassVar = {"transitions.on_remove_node": _removed, "transitions.apply_message": _back_with_its_payload}
+
+
+class TellsOfItself(Wrong):
+    """Tells its subscribers that it leaves itself. [SA-40]"""
+
+    caught_by: ClassVar = ("leave-by-itself-is-no-change-of-a-row",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """One event more."""
+        right = super().step(state, event, pick)
+        if state.left or not right.state.left or EventType.LEAVE not in state.cluster_subscriptions:
+            return right
+        return right._replace(effects=(*right.effects, Notify(ClusterEvent(state.uuid, EventType.LEAVE))))
+
+
+class TellsOfMessagesOnly(Wrong):
+    """Does not tell subscribers of one node what it finds out by itself. [S-56, SA-40]"""
+
+    caught_by: ClassVar = ("told-what-the-detector-finds",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Without those events."""
+        right = super().step(state, event, pick)
+        if not isinstance(event, Expired):
+            return right
+        told = [e for e in right.effects if isinstance(e, Notify) and isinstance(e.notice, NodeEvent)]
+        return right._replace(effects=tuple(e for e in right.effects if e not in told))
+
+
+class ProbesByTheLowest8Bits(Wrong):
+    """Compares the tx of an answer with that of the probe by 8 bits. [SA-60]"""
+
+    caught_by: ClassVar = ("probe-answered-with-a-high-bit-more",)
+    instead: ClassVar = {
+        "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**8),
+    }
+
+
+class ProbesByTheLowest32Bits(Wrong):
+    """Compares the tx of an answer with that of the probe by 32 bits. [SA-60]"""
+
+    caught_by: ClassVar = ("probe-answered-with-a-high-bit-more",)
+    instead: ClassVar = {
+        "transitions.on_probe_ack": lambda state, sender, node, tx: PROBE_ACKED(state, sender, node, tx % 2**32),
+    }
+
+
+def _known_there(state: State, sender: NodeId, node: Uuid, tx: int) -> Any:
+    there = [known for known, row in state.rows.items() if address(row.host, row.port) == sender]
+    return PROBE_ACKED(state, sender, there[0] if there else node, tx)
+
+
+class ReachesWhomItKnows(Wrong):
+    """Names the node that it knows at the address of a probe, whichever answers. [SA-60]"""
+
+    caught_by: ClassVar = ("probe-answered-in-another-name",)
+    instead: ClassVar = {"transitions.on_probe_ack": _known_there}
+
+
+class AnswersProbesToTheRow(Wrong):
+    """Answers a probe of a known node to the address in its row. [SA-41, SA-51]"""
+
+    caught_by: ClassVar = ("probe-is-answered-to-where-it-came-from",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """As if the probe came from there."""
+        if isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender in state.rows:
+            row = state.rows[event.message.sender]
+            event = replace(event, sender=address(row.host, row.port))
+        return super().step(state, event, pick)
+
+
+class ProbesOfStrangersEndIsolation(Wrong):
+    """Lets the probe of an unknown node end the isolation. [SA-07]"""
+
+    caught_by: ClassVar = ("isolation-goes-on-for-probes-of-strangers",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Isolated no more."""
+        right = super().step(state, event, pick)
+        if not (isinstance(event, Received) and isinstance(event.message, Probe) and event.message.sender not in state.rows):
+            return right
+        return right._replace(state=replace(right.state, isolated=False))
+
+
+def _others_are_reported(state: State, ack: Ack, pick: Pick) -> Any:
+    if ack.target == state.uuid:
+        return ON_ACK(state, ack, pick)
+    after, waiting_for_it = TAKEN(state, ack)
+    return Step(*FORWARD(after, ack, waiting_for_it, pick))
+
+
+class ReportsAcksForOthers(Wrong):
+    """Reports the ack of a node that was pinged for another, whichever node that ack is for. [SA-22, SA-55]"""
+
+    caught_by: ClassVar = ("relay-passes-on-no-ack-for-another",)
+    instead: ClassVar = {"transitions.on_ack": _others_are_reported}
+
+
+def _bare_answer(state: State, ping: Ping, to: NodeId, pick: Pick) -> Any:
+    row = state.rows.get(ping.sender)
+    if row is None or row.exchange is Exchange.DONE:
+        return ANSWERED(state, ping, to, pick)
+    after, message = gossip.datagram(state, (ping.sender, to), gossip.ack_of(state, ping), (), gossip.BARE, pick)
+    return after, () if message is None else (Send(to, message),)
+
+
+class AcksHoldNothingUntilIntroduced(Wrong):
+    """Sends acks with nothing else to nodes that it has still to introduce itself to. [S-32, SA-57]"""
+
+    caught_by: ClassVar = ("introduction-leaves-acks-as-they-are",)
+    instead: ClassVar = {"transitions.answer": _bare_answer}
+
+
+class SuspicionUndoesTheFirstRequest(Wrong):
+    """Goes back to the first request if a node is suspicious at the second. [SA-57]"""
+
+    caught_by: ClassVar = ("introduction-goes-on-after-a-suspicion",)
+    instead: ClassVar = merged(
+        lambda _, __, right: (
+            replace(right, exchange=Exchange.FIRST)
+            if right.status is Status.SUSPICIOUS and right.exchange is Exchange.SECOND
+            else right
+        )
+    )
+
+
+def reviving(change: Callable[[Row, Row, bool], Row]) -> dict[str, Any]:
+    """What is replaced to have other rows in a new life, from the former one, the right one, and whether it is the teller's."""
+
+    def refute(state: State, teller: Uuid, said: Any) -> State:
+        after = REFUTED(state, teller, said)
+        if after is state:
+            return after
+        rows = {node: change(state.rows[node], row, node == teller) for node, row in after.rows.items()}
+        return replace(after, rows=after.rows.put(rows))
+
+    return {"transitions.refute": refute}
+
+
+class NewLifeForgetsPingsToTheTeller(Wrong):
+    """Forgets in a new life only the pings to the node that told it. [SA-52]"""
+
+    caught_by: ClassVar = ("told-dead-forgets-pings-to-all",)
+    instead: ClassVar = reviving(lambda former, row, is_teller: row if is_teller else replace(row, unanswered=former.unanswered))
+
+
+class NewLifeAtTheSecondRequest(Wrong):
+    """Stays in a new life at the second request where it was at that. [SA-17, SA-57]"""
+
+    caught_by: ClassVar = ("told-dead-at-the-second-request",)
+    instead: ClassVar = reviving(
+        lambda former, row, _: replace(row, exchange=Exchange.SECOND) if former.exchange is Exchange.SECOND else row
+    )
+
+
+class LeavesTheLastInSilence(Wrong):
+    """Has no quanta any more when it has left and knows no live node. [SA-59]"""
+
+    caught_by: ClassVar = ("leave-by-itself-with-no-neighbours-left",)
+    instead: ClassVar = {
+        "transitions.on_quantum": lambda state, pick: Step(state) if state.left and not state.live else ON_QUANTUM(state, pick)
+    }
+
+
+def comparing(number: Callable[[int], Any]) -> dict[str, Any]:
+    """What is replaced to compare incarnations by something else than their numbers."""
+
+    def is_past(state: State, message: Any) -> bool:
+        row = state.rows.get(message.sender)
+        return row is not None and tuple(map(number, message.incarnation)) < tuple(map(number, row.incarnation))
+
+    return {"transitions.is_past": is_past}
+
+
+def _signed(bits: int) -> Callable[[int], int]:
+    return lambda number: (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
+class PastIn16Bits(Wrong):
+    """Looks for messages of the past with signed numbers of 16 bits. [SA-10, SA-47]"""
+
+    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders")
+    instead: ClassVar = comparing(_signed(16))
+
+
+class PastInSigned32Bits(Wrong):
+    """Looks for messages of the past with signed numbers of 32 bits. [SA-10, SA-47]"""
+
+    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders", "counters-that-grow-by-much")
+    instead: ClassVar = comparing(_signed(32))
+
+
+class PastIn53Bits(Wrong):
+    """Looks for messages of the past with numbers of 53 bits. [SA-10, SA-47]"""
+
+    caught_by: ClassVar = ("tx-grows-over-all-borders", "restart-counter-grows-over-all-borders")
+    instead: ClassVar = comparing(lambda number: number % 2**53)
+
+
+class PastInOneNumber(Wrong):
+    """Looks for messages of the past with one number, whose upper half is the restart counter. [SA-10]"""
+
+    caught_by: ClassVar = ("counters-that-grow-by-much",)
+    instead: ClassVar = {
+        "transitions.is_past": lambda state, message: (
+            message.sender in state.rows
+            and message.incarnation.restart * 2**32 + message.incarnation.tx
+            < state.rows[message.sender].incarnation.restart * 2**32 + state.rows[message.sender].incarnation.tx
+        )
+    }
+
+
+def _newer_as_doubles(state: State, claim: Claim) -> State:
+    row = state.rows.get(claim.node)
+    if row is not None and tuple(map(float, claim.incarnation)) <= tuple(map(float, row.incarnation)):
+        return state
+    return WITH_MEMBER(state, claim)
+
+
+class AntiEntropyByDoubles(Wrong):
+    """Compares an entry of anti-entropy with the row as doubles. [SA-10, SA-29]"""
+
+    caught_by: ClassVar = ("anti-entropy-that-is-newer-beyond-53-bits",)
+    instead: ClassVar = {"transitions.with_member": _newer_as_doubles}
+
+
+class IndirectMissesByDoubles(Wrong):
+    """Compares incarnations as doubles when it sets to 0 what was missed. [SA-03, SA-10]"""
+
+    caught_by: ClassVar = ("suspicion-after-a-refutation-beyond-53-bits",)
+    instead: ClassVar = merged(
+        lambda row, _, right: (
+            replace(right, indirect_misses=row.indirect_misses, indirect_asked=row.indirect_asked)
+            if tuple(map(float, right.incarnation)) == tuple(map(float, row.incarnation))
+            else right
+        )
+    )
+
+
+class _Reads(Wrong):
+    """Makes something else of a header or a vector."""
+
+    def decode(self, data: bytes) -> Any:
+        """With that in its place."""
+        message = self.read(super().decode(data))
+        if not isinstance(message, (Ping, Ack)):
+            return message
+        return replace(message, vectors=tuple(map(self.read, message.vectors)))
+
+    def read(self, vector: Any) -> Any:
+        """What it makes of a header or a vector."""
+        return vector
+
+
+def double(number: int) -> int:
+    """What is left of a counter in a double."""
+    return min(int(float(number)), COUNTER_MAX)
+
+
+def in_doubles(vector: Any) -> Any:
+    """A header or vector with doubles for counters."""
+    if isinstance(vector, AntiEntropy):
+        members = [m._replace(restart_counter=double(m.restart_counter), tx_counter=double(m.tx_counter)) for m in vector.members]
+        return replace(vector, members=tuple(members))
+    if getattr(vector, "incarnation", None) is not None:
+        vector = replace(vector, incarnation=Incarnation(*map(double, vector.incarnation)))
+    for name in ("target_tx", "probe_tx"):
+        if hasattr(vector, name):
+            vector = replace(vector, **{name: double(getattr(vector, name))})
+    return vector
+
+
+class _DoublesIn(_Reads):
+    """Reads the counters of some headers or vectors as doubles."""
+
+    kinds: ClassVar[tuple[type[Any], ...]] = ()
+
+    def read(self, vector: Any) -> Any:
+        """With what is left of its counters."""
+        return in_doubles(vector) if isinstance(vector, self.kinds) else vector
+
+
+class DoublesInJoinings(_DoublesIn):
+    """Reads the counters of a joining as doubles. [SA-47]"""
+
+    caught_by: ClassVar = ("counters-beyond-53-bits",)
+    kinds: ClassVar = (Joining,)
+
+
+class DoublesInEvents(_DoublesIn):
+    """Reads the counters of a normal, a suspicious and a dead as doubles. [SA-12, SA-47]"""
+
+    caught_by: ClassVar = ("counters-beyond-53-bits",)
+    kinds: ClassVar = (Normal, Suspicious, Dead)
+
+
+class DoublesInAntiEntropy(_DoublesIn):
+    """Reads the counters of anti-entropy as doubles. [S-22, SA-47]"""
+
+    caught_by: ClassVar = ("counters-beyond-53-bits", "anti-entropy-that-is-newer-beyond-53-bits")
+    kinds: ClassVar = (AntiEntropy,)
+
+
+class DoublesInLeaves(_DoublesIn):
+    """Reads the counters of a leave as doubles. [SA-05, SA-47]"""
+
+    caught_by: ClassVar = ("counters-of-our-vectors-beyond-53-bits",)
+    kinds: ClassVar = (Leave,)
+
+
+class DoublesInIndirectAcks(_DoublesIn):
+    """Reads the counters of an indirect ack as doubles. [SA-04, SA-47]"""
+
+    caught_by: ClassVar = ("counters-of-our-vectors-beyond-53-bits",)
+    kinds: ClassVar = (IndirectAck,)
+
+
+class DoublesInAcks(_DoublesIn):
+    """Reads the counters of an ack as doubles. [S-17, SA-47]"""
+
+    caught_by: ClassVar = ("counters-of-an-ack-beyond-53-bits",)
+    kinds: ClassVar = (Ack,)
+
+
+class DoublesInProbes(_DoublesIn):
+    """Reads the counters of a probe and of its answer as doubles. [SA-41, SA-47]"""
+
+    caught_by: ClassVar = ("counters-of-a-probe-beyond-53-bits", "counters-of-the-answer-to-a-probe-beyond-53-bits")
+    kinds: ClassVar = (Probe, ProbeAck)
+
+
+class _Hosts(_Reads):
+    """Makes another name of a host."""
+
+    def read(self, vector: Any) -> Any:
+        """With other hosts."""
+        if isinstance(vector, (Joining, IndirectPing)):
+            return replace(vector, host=self.host(vector.host))
+        if isinstance(vector, AntiEntropy):
+            return replace(vector, members=tuple(member._replace(host=self.host(member.host)) for member in vector.members))
+        return vector
+
+    def host(self, host: str) -> str:
+        """What it makes of a host."""
+        return host
+
+
+class HostsInSmallLetters(_Hosts):
+    """Reads hosts in small letters. [SA-61, SA-65]"""
+
+    caught_by: ClassVar = ("hosts-as-they-are-written",)
+
+    def host(self, host: str) -> str:
+        """In small letters."""
+        return host.lower()
+
+
+class HostsWithoutBlanks(_Hosts):
+    """Cuts blanks off the ends of hosts. [SA-61, SA-65]"""
+
+    caught_by: ClassVar = ("hosts-as-they-are-written",)
+
+    def host(self, host: str) -> str:
+        """Without them."""
+        return host.strip()
+
+
+class HostsComposed(_Hosts):
+    """Composes letters and marks in hosts. [SA-61, SA-65]"""
+
+    caught_by: ClassVar = ("hosts-as-they-are-written",)
+
+    def host(self, host: str) -> str:
+        """In the normal form C."""
+        return unicodedata.normalize("NFC", host)
+
+
+class HostsEndAtZero(_Hosts):
+    """Ends a host at a character U+0000. [SA-61, SA-65]"""
+
+    caught_by: ClassVar = ("hosts-as-they-are-written",)
+
+    def host(self, host: str) -> str:
+        """What is before it."""
+        return host.partition("\0")[0]
+
+
+class HostsWithoutBrackets(_Hosts):
+    """Takes brackets off a host, and the dot from its end. [SA-61, SA-65]"""
+
+    caught_by: ClassVar = ("hosts-as-they-are-written",)
+
+    def host(self, host: str) -> str:
+        """The bare name."""
+        return host.strip("[]").rstrip(".")
+
+
+class AddsHostsInSmallLetters(Wrong):
+    """Adds a node with its host in small letters and without blanks. [SA-38, SA-65]"""
+
+    caught_by: ClassVar = ("add-node-with-a-host-as-it-is-written",)
+    instead: ClassVar = {
+        "transitions.on_add_node": lambda state, command: ADDED(state, replace(command, host=command.host.lower().strip()))
+    }
+
+
+def rendering(change: Callable[[str], str]) -> dict[str, Any]:
+    """What is replaced to make something else of the texts of a payload."""
+
+    def render(value: Any, depth: int = transit_json.PAYLOAD_DEPTH) -> str:
+        return RENDERED(change(value) if type(value) is str else value, depth)
+
+    return {"transit_json.render_json": render, "codec.render_json": render}
+
+
+class TextsWithoutBlanks(Wrong):
+    """Cuts blanks off the ends of strings in a payload. [S-23, SA-63]"""
+
+    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
+    instead: ClassVar = rendering(str.strip)
+
+
+class TextsComposed(Wrong):
+    """Composes letters and marks in strings of a payload. [S-23, SA-63]"""
+
+    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
+    instead: ClassVar = rendering(lambda text: unicodedata.normalize("NFC", text))
+
+
+class TextsEndAtZero(Wrong):
+    """Ends strings in a payload at a character U+0000. [S-23, SA-63]"""
+
+    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
+    instead: ClassVar = rendering(lambda text: text.partition("\0")[0])
+
+
+class TextsWithOtherLines(Wrong):
+    """Makes one character of the two at the end of a line in a payload. [S-23, SA-63]"""
+
+    caught_by: ClassVar = ("payload-with-texts-as-they-are-written",)
+    instead: ClassVar = rendering(lambda text: text.replace("\r\n", "\n"))
+
+
+class NumbersForKeysAreNotCached(Wrong):
+    """Puts no key that is a number into its cache when it reads. [SA-62]"""
+
+    caught_by: ClassVar = ("payload-with-keys-of-other-kinds-again",)
+    instead: ClassVar = {
+        "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(self, raw, is_key=is_key and raw[:2] not in ("~i", "~d"))
+    }
+
+
+class EscapedKeysAreNotCached(Wrong):
+    """Puts no key with an escape into its cache when it reads. [SA-62]"""
+
+    caught_by: ClassVar = ("payload-with-keys-of-other-kinds-again",)
+    instead: ClassVar = {
+        "transit.Reader.text": lambda self, raw, *, is_key=False: TEXT(
+            self, raw, is_key=is_key and raw[:2] not in ("~~", "~^", "~`")
+        )
+    }
+
+
+def _keys_twice_within(pairs: Any, depth: int) -> str:
+    last = dict(pairs)
+    return OBJECT(transit.Pairs(last.items()) if depth > transit_json.PAYLOAD_DEPTH else pairs, depth)
+
+
+class KeysTwiceWithin(Wrong):
+    """Takes the last of two entries of one key in a map within a payload. [SA-64]"""
+
+    caught_by: ClassVar = ("reject-payload-with-a-key-twice-within",)
+    instead: ClassVar = {"transit_json._object": _keys_twice_within}
+
+
+def _keys_by_form(pairs: Any, depth: int) -> str:
+    if len({(type(key), key) for key, _ in pairs}) < len(pairs):
+        return OBJECT(pairs, depth)
+    return OBJECT(transit.Pairs({transit_json._key(key): value for key, value in pairs}.items()), depth)
+
+
+class KeysTwiceInTwoForms(Wrong):
+    """Takes two forms of one key for two keys, and the last of them. [SA-64, SA-66]"""
+
+    caught_by: ClassVar = ("reject-payload-with-a-key-twice-in-two-forms",)
+    instead: ClassVar = {
+        "transit_json._object": _keys_by_form,
+        "transit.Reader.key": lambda self, raw, depth: raw if type(raw) is str and raw[:2] == "~i" else KEY(self, raw, depth),
+    }
+
+
+class _ReadsUpTo(Wrong):
+    """Reads so many bytes of a datagram."""
+
+    most: ClassVar[int]
+
+    def decode(self, data: bytes) -> Any:
+        """What is longer is no message."""
+        if len(data) > self.most:
+            raise MalformedMessage("too_large", self.most, "a longer datagram than there is room for")
+        return super().decode(data)
+
+
+class ReadsUpTo16384(_ReadsUpTo):
+    """Has room for datagrams of 16384 bytes. [SA-32]"""
+
+    caught_by: ClassVar = ("datagrams-of-all-sizes", "datagrams-with-much-in-them")
+    most: ClassVar = 16384
+
+
+class ReadsUpTo32767(_ReadsUpTo):
+    """Has room for datagrams of 32767 bytes. [SA-32]"""
+
+    caught_by: ClassVar = ("datagrams-of-all-sizes", "datagrams-with-much-in-them")
+    most: ClassVar = 32767
+
+
+class ReadsUpTo65506(_ReadsUpTo):
+    """Has room for datagrams of 65506 bytes. [SA-32]"""
+
+    caught_by: ClassVar = ("datagrams-of-all-sizes",)
+    most: ClassVar = 65506
+
+
+class ReadsFewVectors(Wrong):
+    """Has room for 255 vectors, and 100 maps of anti-entropy. [SA-31, SA-63]"""
+
+    caught_by: ClassVar = ("datagrams-with-much-in-them",)
+
+    def decode(self, data: bytes) -> Any:
+        """What has more is no message."""
+        message = super().decode(data)
+        vectors = getattr(message, "vectors", ())
+        if len(vectors) > 2**8 or any(isinstance(vector, AntiEntropy) and len(vector.members) > 100 for vector in vectors):
+            raise MalformedMessage("too_large", 0, "more than there is room for")
+        return message
+
+
+class SendsUpTo1432(Wrong):
+    """Sends no more than 1432 bytes, whatever it is configured with. [SA-32]"""
+
+    caught_by: ClassVar = ("payload-in-a-datagram-of-3000-bytes",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
+        """With another limit."""
+        return super().initial(self_id, replace(config, max_datagram=min(config.max_datagram, 1432)))
