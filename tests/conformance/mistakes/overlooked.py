@@ -5,19 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, ClassVar
+from unicodedata import normalize
 
-from tests.conformance.variant import received
+from tests.conformance.variant import received, without_effects
 from tests.conformance.wrong import Wrong
 
-from peerproof.spec.core import Instant, NodeId, Notify, Pick, Step
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, SetTimer, Step
 from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt import arrival, reconcile, state, transitions
 from peerproof.spec.scuttlebutt.codec import MESSAGE
-from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, Effect, Up
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Effect, Up
 from peerproof.spec.scuttlebutt.state import Liveness, Peer, State, Status
 from peerproof.spec.scuttlebutt.transitions import Next
 
+DELTA = reconcile.delta
+LACKING_HERE = reconcile.lacking_here
+MERGE = reconcile.merge
+NEWER_PAIRS = reconcile.newer_pairs
+PHI_EXCEEDS = arrival.phi_exceeds
+ON_DELTA = transitions.on_delta
+ON_UPDATE = transitions.on_update_local
+WITH_STATUSES = transitions.with_statuses
 IS_CRITICAL = transitions.is_critical
 ON_DIGEST_REQUEST = transitions.on_digest_request
 RECORD_DIGESTS = transitions.record_digests
@@ -290,3 +300,340 @@ class ReadsNumbers(_Changes):
     change: ClassVar = staticmethod(
         lambda pair: pair._replace(key=str(float(pair.key))) if re.fullmatch(r"\d+(\.\d+)?", pair.key) else pair
     )
+
+
+def pairs_sorted_by(number: Callable[[int], float]) -> dict[str, Any]:
+    """Pairs in the order of versions of another type."""
+
+    def newer_pairs(addr: NodeId, peer: Peer, version: int) -> list[DeltaEntry]:
+        return sorted(NEWER_PAIRS(addr, peer, version), key=lambda pair: (number(pair.version), octets(pair.key)))
+
+    return {"reconcile.newer_pairs": newer_pairs}
+
+
+class SortsPairsByDoubles(Wrong):
+    """Orders pairs by versions that are doubles. [B-30]"""
+
+    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
+    instead: ClassVar = pairs_sorted_by(float)
+
+
+class SortsPairsBySign(Wrong):
+    """Orders pairs by versions that have a sign. [B-30]"""
+
+    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
+    instead: ClassVar = pairs_sorted_by(lambda version: version - 2**64 if version >= 2**63 else version)
+
+
+class SortsPairsByLowerHalves(Wrong):
+    """Orders pairs by the lower halves of their versions. [B-30]"""
+
+    caught_by: ClassVar = ("pairs-go-by-version-at-every-border",)
+    instead: ClassVar = pairs_sorted_by(lambda version: version % 2**32)
+
+
+def at_most_2_63(node: State, entries: Iterable[DigestEntry]) -> list[DigestEntry]:
+    """By differences that end at 2^63-1."""
+    behind = [(min(reconcile.version_of(node, entry.addr) - entry.version, 2**63 - 1), entry) for entry in entries]
+    return [entry for by, entry in sorted(behind, key=lambda row: (-row[0], octets(row[1].addr))) if by > 0]
+
+
+class SaturatesDifferences(Wrong):
+    """Takes differences above 2^63-1 for equal. [B-28, BA-19]"""
+
+    caught_by: ClassVar = ("differences-around-2-63-are-no-tie",)
+    instead: ClassVar = {"reconcile.most_outdated_first": at_most_2_63}
+
+
+class ComparesToTheZeroByte(Wrong):
+    """Compares addresses up to their first zero byte. [BA-12]"""
+
+    caught_by: ClassVar = ("ties-go-on-behind-a-zero-byte",)
+    instead: ClassVar = peers_by(lambda text: text.split(b"\0")[0])
+
+
+class ComparesReplacements(Wrong):
+    """Compares keys with replacement characters for what is not UTF-8. [BA-12]"""
+
+    caught_by: ClassVar = ("ties-go-on-behind-a-zero-byte",)
+    instead: ClassVar = pairs_by(lambda text: text.decode(errors="replace").encode())
+
+
+def lacking_without(is_left_out: Callable[[State, DigestEntry], bool]) -> dict[str, Any]:
+    """A digest response without some peers."""
+    return {
+        "transitions.lacking_here": lambda state, entries: tuple(
+            entry for entry in LACKING_HERE(state, entries) if not is_left_out(state, entry)
+        )
+    }
+
+
+class IsWhoBeginsLikeIt(Wrong):
+    """Takes every address that begins with its own for its own. [B-14]"""
+
+    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
+    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.startswith(state.self_id))
+
+
+class IsWhoDiffersInCase(Wrong):
+    """Takes its own address in capitals for its own. [B-14]"""
+
+    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
+    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.lower() == state.self_id.lower())
+
+
+class IsWhoDiffersInBlanks(Wrong):
+    """Takes its own address with a blank behind it for its own. [B-14]"""
+
+    caught_by: ClassVar = ("addresses-that-look-like-the-own",)
+    instead: ClassVar = lacking_without(lambda state, entry: entry.addr.strip() == state.self_id)
+
+
+class DoesNotAskForTheDown(Wrong):
+    """Does not ask for pairs of a peer that is down. [B-14]"""
+
+    caught_by: ClassVar = ("down-peer-is-asked-for",)
+    instead: ClassVar = lacking_without(lambda state, entry: state.liveness[entry.addr].status is Status.DOWN)
+
+
+class AsksForEqualEntriesOnce(Wrong):
+    """Asks once for what a digest lists twice at one version. [BA-13]"""
+
+    caught_by: ClassVar = ("same-entry-twice-is-treated-twice",)
+    instead: ClassVar = {"transitions.lacking_here": lambda state, entries: tuple(dict.fromkeys(LACKING_HERE(state, entries)))}
+
+
+class AnswersEqualEntriesOnce(Wrong):
+    """Answers once what a digest lists twice at one version. [BA-13]"""
+
+    caught_by: ClassVar = ("same-entry-twice-is-treated-twice",)
+    instead: ClassVar = {"transitions.delta": lambda state, entries: DELTA(state, dict.fromkeys(entries))}
+
+
+class StopsAtLevelEntries(Wrong):
+    """Asks for nothing behind an entry that is level. [B-12]"""
+
+    caught_by: ClassVar = ("level-entries-end-nothing",)
+    instead: ClassVar = {
+        "transitions.lacking_here": lambda state, entries: LACKING_HERE(
+            state, takewhile(lambda entry: entry.version != reconcile.version_of(state, entry.addr), entries)
+        )
+    }
+
+
+class LearnsAByteOfPeers(Wrong):
+    """Reads 255 entries of a digest. [B-11]"""
+
+    caught_by: ClassVar = ("digest-of-260-unknown-peers", "request-of-65507-bytes-is-read-to-its-end")
+
+    def decode(self, data: bytes) -> Any:
+        """The others are lost."""
+        message = super().decode(data)
+        return message if isinstance(message, Delta) else replace(message, entries=message.entries[:255])
+
+
+class ReadsResponsesOfAFrame(Wrong):
+    """Does not read digest responses that are longer than an Ethernet frame. [B-44]"""
+
+    caught_by: ClassVar = ("response-of-65507-bytes-is-read-to-its-end",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """They are lost."""
+        is_lost = received(event, DigestResponse) and len(MESSAGE.encode(event.message)) > 1_500
+        return Step(state) if is_lost else super().step(state, event, pick)
+
+
+class OffersOwnersNothing(Wrong):
+    """Does not tell a peer what it knows of that peer. [B-13]"""
+
+    caught_by: ClassVar = ("digest-behind-on-its-sender",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Skips the sender's entry."""
+        step = super().step(state, event, pick)
+        return step._replace(
+            effects=tuple(
+                Send(effect.to, Delta(tuple(pair for pair in effect.message.entries if pair.addr != effect.to)))
+                if isinstance(effect, Send) and isinstance(effect.message, Delta)
+                else effect
+                for effect in step.effects
+            )
+        )
+
+
+class ForgetsWhoSeemsRestarted(Wrong):
+    """Empties the record of a peer whose own digest shows it at a lower version. [B-13]"""
+
+    caught_by: ClassVar = ("digest-behind-on-its-sender",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Before it answers."""
+        if received(event, DigestRequest) or received(event, DigestResponse):
+            entries = [entry for entry in event.message.entries if entry.addr == event.sender != state.self_id]
+            lower = {entry.addr: Peer() for entry in entries if entry.version < reconcile.version_of(state, entry.addr)}
+            state = replace(state, store=state.store.put(lower))
+        return super().step(state, event, pick)
+
+
+class DoesNotAskTwice(Wrong):
+    """Answers without a digest response while its own request is unanswered. [B-14]"""
+
+    caught_by: ClassVar = ("digests-that-cross",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Leaves it out."""
+        peer = state.liveness.get(event.sender) if received(event, DigestRequest) else None
+        step = super().step(state, event, pick)
+        if peer is None or peer.digest_sent is None:
+            return step
+        return without_effects(step, lambda effect: isinstance(effect, Send) and isinstance(effect.message, DigestResponse))
+
+
+class StopsWhenAlone(Wrong):
+    """Ends its rounds with the first that has nobody to ask. [B-08]"""
+
+    caught_by: ClassVar = ("rounds-go-on-while-nobody-is-known",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sets no timer."""
+        step = super().step(state, event, pick)
+        sends = any(isinstance(effect, Send) for effect in step.effects)
+        return step if sends else without_effects(step, lambda effect: isinstance(effect, SetTimer))
+
+
+class _OtherSeeds(Wrong):
+    """Is configured with other seeds."""
+
+    change: ClassVar[Any]
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """A fresh node with them."""
+        return super().initial(self_id, replace(config, seeds=tuple(map(NodeId, type(self).change(config.seeds)))))
+
+
+class LowersSeeds(_OtherSeeds):
+    """Reads seeds without regard to capitals. [B-17]"""
+
+    caught_by: ClassVar = ("seeds-are-what-they-are-called", "seed-that-a-peer-looks-like-is-unknown")
+    change: ClassVar = staticmethod(lambda seeds: [seed.lower() for seed in seeds])
+
+
+class StripsSeeds(_OtherSeeds):
+    """Strips blanks from seeds. [B-17]"""
+
+    caught_by: ClassVar = ("seeds-are-what-they-are-called",)
+    change: ClassVar = staticmethod(lambda seeds: [seed.strip() for seed in seeds])
+
+
+class OneSeedAHost(_OtherSeeds):
+    """Keeps one seed of each host. [B-17]"""
+
+    caught_by: ClassVar = ("seeds-are-what-they-are-called",)
+    change: ClassVar = staticmethod(lambda seeds: {seed.rpartition(":")[0]: seed for seed in seeds}.values())
+
+
+class LowersItself(Wrong):
+    """Takes its own address without capitals. [B-23]"""
+
+    caught_by: ClassVar = ("own-address-stays-as-it-is",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Is another."""
+        return super().initial(NodeId(self_id.lower()), config)
+
+
+class NormalisesDigests(Wrong):
+    """Brings addresses in digests into one form of Unicode. [BA-02]"""
+
+    caught_by: ClassVar = ("addresses-in-digests-stay-as-they-are",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Each."""
+        if received(event, DigestRequest):
+            entries = [entry._replace(addr=NodeId(normalize("NFC", entry.addr))) for entry in event.message.entries]
+            event = replace(event, message=DigestRequest(tuple(entries)))
+        return super().step(state, event, pick)
+
+
+class NormalisesUpdates(Wrong):
+    """Brings texts that are set into one form of Unicode. [B-07]"""
+
+    caught_by: ClassVar = ("texts-of-updates-stay-as-they-are",)
+    instead: ClassVar = {
+        "transitions.on_update_local": lambda state, key, value: ON_UPDATE(state, normalize("NFC", key), normalize("NFC", value))
+    }
+
+
+class CutsUpdates(Wrong):
+    """Keeps texts that are set up to their first zero byte. [B-07]"""
+
+    caught_by: ClassVar = ("texts-of-updates-stay-as-they-are",)
+    instead: ClassVar = {
+        "transitions.on_update_local": lambda state, key, value: ON_UPDATE(state, key.split("\0")[0], value.split("\0")[0])
+    }
+
+
+class NormalisesValues(_Changes):
+    """Brings values into one form of Unicode. [BA-02]"""
+
+    caught_by: ClassVar = ("texts-of-deltas-stay-as-they-are",)
+    change: ClassVar = staticmethod(lambda pair: pair._replace(value=normalize("NFC", pair.value)))
+
+
+class DropsEmptyAddresses(Wrong):
+    """Takes an empty address in a delta for none. [BA-04]"""
+
+    caught_by: ClassVar = ("peer-with-an-empty-address-has-pairs",)
+    instead: ClassVar = {
+        "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
+            state, now, sender, tuple(pair for pair in entries if pair.addr)
+        )
+    }
+
+
+class StopsAtItself(Wrong):
+    """Ends a delta at a pair about itself. [BA-15]"""
+
+    caught_by: ClassVar = ("what-is-ignored-ends-nothing",)
+    instead: ClassVar = {
+        "transitions.on_delta": lambda state, now, sender, entries: ON_DELTA(
+            state, now, sender, tuple(takewhile(lambda pair: pair.addr != state.self_id, entries))
+        )
+    }
+
+
+class SameValueIsNoNews(Wrong):
+    """Ignores a greater version of a value that it has. [B-36]"""
+
+    caught_by: ClassVar = ("same-value-at-a-greater-version-is-taken-over",)
+    instead: ClassVar = {
+        "transitions.merge": lambda peer, pairs: MERGE(
+            peer, [pair for pair in pairs if pair.key not in peer.pairs or peer.pairs[pair.key].value != pair.value]
+        )
+    }
+
+
+def first_change_only(state: State, now: Instant) -> tuple[State, tuple[Effect, ...]]:
+    """The first change of a status."""
+    after, notices = WITH_STATUSES(state, now)
+    changed = [addr for addr, peer in after.liveness.items() if peer.status is not state.liveness[addr].status][:1]
+    return transitions.with_liveness(state, {addr: after.liveness[addr] for addr in changed}), notices[:1]
+
+
+class OneStatusARound(Wrong):
+    """Changes one status in a round. [B-20]"""
+
+    caught_by: ClassVar = ("a-round-sets-every-status",)
+    instead: ClassVar = {"transitions.with_statuses": first_change_only}
+
+
+def clock_of_32_bits(window: arrival.ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    """With times that wrap around."""
+    return PHI_EXCEEDS(replace(window, last=Instant(window.last % 2**32)), Instant(now % 2**32), thousandths)
+
+
+class ClockOf32Bits(Wrong):
+    """Keeps times in 32 bits. [BA-28]"""
+
+    caught_by: ClassVar = ("clock-goes-on-beyond-2-32",)
+    instead: ClassVar = {"transitions.phi_exceeds": clock_of_32_bits}
