@@ -16,7 +16,16 @@ from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, SetTimer, S
 from peerproof.spec.forms.form import octets
 from peerproof.spec.scuttlebutt import arrival, reconcile, state, transitions
 from peerproof.spec.scuttlebutt.codec import MESSAGE
-from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Effect, Up
+from peerproof.spec.scuttlebutt.messages import (
+    Delta,
+    DeltaEntry,
+    DigestEntry,
+    DigestRequest,
+    DigestResponse,
+    Effect,
+    Heartbeat,
+    Up,
+)
 from peerproof.spec.scuttlebutt.state import Liveness, Peer, State, Status
 from peerproof.spec.scuttlebutt.transitions import Next
 
@@ -637,3 +646,66 @@ class ClockOf32Bits(Wrong):
 
     caught_by: ClassVar = ("clock-goes-on-beyond-2-32",)
     instead: ClassVar = {"transitions.phi_exceeds": clock_of_32_bits}
+
+
+def remembered_too_much(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
+    """With the time of a digest response into which nothing fits."""
+    step = ON_DIGEST_REQUEST(state, now, sender, entries)
+    is_behind = any(entry.version > reconcile.version_of(state, entry.addr) for entry in entries)
+    return Step(RECORD_DIGESTS(step.state, now, [sender] if is_behind else []), step.effects)
+
+
+class MeasuresFromWhatDidNotFit(Wrong):
+    """Remembers the time of a digest response that it does not send. [BA-23]"""
+
+    caught_by: ClassVar = ("no-round-trip-from-a-response-that-did-not-fit",)
+    instead: ClassVar = {"transitions.on_digest_request": remembered_too_much}
+
+
+def known_before(state: State, now: Instant, sender: NodeId, entries: tuple[DigestEntry, ...]) -> Next:
+    """Without the time of a digest response to a peer that was not known."""
+    step = ON_DIGEST_REQUEST(state, now, sender, entries)
+    if sender in state.liveness or sender not in step.state.liveness:
+        return step
+    peer = replace(step.state.liveness[sender], digest_sent=None)
+    return Step(transitions.with_liveness(step.state, {sender: peer}), step.effects)
+
+
+class MeasuresOnlyThoseKnownBefore(Wrong):
+    """Does not remember a digest response to a peer that the request made known. [BA-23]"""
+
+    caught_by: ClassVar = ("round-trip-of-a-peer-just-stored",)
+    instead: ClassVar = {"transitions.on_digest_request": known_before}
+
+
+class MeasuresTheFirstAsked(Wrong):
+    """Remembers of a round only the request to the partner. [BA-23]"""
+
+    caught_by: ClassVar = ("round-trips-of-all-who-were-asked",)
+    instead: ClassVar = {"transitions.record_digests": lambda state, now, targets: RECORD_DIGESTS(state, now, [*targets][:1])}
+
+
+class NoHeartbeatWithoutADetector(Wrong):
+    """Tells no sign of life where no failure detector is configured. [B-33]"""
+
+    caught_by: ClassVar = ("heartbeat-without-a-detector",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Leaves it out."""
+        step = super().step(state, event, pick)
+        is_told = state.config.detector is not None
+        return step if is_told else without_effects(step, lambda effect: isinstance(getattr(effect, "notice", None), Heartbeat))
+
+
+class JumpsAtAResponse(Wrong):
+    """Takes a higher version of itself in a digest response for its own. [BA-16]"""
+
+    caught_by: ClassVar = ("response-ahead-on-the-receiver",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Before it answers."""
+        if received(event, DigestResponse):
+            own = state.store[state.self_id]
+            shown = [entry.version for entry in event.message.entries if entry.addr == state.self_id]
+            state = replace(state, store=state.store.put({state.self_id: replace(own, version=max(own.version, *shown, 0))}))
+        return super().step(state, event, pick)
