@@ -709,3 +709,24 @@ class JumpsAtAResponse(Wrong):
             shown = [entry.version for entry in event.message.entries if entry.addr == state.self_id]
             state = replace(state, store=state.store.put({state.self_id: replace(own, version=max(own.version, *shown, 0))}))
         return super().step(state, event, pick)
+
+
+class MeasuresPairsInLetters(Wrong):
+    """Counts letters where a delta is filled. [B-26]"""
+
+    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
+    instead: ClassVar = {"reconcile.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)}
+
+
+class MeasuresEntriesInLetters(Wrong):
+    """Counts letters where a digest is filled. [BA-11]"""
+
+    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
+    instead: ClassVar = {"reconcile.digest_entry_size": lambda entry: 9 + len(entry.addr)}
+
+
+class MeasuresUpdatesInLetters(Wrong):
+    """Counts letters where a pair is set. [BA-03]"""
+
+    caught_by: ClassVar = ("limit-counts-bytes-not-letters",)
+    instead: ClassVar = {"transitions.delta_entry_size": lambda pair: 11 + len(pair.addr) + len(pair.key) + len(pair.value)}
