@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, ClassVar
 
 import pytest
@@ -45,12 +44,12 @@ class Nothing(Wrong):
     instead: ClassVar = next(one for one in READINGS if (one.clause, one.name) == ("PA-12", "nothing")).instead
 
 
-@pytest.mark.parametrize(("variant", "differing"), [(ToTheLetter, 5), (Nothing, 6)])
-def test_to_tell_a_parent_that_joins_again_what_the_document_says_violates_nothing(variant: type[Wrong], differing: int) -> None:
+@pytest.mark.parametrize("variant", [ToTheLetter, Nothing])
+def test_to_tell_a_parent_that_joins_again_what_the_document_says_violates_nothing(variant: type[Wrong]) -> None:
     vectors = [vector for vector in suite().vectors if vector.protocol == "peter" and vector.layer != "model"]
 
     report = run_implementation(f"py:{__name__}:{variant.__name__}", list(cases(suite(), vectors))).report
 
-    assert Counter(result.status for result in report.results if result.status != "passed") == {"differs": differing}
+    assert {result.status for result in report.results} == {"passed", "differs"}
     assert {result.decisions for result in report.results if result.status == "differs"} == {("PA-12",)}
     assert report.violates == 0
