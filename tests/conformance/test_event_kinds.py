@@ -116,7 +116,7 @@ def test_an_implementation_that_does_not_list_heartbeats_passes_all(kind: type[T
 
     assert Counter(result.status for result in results).keys() == {"passed", "skipped"}
     assert {result.reason for result in skipped} == {"the implementation does not offer events.heartbeat"}
-    assert 0 < len(skipped) < 20
+    assert 0 < len(skipped) < len(results) / 100
 
 
 def test_only_the_kinds_that_are_listed_are_compared() -> None:

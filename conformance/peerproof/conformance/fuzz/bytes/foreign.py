@@ -115,13 +115,14 @@ class Decoder:
         told = f"{_shape(said)} / {expected['type']} of {len(data).bit_length()} bits"
         if rejected:
             return Flaw("rejected", data, said, "", {"value": expected}, {"rejected": rejected}), told
-        if not same(expected, value) and self._read(value) != message:
+        if not same(expected, value) and self._read(value) != expected:
             return Flaw("value", data, "the messages differ", "", expected, value), told
         return None, told
 
     def _read(self, value: Any) -> Any:
+        """Plain data as the specification writes it, so that the order of members does not count; None if it is no message."""
         try:
-            return self._codec.value(value)
+            return self._codec.plain(self._codec.value(value))
         except MalformedMessage:
             return None
 
