@@ -60,7 +60,8 @@ class Decoder:
         for index, ((flaw, _), reply) in enumerate(zip(verdicts, replies, strict=True)):
             if flaw is None and not isinstance(reply, AdapterError) and "value" in reply:
                 written.append(index)
-                requests.append(self._request("encode", value=reply["value"]))
+                plain = self._codec.plain(self._codec.decode(inputs[index]))  # its own may have lost the order of members
+                requests.append(self._request("encode", value=plain))
         for index, request, reply in zip(written, requests, self._ask_all(requests), strict=False):
             verdicts[index] = self._check_encoding(inputs[index], request, reply), verdicts[index][1]
         return verdicts
