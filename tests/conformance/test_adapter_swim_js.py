@@ -121,7 +121,7 @@ def peerproof(*arguments: str, adapters: Path = ADAPTERS) -> subprocess.Complete
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1000)
 
 
-def asked(program: list[str], requests: list[str]) -> list[dict[str, Any]]:
+def ask(program: list[str], requests: list[str]) -> list[dict[str, Any]]:
     """What an adapter answers."""
     hello = json.dumps({"id": 0, "op": "hello", "protocol": [1, 1], "runner": "test", "vectors": "test", "choices": ["set"]})
     lines = "".join(f"{line}\n" for line in (hello, *requests, '{"id": 2, "op": "bye"}'))
@@ -134,12 +134,12 @@ def number(digits: str) -> int | float:
     return int(digits) if abs(int(digits)) < 2**53 else float(digits)
 
 
-def asked_both(op: str, named: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def ask_both(op: str, named: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the reference answers to these bytes or plain forms, by their names, and what the codec does; None if it refuses."""
     member = "bytes" if op == "decode" else "value"
     requests = [f'{{"id": 1, "op": "{op}", "protocol": "swim", "{member}": {text}}}' for text in named.values()]
     reference = [sys.executable, "-m", "peerproof.cli.main", "harness"]
-    of_reference, of_codec = (asked(program, requests) for program in (reference, CODEC))
+    of_reference, of_codec = (ask(program, requests) for program in (reference, CODEC))
     answer = "value" if op == "decode" else "bytes"
     assert all(answer in reply or "rejected" in reply for reply in of_codec), of_codec
     expected = {name: reply.get(answer) for name, reply in zip(named, of_reference, strict=True)}
@@ -191,12 +191,12 @@ def test_a_mistake_fails_the_vector_about_it(mistake: str, tmp_path: Path) -> No
 def test_what_no_vector_has_is_read_and_written_as_by_the_reference() -> None:
     datagrams = {odd: json.dumps(msgpack.packb([PING, vector]).hex()) for odd, vector in ODD.items()}
 
-    expected, actual = asked_both("decode", datagrams)
+    expected, actual = ask_both("decode", datagrams)
 
     assert actual == expected
     read = {odd: json.dumps(value) for odd, value in expected.items() if value is not None}
     assert 0 < len(read) < len(datagrams)
-    expected, actual = asked_both("encode", read)
+    expected, actual = ask_both("encode", read)
     assert actual == expected
 
 
@@ -204,7 +204,7 @@ def test_json_is_read_as_by_the_reference() -> None:
     node, incarnation = "00000000-0000-0001-0000-000000000002", '{"restart": 9007199254740993, "tx": {"u64": "7"}}'
     ping = f'"type": "ping", "sender": "{node}", "incarnation": {incarnation}, "target": "{node}"'
 
-    expected, actual = asked_both(
+    expected, actual = ask_both(
         "encode", {odd: f'{{{ping}, "vectors": [{{"type": "payload", "data": {data}}}]}}' for odd, data in PLAIN.items()}
     )
 
@@ -213,6 +213,6 @@ def test_json_is_read_as_by_the_reference() -> None:
 
 @pytest.mark.parametrize("line", ['{"op": "open"}', '{"op": "toString"}', '{"op": "decode", "protocol": "swim", "bytes": "0"}'])
 def test_what_it_cannot_do_is_an_error(line: str) -> None:
-    (reply,) = asked(CODEC, [f'{{"id": 1, {line[1:]}'])
+    (reply,) = ask(CODEC, [f'{{"id": 1, {line[1:]}'])
 
     assert reply["error"]["code"] in {"unsupported", "unknown_op", "bad_request"}
