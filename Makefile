@@ -43,7 +43,7 @@ run: $(VENV)/.installed
 	echo "the report: build/report.html, build/report.md, build/report.json, build/report.jsonl"; exit $$code
 	@echo
 	@echo "== an implementation with a mistake of the original library (BD-09), judged by the vector made for it: it must fail"
-	@$(BIN)/peerproof run --impl py:tests.conformance.wrong:BD09 -k delta-stops-at-what-does-not-fit; test $$? -eq 1
+	@$(BIN)/peerproof run --impl divergence:BD-09 -k delta-stops-at-what-does-not-fit; test $$? -eq 1
 
 ## foreign: judge the implementations in conformance/adapters beside the reference; the page is build/foreign.html
 foreign: $(VENV)/.installed

@@ -92,7 +92,7 @@ def reference(folder: Path) -> None:
 
 def no_empty_delta(folder: Path) -> None:
     """An adapter around something that is wrong."""
-    imports = "from peerproof.reference.harness import harness\nfrom tests.conformance.wrong import BD02\n"
+    imports = "from peerproof.reference.harness import harness\nfrom peerproof.reference.divergences.scuttlebutt import BD02\n"
     program(folder / "my-adapter", f"import sys\nsys.path[0] = '.'\n{imports}harness.Harness = BD02\nharness.main()\n")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, Final
 
 from tests.conformance.variant import Variant
@@ -18,6 +19,10 @@ from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import Suite, Vector, load
+from peerproof.reference.divergences.divergence import Divergence
+from peerproof.spec.protocols import PROTOCOLS
+
+AnyVariant = type[Variant] | type[Divergence]
 
 #: A variant that dies of each datagram is started again each time; one that should answer must.
 SETTINGS: Final = Settings(most_restarts=10_000, strict=True, decisions="strict")
@@ -29,23 +34,25 @@ KNOWN: Final = Path(__file__).with_name("caught.json")
 class Mistakes:
     """The variants of one protocol, and the vectors that somebody has written for it."""
 
-    def __init__(
-        self, right: type[Variant], divergences: Mapping[str, type[Variant]], package: str, modules: Sequence[str]
-    ) -> None:
-        self.right = right  #: with nothing replaced
-        self.divergences = divergences  #: by their flag
-        self.variants = (*divergences.values(), *(variant for name in modules for variant in _defined_in(f"{package}.{name}")))
-        self._flags = {variant: flag for flag, variant in divergences.items()}
+    def __init__(self, protocol: str, modules: Sequence[str] = ()) -> None:
+        """Of its divergences, and of these modules of mistakes, or all."""
+        package = import_module(f"tests.conformance.mistakes.{protocol}")
+        modules = modules or [module.name for module in iter_modules(package.__path__)]
+        self.right: type[Variant] = package.Wrong  #: with nothing replaced
+        self.divergences: Mapping[str, type[Divergence]] = PROTOCOLS[protocol].divergences.load()  # type: ignore[union-attr]
+        mistakes = (variant for name in modules for variant in _defined_in(f"{package.__name__}.{name}"))
+        self.variants: Sequence[AnyVariant] = (*self.divergences.values(), *mistakes)
+        self._flags: Mapping[AnyVariant, str] = {variant: name.lower() for name, variant in self.divergences.items()}
 
     @cached_property
     def written(self) -> list[Vector]:
         """The vectors that are written by hand; those made from state graphs are scored in `test_model_vectors.py`."""
         return [vector for vector in suite().vectors if vector.protocol == self.right.protocol and vector.layer != "model"]
 
-    def made_for(self, variant: type[Variant]) -> list[Vector]:
-        """The vectors that a variant must fail."""
-        flag = self._flags.get(variant)
-        return [vector for vector in self.written if flag in vector.flags or vector.id.rpartition("/")[2] in variant.caught_by]
+    def made_for(self, variant: AnyVariant) -> list[Vector]:
+        """The vectors that a variant must fail; those of a divergence have its flag."""
+        flag, named = self._flags.get(variant), getattr(variant, "caught_by", ())
+        return [vector for vector in self.written if flag in vector.flags or vector.id.rpartition("/")[2] in named]
 
     def made_for_none(self) -> list[Vector]:
         """The written vectors that were made for no variant in particular."""
@@ -71,7 +78,7 @@ def known(what: str, protocol: str) -> dict[str, str]:
     return dict(found[what][protocol])
 
 
-def path_of(variant: type[Variant]) -> str:
+def path_of(variant: type[Any]) -> str:
     """How `--impl py:` names it."""
     return f"{variant.__module__}:{variant.__name__}"
 

@@ -12,9 +12,9 @@ import sys
 
 from tests.conformance.catching import KNOWN, Mistakes, failed, path_of
 from tests.conformance.test_model_vectors import judged, score
-from tests.conformance.test_wrong import PROTOCOLS
 
 from peerproof.conformance.runner.result import STATUSES
+from peerproof.spec.protocols import PROTOCOLS
 
 
 def found_out(protocol: str) -> dict[str, str]:
@@ -46,11 +46,9 @@ def caught(mistakes: Mistakes) -> dict[str, str]:
 def main(chosen: list[str]) -> None:
     """Both, of the chosen protocols or of all."""
     found = json.loads(KNOWN.read_text(encoding="utf-8")) if KNOWN.exists() else {"vector of a model": {}, "mistake": {}}
-    for mistakes in PROTOCOLS:
-        protocol = mistakes.right.protocol
-        if not chosen or protocol in chosen:
-            found["vector of a model"][protocol] = found_out(protocol)
-            found["mistake"][protocol] = caught(mistakes)
+    for protocol in chosen or PROTOCOLS:
+        found["vector of a model"][protocol] = found_out(protocol)
+        found["mistake"][protocol] = caught(Mistakes(protocol))
     KNOWN.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from tests.conformance import wrong
+from tests.conformance.mistakes.scuttlebutt import Wrong
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.authoring.basis_file import outdated, stale, write_basis
@@ -21,6 +21,7 @@ from peerproof.conformance.runner.cases import select_cases
 from peerproof.conformance.runner.runner import DECISIONS, Settings
 from peerproof.conformance.vectors.basis import ANYTHING, THE_END, decisions_at
 from peerproof.conformance.vectors.suite import Suite, load, load_basis
+from peerproof.reference.divergences import scuttlebutt
 from peerproof.spec.overrides import Overrides
 from peerproof.spec.protocols import PROTOCOLS
 
@@ -28,7 +29,7 @@ TIES = "clause:BA-12 layer:exchange"  #: vectors that need an order among equals
 DESCENDING = next(one for one in readings_of("scuttlebutt") if (one.clause, one.name) == ("BA-12", "descending"))
 
 
-class Descending(wrong.Wrong):
+class Descending(Wrong):
     """Takes BA-12 otherwise."""
 
     instead: ClassVar[Overrides] = DESCENDING.instead
@@ -45,7 +46,7 @@ class Claiming(Descending):
         return {**reply, "readings": self.readings} if request["op"] == "hello" else reply
 
 
-class Boasting(wrong.Wrong):
+class Boasting(Wrong):
     """Says that it takes it otherwise, and does not."""
 
     def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def test_decisions_can_be_strict_or_be_ignored() -> None:
 
 def test_what_the_document_demands_is_violated_also_where_a_decision_matters() -> None:
     """Deltas without any limit are no reading of where the limit is."""
-    session = judged(wrong.BD01, "clause:BA-05 layer:exchange")
+    session = judged(scuttlebutt.BD01, "clause:BA-05 layer:exchange")
 
     violating = [result for result in session.report.results if result.status == "failed"]
     assert violating

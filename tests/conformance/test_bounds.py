@@ -287,7 +287,7 @@ def test_a_wrong_variant_that_storms_is_flooded_and_its_record_is_small() -> Non
     """Its nodes answer each other's announcements without end; unbounded, the line of this case had 416 MB."""
     suite = vectors.load()
     chosen = select_cases(suite, "wendy/cluster/a-ring-of-eight")
-    session = run_implementation("py:tests.conformance.wrong_wendy:WD16", chosen, suite=suite, timeouts=PATIENT)
+    session = run_implementation("divergence:WD-16", chosen, suite=suite, timeouts=PATIENT)
     (flooded,) = session.report.results
 
     assert flooded.outcome == "flooded (flooded)"

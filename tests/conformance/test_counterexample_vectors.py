@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 import pytest
-from tests.conformance import wrong, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import failed, path_of, suite
-from tests.conformance.mistakes_distkv.answering import AnswersWithAllThatItKnows
-from tests.conformance.mistakes_distkv.changes import SendsAgainWithANewTock
-from tests.conformance.mistakes_distkv.store import KeepsItsOwn
+from tests.conformance.mistakes.distkv.answering import AnswersWithAllThatItKnows
+from tests.conformance.mistakes.distkv.changes import SendsAgainWithANewTock
+from tests.conformance.mistakes.distkv.store import KeepsItsOwn
+from tests.conformance.mistakes.peter import Wrong as WrongPeter
+from tests.conformance.mistakes.scuttlebutt import Wrong as WrongScuttlebutt
+from tests.conformance.mistakes.swim import Wrong as WrongSwim
+from tests.conformance.mistakes.wendy import Wrong as WrongWendy
 from tests.conformance.variant import Variant
 
 from peerproof.conformance.models.counterexample_vectors import FILE, text, vector_models, vectors_of
@@ -34,7 +37,7 @@ MODELS: Final = {
 of_each_protocol = pytest.mark.parametrize("protocol", MODELS)
 
 
-class NewestFirst(wrong.Wrong):
+class NewestFirst(WrongScuttlebutt):
     """Packs the newest pairs first."""
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
@@ -43,7 +46,7 @@ class NewestFirst(wrong.Wrong):
         return after
 
 
-class EndsTheMessage(wrong.Wrong):
+class EndsTheMessage(WrongScuttlebutt):
     """Lets a pair that never fits end the message."""
 
     def step(self, state: Any, event: Any, pick: Pick) -> Step[Any, Any]:
@@ -52,7 +55,7 @@ class EndsTheMessage(wrong.Wrong):
         return after
 
 
-class Changed(wrong_swim.Wrong):
+class Changed(WrongSwim):
     """Has something done to each step that a model has done to it."""
 
     model: ClassVar[type[SwimModel]]
@@ -90,19 +93,19 @@ class Remember(Changed):
     model = swim_variants.VARIANTS[frozenset({"Remember"})]
 
 
-class NoConflict(wrong_wendy.Wrong):
+class NoConflict(WrongWendy):
     """Accepts announcements whatever they have seen. [WX-04]"""
 
     instead: ClassVar = {"joining.is_newer": wendy_variants.no_conflict}
 
 
-class Forgotten(wrong_wendy.Wrong):
+class Forgotten(WrongWendy):
     """Does not remember who has gone. [WX-09]"""
 
     instead: ClassVar = {"repair.add_departed": wendy_variants.forget_departed}
 
 
-class Literal(wrong_peter.Wrong):
+class Literal(WrongPeter):
     """Does not count its own interest as a child. [PX-01]"""
 
     instead: ClassVar = {"tree.update_row": peter_variants.literally}

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from tests.campaigns import CHOSEN
-from tests.conformance import wrong
-from tests.conformance.mistakes import answers, packing, rounds, wire
+from tests.conformance.mistakes.scuttlebutt import answers, packing, rounds, wire
 from tests.spec.scuttlebutt import test_machine as mistaken
 
 from peerproof.conformance.adapter.in_process import InProcess
@@ -23,6 +22,7 @@ from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.reaction import Birth, Came, Node, Passed, Reaction, Started, Words, react, reactions
 from peerproof.conformance.fuzz.search_settings import PROFILES
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.reference.divergences.scuttlebutt import BD01, BD02, BD03, BD04, BD05, BD06, BD08, BD11, BD13, BD14
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec import scuttlebutt
 from peerproof.spec.core import Duration, Instant, NodeId, Pick, Send, Step, outcomes
@@ -51,7 +51,7 @@ class DrawsAnew(DrawsByItself):
         return super().handle({**request, "seed": str(time.monotonic_ns())} if request["op"] == "open" else request, choose)
 
 
-class AnswersByItself(wrong.BD03):
+class AnswersByItself(BD03):
     """One that is wrong, too."""
 
     def __init__(self) -> None:
@@ -148,12 +148,12 @@ def test_the_specification_explains_everything_that_the_reference_does(campaign:
 @pytest.mark.parametrize(
     ("implementation", "kinds"),
     [
-        (wrong.BD02, {"messages"}),
-        (wrong.BD03, {"messages"}),
-        (wrong.BD04, {"crashed"}),
-        (wrong.BD05, {"refused"}),
-        (wrong.BD06, {"messages", "events"}),
-        (wrong.BD11, {"events"}),
+        (BD02, {"messages"}),
+        (BD03, {"messages"}),
+        (BD04, {"crashed"}),
+        (BD05, {"refused"}),
+        (BD06, {"messages", "events"}),
+        (BD11, {"events"}),
         (answers.IsTheWildcard, {"observed"}),
         (wire.VersionsAreSigned, {"messages", "events"}),
         (rounds.AlwaysTheFirst, {"choice"}),
@@ -175,7 +175,7 @@ def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_event
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "implementation",
-    [wrong.BD01, wrong.BD08, wrong.BD13, wrong.BD14, packing.NewestFirst, packing.AllPairs],
+    [BD01, BD08, BD13, BD14, packing.NewestFirst, packing.AllPairs],
     ids=lambda implementation: implementation.__name__,
 )
 def test_a_mistake_that_shows_seldom_is_found_by_the_ci_profile(campaign: Any, implementation: type) -> None:

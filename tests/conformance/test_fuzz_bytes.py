@@ -9,8 +9,8 @@ from random import Random
 from typing import Any, TypeAlias
 
 import pytest
-from tests.conformance import mistaken_codecs, wrong
-from tests.conformance.mistakes import wire
+from tests.conformance import mistaken_codecs
+from tests.conformance.mistakes.scuttlebutt import wire
 
 from peerproof.cli import fuzz_bytes
 from peerproof.cli.main import main
@@ -26,6 +26,7 @@ from peerproof.conformance.fuzz.bytes.seeds import Seeds, read, seeds_of
 from peerproof.conformance.fuzz.corpus import BYTE_FINDINGS, BYTES, Corpus
 from peerproof.conformance.suite.timeouts import Timeouts
 from peerproof.conformance.vectors.suite import load
+from peerproof.reference.divergences.scuttlebutt import BD04
 from peerproof.reference.harness.harness import Harness
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
@@ -145,7 +146,7 @@ def test_nothing_is_found_in_the_specification_and_what_led_somewhere_new_is_kep
 @pytest.mark.parametrize(
     ("variant", "kind"),
     [
-        (wrong.BD04, "crashed"),
+        (BD04, "crashed"),
         (wire.VersionsAreDoubles, "value"),
     ],
     ids=lambda value: getattr(value, "__name__", value),

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import ClassVar, TypeAlias
 
 import pytest
-from tests.conformance import wrong
-from tests.conformance.mistakes import answers
+from tests.conformance.mistakes.scuttlebutt import answers
 
 from peerproof.cli import fuzz
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz import restarts
+from peerproof.reference.divergences.scuttlebutt import BD02, BD03, BD04, BD05, BD11, BD14
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_nothing_is_found_in_the_reference_as_a_program(capsys: Capture) -> None
 
 
 def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_to_see_it_again(capsys: Capture) -> None:
-    impl = implementation(wrong.BD03)
+    impl = implementation(BD03)
 
     assert ended("fuzz", "scuttlebutt", "--impl", impl, "--seed", "1", "--profile", "ci") == 1
 
@@ -77,7 +77,9 @@ def test_a_finding_is_told_with_its_clauses_its_run_the_difference_and_the_line_
 
 
 @pytest.mark.parametrize(
-    "variant", [wrong.BD02, wrong.BD04, wrong.BD05, wrong.BD11, answers.IsTheWildcard, wrong.BD14], ids=lambda v: v.__name__
+    "variant",
+    [BD02, BD04, BD05, BD11, answers.IsTheWildcard, BD14],
+    ids=lambda v: v.__name__,
 )
 def test_a_finding_can_be_kept_as_a_vector_that_it_fails_and_the_reference_passes(
     variant: type, tmp_path: Path, own_cache: Path, capsys: Capture
@@ -184,7 +186,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: Capture
     file.parent.mkdir(parents=True)
     file.write_text("mine")
 
-    assert ended("fuzz", "scuttlebutt", "--impl", implementation(wrong.BD02), "--promote", str(file)) == 2
+    assert ended("fuzz", "scuttlebutt", "--impl", implementation(BD02), "--promote", str(file)) == 2
 
     assert "is there already" in capsys.readouterr().err
     assert file.read_text() == "mine"

@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 import pytest
 import yaml
-from tests.conformance import wrong
 
 from peerproof.cli.main import main
 from peerproof.conformance.fuzz.corpus import FINDINGS, RUNS, Corpus, CorpusError
@@ -25,6 +24,7 @@ from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.search_settings import Profile
 from peerproof.conformance.fuzz.shrinking import Run
 from peerproof.conformance.fuzz.simulation import Action, Datagram
+from peerproof.reference.divergences.scuttlebutt import BD02
 from peerproof.spec.core import NodeId
 
 Capture: TypeAlias = pytest.CaptureFixture[str]
@@ -67,7 +67,7 @@ def test_a_campaign_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_a_finding_is_kept_as_small_as_it_is_and_found_first_the_next_time(tmp_path: Path, capsys: Capture) -> None:
-    impl = ("--impl", implementation(wrong.BD02), "--profile", "ci")
+    impl = ("--impl", implementation(BD02), "--profile", "ci")
     corpus = Corpus(tmp_path, "scuttlebutt")
     garbage = corpus.folder(FINDINGS) / ".DS_Store"
     garbage.write_bytes(b"\0")

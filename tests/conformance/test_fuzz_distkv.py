@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from tests.campaigns import against
-from tests.conformance import wrong_distkv
 
 from peerproof.conformance.fuzz.findings import render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of
@@ -17,6 +16,7 @@ from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
 from peerproof.conformance.fuzz.strategies import values
+from peerproof.reference.divergences.distkv import DD13, DD28
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec import distkv
 from peerproof.spec.core import Duration, NodeId
@@ -127,7 +127,7 @@ def test_the_specification_explains_everything_that_the_reference_does() -> None
     assert campaign.counts["fetch"] > 3
 
 
-@pytest.mark.parametrize("mistake", [wrong_distkv.DD13, wrong_distkv.DD28])
+@pytest.mark.parametrize("mistake", [DD13, DD28])
 def test_a_mistake_that_shows_often_is_found_in_a_few_events(mistake: type) -> None:
     with against("distkv", mistake) as campaign:
         for seed in range(10):

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from tests.campaigns import against
-from tests.conformance import wrong_peter
 
 from peerproof.conformance.fuzz.findings import render_finding
 from peerproof.conformance.fuzz.inputs.inputs import inputs_of, protocols
@@ -15,6 +14,7 @@ from peerproof.conformance.fuzz.machine import Campaign
 from peerproof.conformance.fuzz.players import Specified
 from peerproof.conformance.fuzz.search_settings import PROFILES, Profile
 from peerproof.conformance.fuzz.simulation import Action, Arena
+from peerproof.reference.divergences.peter import PD06, PD13
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec import peter
 from peerproof.spec.core import NodeId
@@ -92,7 +92,7 @@ def test_the_specification_explains_everything_that_the_reference_does() -> None
     assert campaign.counts["deliver"] > 300
 
 
-@pytest.mark.parametrize("mistake", [wrong_peter.PD06, wrong_peter.PD13])
+@pytest.mark.parametrize("mistake", [PD06, PD13])
 def test_a_mistake_that_shows_often_is_found_by_the_quick_profile_in_a_few_events(mistake: type) -> None:
     with against("peter", mistake) as campaign:
         for seed in range(5):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import pytest
-from tests.conformance import wrong, wrong_distkv, wrong_peter, wrong_swim, wrong_wendy
 from tests.conformance.catching import Mistakes, failed, known, path_of
 from tests.conformance.numbered import argv
 from tests.conformance.test_commands import ended
@@ -189,7 +188,7 @@ def test_who_dies_in_a_pack_is_found_and_nobody_else_is_blamed() -> None:
 
 
 def test_a_failure_says_what_happened_and_how_to_see_it_again(capsys: Capture) -> None:
-    implementation = "py:tests.conformance.wrong:BD02"
+    implementation = "divergence:BD-02"
 
     assert ended("run", "--impl", implementation, "-k", "tiny-step", "--fail-fast") == 1
 
@@ -251,26 +250,23 @@ MODULES: Final = {
 
 def score(protocol: str) -> Score:
     """Enough of the vectors to show it, so that it does not take long."""
-    modules = MODULES[protocol]
-    if protocol == "scuttlebutt":
-        found = Mistakes(wrong.Wrong, wrong.DIVERGENCES, "tests.conformance.mistakes", modules)
-        return Score(found, [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]], 57)
-    if protocol == "peter":
-        found = Mistakes(wrong_peter.Wrong, wrong_peter.DIVERGENCES, "tests.conformance.mistakes_peter", modules)
-        return Score(found, [vector for one in select_configurations(protocol) for vector in of(one.name, "", protocol)], 20)
-    if protocol == "wendy":
-        found = Mistakes(wrong_wendy.Wrong, {}, "tests.conformance.mistakes_wendy", modules)
-        return Score(found, [vector for one in select_configurations(protocol) for vector in of(one.name, "step", protocol)], 60)
-    if protocol == "distkv":
-        found = Mistakes(wrong_distkv.Wrong, wrong_distkv.DIVERGENCES, "tests.conformance.mistakes_distkv", modules)
-        return Score(
-            found, [vector for one in select_configurations(protocol) for vector in of(one.name, "step", protocol)[::2]], 120
-        )
-    found = Mistakes(wrong_swim.Wrong, wrong_swim.DIVERGENCES, "tests.conformance.mistakes_swim", modules)
-    whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
-    steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
-    some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
-    return Score(found, [*whole, *steps, *some], 100)
+    mistakes = Mistakes(protocol, MODULES[protocol])
+    tables = [configuration.name for configuration in select_configurations(protocol)]
+    match protocol:
+        case "scuttlebutt":
+            some = [*of("small-c"), *of("small-b", "step"), *of("small-a", "refusal"), *of("small-a", "step")[::4]]
+            return Score(mistakes, some, 57)
+        case "swim":
+            whole = [vector for name in ("small-data", "small-commands", "small-suspicion") for vector in of(name, "", protocol)]
+            steps = [vector for name in ("small-restart", "small-news") for vector in of(name, "step", protocol)]
+            some = [*of("small-relay", "step", protocol)[::8], *of("small-a", "step", protocol)[::4]]
+            return Score(mistakes, [*whole, *steps, *some], 100)
+        case "wendy":
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)], 60)
+        case "peter":
+            return Score(mistakes, [vector for name in tables for vector in of(name, "", protocol)], 20)
+        case _:
+            return Score(mistakes, [vector for name in tables for vector in of(name, "step", protocol)[::2]], 120)
 
 
 @pytest.mark.slow

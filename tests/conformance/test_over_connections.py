@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 from tests.conformance.test_over_sockets import PATIENCE, SLACK, ran, statuses
-from tests.conformance.wrong_wendy import WD12
 
 from peerproof.cli.exits import NOTHING
 from peerproof.conformance.runner.address_map import Places, addresses, host
 from peerproof.conformance.runner.eligibility import unfit, waits_behind
 from peerproof.conformance.runner.peers import Datagram, Streams, endpoint
 from peerproof.conformance.vectors.suite import load
+from peerproof.reference.divergences.wendy import WD12
 from peerproof.reference.harness.harness import Harness
 from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
 
@@ -56,7 +56,7 @@ def test_the_reference_does_over_connections_what_it_does_under_virtual_time(tmp
 )
 def test_an_implementation_that_is_wrong_is_found_over_connections(tmp_path: Path, variant: str, word: str, failure: str) -> None:
     """WD12 counts rows as hops; WD25 drops a message that is not acknowledged."""
-    case = until_failed(tmp_path, f"tests.conformance.wrong_wendy:{variant}", word)
+    case = until_failed(tmp_path, f"peerproof.reference.divergences.wendy:{variant}", word)
 
     assert case["failure"] == failure
 

@@ -65,7 +65,7 @@ def test_an_implementation_that_is_wrong_is_found_over_its_socket(tmp_path: Path
     """BD03 answers with all that it knows."""
     wrong = tmp_path / "wrong.py"
     wrong.write_text(
-        "from tests.conformance.wrong import BD03\n"
+        "from peerproof.reference.divergences.scuttlebutt import BD03\n"
         "from peerproof.reference.harness.request_channel import serve_stdio\nserve_stdio(BD03())\n"
     )
     root = Path(__file__).parents[2]

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any, Final
 
 import pytest
-from tests.conformance import wrong_distkv
 from tests.conformance.catching import suite
 
 from peerproof.conformance.readings.reading import readings_of
@@ -16,6 +15,7 @@ from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.basis import ANOTHER_FORM, decisions_at
 from peerproof.conformance.vectors.suite import Vector
+from peerproof.reference.divergences import distkv
 
 ANY_FORM: Final = next(reading for reading in readings_of("distkv") if reading.clause == "DA-29")
 
@@ -37,11 +37,11 @@ def judged_by(variant: type[Any], name: str) -> Counter[str]:
 @pytest.mark.parametrize(
     ("variant", "name"),
     [
-        (wrong_distkv.DD17, "asks-whatever-is-drawn"),
-        (wrong_distkv.DD18, "download-of-a-ready-node"),
-        (wrong_distkv.DD24, "too-large"),
-        (wrong_distkv.DD25, "reject-update-without-a-tock"),
-        (wrong_distkv.DD26, "contradiction"),
+        (distkv.DD17, "asks-whatever-is-drawn"),
+        (distkv.DD18, "download-of-a-ready-node"),
+        (distkv.DD24, "too-large"),
+        (distkv.DD25, "reject-update-without-a-tock"),
+        (distkv.DD26, "contradiction"),
     ],
 )
 def test_what_the_document_says_nothing_of_is_not_held_against_the_original(variant: type[Any], name: str) -> None:
@@ -54,9 +54,9 @@ def test_what_the_document_says_nothing_of_is_not_held_against_the_original(vari
 @pytest.mark.parametrize(
     ("variant", "name"),
     [
-        (wrong_distkv.DD06, "chain-of-one-cut"),
-        (wrong_distkv.DD13, "new-node"),
-        (wrong_distkv.DD14, "ticks-of-the-head-when-lost"),
+        (distkv.DD06, "chain-of-one-cut"),
+        (distkv.DD13, "new-node"),
+        (distkv.DD14, "ticks-of-the-head-when-lost"),
     ],
 )
 def test_what_the_document_says_is(variant: type[Any], name: str) -> None:
@@ -94,4 +94,4 @@ class UnorderedAndWhole(Unordered):
 
     def encode(self, message: Any) -> bytes:
         """As if it ended."""
-        return bytes(super().encode(wrong_distkv.whole(message)))
+        return bytes(super().encode(distkv.whole(message)))

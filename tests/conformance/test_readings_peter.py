@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.conformance.catching import suite
-from tests.conformance.wrong_peter import Wrong
+from tests.conformance.mistakes.peter import Wrong
 
 from peerproof.conformance.readings.reading import readings_of
 from peerproof.conformance.report.session import run_implementation

@@ -6,18 +6,18 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.conformance import wrong_wendy
 from tests.conformance.catching import suite
-from tests.conformance.mistakes_wendy import announcing
+from tests.conformance.mistakes.wendy import Wrong, announcing
 
 from peerproof.conformance.report.session import Session, run_implementation
 from peerproof.conformance.runner.cases import cases
 from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.vectors.suite import Vector
+from peerproof.reference.divergences import wendy
 
 
-class Small(wrong_wendy.Wrong):
+class Small(Wrong):
     """Has the document's own constants and no others."""
 
     def handle(self, request: dict[str, Any], choose: Any) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def test_rings_and_tables_of_other_sizes_are_no_fault_of_who_has_none() -> None:
 @pytest.mark.parametrize(
     ("variant", "names", "decision"),
     [
-        (wrong_wendy.WD12, ["hops-of-a-join-count-nodes"], "WA-56"),
-        (wrong_wendy.WD19, ["better-score-takes-the-cell"], "WA-39"),
-        (wrong_wendy.WD21, ["a-joiner-that-is-known"], "WA-36"),
-        (wrong_wendy.WD25, ["a-message-that-fails"], "WA-33"),
-        (wrong_wendy.WD32, ["unknown-members"], "WA-63"),
+        (wendy.WD12, ["hops-of-a-join-count-nodes"], "WA-56"),
+        (wendy.WD19, ["better-score-takes-the-cell"], "WA-39"),
+        (wendy.WD21, ["a-joiner-that-is-known"], "WA-36"),
+        (wendy.WD25, ["a-message-that-fails"], "WA-33"),
+        (wendy.WD32, ["unknown-members"], "WA-63"),
         (announcing.InsertsWhomItWarns, ["announcement-with-an-old-leaf-set"], "WA-43"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
@@ -86,8 +86,8 @@ def test_what_only_a_decision_demands_differs(variant: type[Any], names: list[st
 @pytest.mark.parametrize(
     ("variant", "names"),
     [
-        (wrong_wendy.WD03, ["route-within-the-leaf-set"]),
-        (wrong_wendy.WD16, ["warned-by-a-leaf"]),
+        (wendy.WD03, ["route-within-the-leaf-set"]),
+        (wendy.WD16, ["warned-by-a-leaf"]),
         (announcing.NeverWarns, ["who-is-known-is-warned-too"]),
         (announcing.WarnsAtEqualVersions, ["who-is-known-is-not-warned-in-vain"]),
         (announcing.AnnouncesNoTables, ["warned-by-a-leaf"]),

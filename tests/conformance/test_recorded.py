@@ -83,7 +83,7 @@ def test_a_replay_depends_neither_on_the_order_of_the_cases_nor_on_which_others_
 
 
 def test_a_wrong_implementation_is_as_wrong_in_the_replay(tmp_path: Path) -> None:
-    selection = ("-k", "layer:exchange delta", "--protocol", "scuttlebutt", "--impl", "py:tests.conformance.wrong:BD09")
+    selection = ("-k", "layer:exchange delta", "--protocol", "scuttlebutt", "--impl", "divergence:BD-09")
     recorded = ran(*selection, "--dialogue", str(tmp_path / "d.gz"), path=tmp_path / "recorded.jsonl")
     replayed = ran(*selection[:4], "--impl", f"recorded:{tmp_path / 'd.gz'}", path=tmp_path / "replayed.jsonl")
 

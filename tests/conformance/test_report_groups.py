@@ -11,7 +11,6 @@ from xml.etree import ElementTree as Xml
 import pytest
 from tests.conformance.catching import suite
 from tests.conformance.reports import MISSED, PASSED, SKIPPED, named, report
-from tests.conformance.wrong import BD02, BD03, BD09, BD10
 
 from peerproof.cli.main import main
 from peerproof.conformance.report.failure_groups import FailureGroup, group_failures
@@ -25,6 +24,7 @@ from peerproof.conformance.runner.runner import Settings
 from peerproof.conformance.runner.trial import Arrow, TrialEvent
 from peerproof.conformance.vectors.basis import is_decision
 from peerproof.conformance.vectors.matching import Difference
+from peerproof.reference.divergences.scuttlebutt import BD02, BD03, BD09, BD10
 
 
 class TwoFaults(BD02, BD03):
@@ -66,7 +66,7 @@ def differences(*results: Result) -> list[tuple[str, int]]:
 
 
 def test_an_answer_that_nothing_asked_for_makes_one_group() -> None:
-    found = run("tests.conformance.wrong:BD03", "clause:B-14")
+    found = run("peerproof.reference.divergences.scuttlebutt:BD03", "clause:B-14")
     groups = group_failures(found)
 
     assert groups[0].difference == "digest_response was sent and not expected"

@@ -107,7 +107,7 @@ def test_a_case_that_ends_the_program_ends_with_the_request_without_an_answer(
 def test_the_record_of_a_wrong_implementation_has_all_that_a_picture_needs(tmp_path: Path) -> None:
     record = tmp_path / "run.jsonl"
     wanted = ("-k", "delta-stops-at-what-does-not-fit", "--record", str(record))
-    assert main(["run", "--impl", "py:tests.conformance.wrong:BD09", *wanted]) == 1
+    assert main(["run", "--impl", "divergence:BD-09", *wanted]) == 1
 
     (result,) = load(record)[0].results
     graph = draw_failure(result)

@@ -24,7 +24,7 @@ from peerproof.pipeline.storage.batches import table_files
 from peerproof.pipeline.storage.tables import VECTOR_RESULTS
 from peerproof.reference.harness.harness import Harness
 
-WRONG = "py:tests.conformance.wrong:BD02"
+WRONG = "divergence:BD-02"
 SELECTION = "protocol:scuttlebutt layer:exchange"
 
 

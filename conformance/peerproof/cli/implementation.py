@@ -21,7 +21,8 @@ def add_implementation(parser: ArgumentParser, otherwise: str = "the reference")
         "--impl",
         metavar="WHAT",
         help="'COMMAND ARGS' (started without a shell), tcp://HOST:PORT (attach to an adapter that listens), "
-        f"py:MODULE:CLASS (in process), recorded:FILE (a dialogue that is replayed); without it, {otherwise}",
+        "py:MODULE:CLASS (in process), recorded:FILE (a dialogue that is replayed), divergence:ID (the reference with a fault "
+        f"of a real implementation, such as BD-09); without it, {otherwise}",
     )
     try:
         usual = Timeouts()

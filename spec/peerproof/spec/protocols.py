@@ -58,6 +58,8 @@ class Protocol:
     framing: Reference[Framing] | None = None  #: module with messages on connections, of a protocol over TCP
     senders: Reference[Any] | None = None  #: module with `Senders`: who has sent a message that was seen on a connection
     runtime: Reference[Any]  #: `peerproof.reference.runtime.protocol.Runtime`: what running nodes need besides
+    #: Id -> `peerproof.reference.divergences.divergence.Divergence`: what real implementations do otherwise.
+    divergences: Reference[Mapping[str, type[Any]]] | None = None
     inputs: Reference[Any]  #: `peerproof.conformance.fuzz.inputs.Inputs`: what fuzzing draws from
     #: Sequence of `peerproof.conformance.readings.reading.Reading`: what the document may also mean.
     readings: Reference[Any] | None = None
@@ -124,6 +126,7 @@ PROTOCOLS: Final = Protocols(
         monitors=Reference("peerproof.spec.scuttlebutt.model.monitors"),
         relation=Reference("peerproof.spec.scuttlebutt.relation"),
         runtime=Reference("peerproof.reference.protocols.scuttlebutt.runtime:RUNTIME"),
+        divergences=Reference("peerproof.reference.divergences.scuttlebutt:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.scuttlebutt:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.scuttlebutt:READINGS"),
         sites={
@@ -153,6 +156,7 @@ PROTOCOLS: Final = Protocols(
             "anti-entropy": "as many other nodes as are configured, to tell about in a message",
         },
         runtime=Reference("peerproof.reference.protocols.swim.runtime:RUNTIME"),
+        divergences=Reference("peerproof.reference.divergences.swim:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.swim:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.swim:READINGS"),
         answers=Reference("peerproof.conformance.runner.answer_rules:SWIM"),
@@ -175,6 +179,7 @@ PROTOCOLS: Final = Protocols(
         framing=Reference("peerproof.spec.wendy.framing"),
         senders=Reference("peerproof.spec.wendy.senders"),
         runtime=Reference("peerproof.reference.protocols.wendy.runtime:RUNTIME"),
+        divergences=Reference("peerproof.reference.divergences.wendy:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.wendy:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.wendy:READINGS"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
@@ -193,6 +198,7 @@ PROTOCOLS: Final = Protocols(
         framing=Reference("peerproof.spec.peter.framing"),
         senders=Reference("peerproof.spec.peter.senders"),
         runtime=Reference("peerproof.reference.protocols.peter.runtime:RUNTIME"),
+        divergences=Reference("peerproof.reference.divergences.peter:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.peter:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.peter:READINGS"),
         sizes=("ring", "leaf_set_side", "neighborhood_set"),
@@ -221,6 +227,7 @@ PROTOCOLS: Final = Protocols(
             "repair.moment": "the moment at which changes that are missing are repaired, in milliseconds from now",
         },
         runtime=Reference("peerproof.reference.protocols.distkv.runtime:RUNTIME"),
+        divergences=Reference("peerproof.reference.divergences.distkv:DIVERGENCES"),
         inputs=Reference("peerproof.conformance.fuzz.inputs.distkv:INPUTS"),
         readings=Reference("peerproof.conformance.readings.protocols.distkv:READINGS"),
         measures=Reference("peerproof.pipeline.measures.protocols.distkv"),

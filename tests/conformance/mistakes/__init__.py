@@ -1,5 +1,1 @@
-"""
-Mistakes that implementations of Scuttlebutt make, each alone in an otherwise right one; `variant.py` says how it is done.
-
-`peerproof run --impl py:tests.conformance.mistakes.packing:NewestFirst` shows what it looks like to have made one.
-"""
+"""Mistakes that implementations make, each alone in an otherwise right one, a folder for each protocol."""

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from peerproof.conformance.adapter.adapter import Adapter, AdapterUnavailable, Watch
 from peerproof.conformance.adapter.in_process import InProcess
@@ -16,9 +16,13 @@ from peerproof.conformance.adapter.line_channel import Channel, Connection, Prog
 from peerproof.conformance.adapter.recorded import Recorded
 from peerproof.conformance.suite.bounds import MAX_LINE
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.spec.protocols import PROTOCOLS
 
 #: The command that starts the adapter of the reference, which is used where no implementation is named.
 REFERENCE: Final = (sys.executable, "-m", "peerproof.reference.harness.harness")
+
+#: How names of implementations begin that no shell can start.
+WITHOUT_A_PROGRAM: Final = ("py:", "recorded:", "divergence:")
 
 
 def create_adapter(
@@ -31,11 +35,11 @@ def create_adapter(
     """
     Creates the adapter of an implementation; nothing is started before `Adapter.start`.
 
-    `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, `py:MODULE:CLASS`, or
-    `recorded:FILE`, a dialogue that is replayed; None is the reference. `suite` is the version of the vectors, which `hello`
-    tells the implementation. `timeouts` are in seconds. `watch` gets each line and its direction, `>` to the implementation and
-    `<` from it. A reply of more than `longest` bytes is a flood. Raises AdapterUnavailable if the text names nothing that can be
-    started.
+    `implementation` is a command with its arguments (started without a shell), `tcp://HOST:PORT`, `py:MODULE:CLASS`,
+    `recorded:FILE`, a dialogue that is replayed, or `divergence:ID`, the reference with one fault of a real implementation; None
+    is the reference. `suite` is the version of the vectors, which `hello` tells the implementation. `timeouts` are in seconds.
+    `watch` gets each line and its direction, `>` to the implementation and `<` from it. A reply of more than `longest` bytes is a
+    flood. Raises AdapterUnavailable if the text names nothing that can be started.
 
     >>> adapter = create_adapter("py:peerproof.reference.harness.harness:Harness")
     >>> sorted(adapter.start().protocols)
@@ -48,6 +52,8 @@ def create_adapter(
         return program(REFERENCE, patience, suite, watch, longest)
     if implementation.startswith("py:"):
         return InProcess(implementation.removeprefix("py:"), patience, suite, watch, longest)
+    if implementation.startswith("divergence:"):
+        return InProcess(_find_divergence(implementation.removeprefix("divergence:")), patience, suite, watch, longest)
     if implementation.startswith("recorded:"):
         return Recorded(Path(implementation.removeprefix("recorded:")), watch)
     if implementation.startswith("tcp://"):
@@ -62,10 +68,27 @@ def create_adapter(
     return program(argv, patience, suite, watch, longest)
 
 
+def divergences() -> dict[str, type[Any]]:
+    """What real implementations do otherwise than the documents, by the ids under which the protocols' pages describe it."""
+    references = (protocol.divergences for protocol in PROTOCOLS.values())
+    return {name: one for reference in references if reference for name, one in reference.load().items()}
+
+
+def _find_divergence(name: str) -> str:
+    """As `MODULE:CLASS`."""
+    known = divergences()
+    if found := known.get(name.upper()):
+        return f"{found.__module__}:{found.__qualname__}"
+    alike = [other for other in known if other.startswith(name.upper()[:2])] or list(known)
+    raise AdapterUnavailable(f"there is no divergence {name!r}: expected one of {', '.join(alike)}")
+
+
 def program(argv: Sequence[str], patience: Timeouts, suite: str, watch: Watch | None = None, longest: int = MAX_LINE) -> Adapter:
     """The adapter that is this program."""
     if not argv:
-        raise AdapterUnavailable("--impl is empty: expected a command, tcp://HOST:PORT, py:MODULE:CLASS or recorded:FILE")
+        raise AdapterUnavailable(
+            "--impl is empty: expected a command, tcp://HOST:PORT, py:MODULE:CLASS, recorded:FILE or divergence:ID"
+        )
     return LineAdapter(lambda: _start_program(argv), patience, suite, watch, longest)
 
 

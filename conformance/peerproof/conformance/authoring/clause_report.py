@@ -16,6 +16,7 @@ from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
 from peerproof.conformance.authoring.reviewed import stale
+from peerproof.conformance.adapter.implementation import divergences
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clauses, in_order
 from peerproof.conformance.suite.locations import path_text
@@ -256,7 +257,8 @@ def _explain_clause(clauses: Clauses, name: str, suite: Suite) -> str:
     others = (other for other in clauses.items.values() if name in catalogue.find_clause_ids(other.text))
     beside = [f"{other.id}  {_start(other.text)}" for other in others]
     about = ((title, getattr(clauses, title).get(name, [])) for title in ("properties", "proofs", "models"))
-    lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside))
+    run = [f"peerproof run --impl divergence:{name} -k flag:{name.lower()}"] if name in divergences() else []
+    lists = (("code", code), ("vectors", vectors), *about, ("cited by", beside), ("to see them fail", run))
     is_stale = any(one.clause == clause for one in stale(clauses))
     to_do = f"\nSTALE: it has changed since its vectors were looked at; if they are right: peerproof lint --reviewed {name}"
     return "\n".join(

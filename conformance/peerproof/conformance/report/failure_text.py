@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Any, Final
 
+from peerproof.conformance.adapter.implementation import WITHOUT_A_PROGRAM
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.diagrams import message_graph
 from peerproof.conformance.diagrams.labels import MOST_SHOWN, message_text, window_texts
@@ -184,7 +185,7 @@ def _command(implementation: str | None) -> str | None:
     if implementation.startswith("tcp://"):
         host, _, port = implementation.removeprefix("tcp://").rpartition(":")
         return f"nc {host} {port}"
-    return None if implementation.startswith("py:") else implementation
+    return None if implementation.startswith(WITHOUT_A_PROGRAM) else implementation
 
 
 def value_text(value: Any) -> str:

@@ -49,6 +49,7 @@ class Harness:
 
     def __init__(self, names: Iterable[str] = (), *, oracle: bool = True) -> None:
         self.closing = False
+        self.implementation = IMPLEMENTATION  #: its name in hello
         self._protocols: Final = {name: RUNTIMES[name] for name in names or RUNTIMES}
         self._oracle = oracle
         self._handles: dict[int, Handle] = {}
@@ -132,7 +133,7 @@ class Harness:
         self._oracle = self._oracle and isinstance(offered, list) and "oracle" in offered
         return {
             "protocol": PROTOCOL_VERSION,
-            "name": IMPLEMENTATION,
+            "name": self.implementation,
             "version": version("peerproof"),
             "language": f"python {sys.version.split()[0]}",
             "protocols": {

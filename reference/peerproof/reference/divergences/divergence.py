@@ -1,0 +1,40 @@
+"""
+Divergences: the reference with one thing as another implementation has it, and the way to all of them.
+
+Each can be judged like any other implementation: `peerproof run --impl divergence:BD-02`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from peerproof.reference.harness.variant import Variant
+from peerproof.spec.core import Received, Step
+
+
+class Divergence(Variant):
+    """The reference of one protocol, and of no other, with one thing as another implementation has it."""
+
+    def __init__(self) -> None:
+        super().__init__((self.protocol,))
+        self.implementation = f"divergence {_id_of(type(self))}"
+
+
+def by_id(base: type[Divergence]) -> Mapping[str, type[Divergence]]:
+    """The divergences that a module has defined from its base, by their ids: `BD02` is `BD-02`."""
+    return {_id_of(one): one for one in base.__subclasses__() if one.__module__ == base.__module__}
+
+
+def _id_of(divergence: type[Divergence]) -> str:
+    return f"{divergence.__name__[:2]}-{divergence.__name__[2:]}"
+
+
+def received(event: Any, kind: type[Any]) -> bool:
+    """Whether the event is a message of this kind."""
+    return isinstance(event, Received) and isinstance(event.message, kind)
+
+
+def without_effects(step: Step[Any, Any], unwanted: Callable[[Any], bool]) -> Step[Any, Any]:
+    """A step that leaves some effects out."""
+    return step._replace(effects=tuple(effect for effect in step.effects if not unwanted(effect)))

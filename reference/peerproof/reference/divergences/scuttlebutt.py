@@ -1,0 +1,216 @@
+"""
+Scuttlebutt as the original implementation has it, one difference at a time [BD-01…BD-17]; `variant.py` says how it is done.
+
+Two have no variant, because no vector can show them: what a node takes for its identity [BD-12], and locks [BD-15].
+
+`mistakes` holds those that others make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from peerproof.reference.divergences.divergence import Divergence, by_id, without_effects
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send, Table
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.scuttlebutt import arrival, reconcile
+from peerproof.spec.scuttlebutt.arrival import ArrivalWindow
+from peerproof.spec.scuttlebutt.codec import TYPE_SIZE, delta_entry_size
+from peerproof.spec.scuttlebutt.messages import Delta, DeltaEntry, DigestEntry, Up, UpdateLocal
+from peerproof.spec.scuttlebutt.state import Peer, State, Status, Versioned
+from peerproof.spec.scuttlebutt.transitions import Next
+
+Entries = Iterable[DigestEntry]
+
+
+class Diverging(Divergence):
+    """Scuttlebutt with something else in the place of some of its functions."""
+
+    protocol = "scuttlebutt"
+
+
+def _delta_without_limit(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    return tuple(
+        pair
+        for entry in reconcile.most_outdated_first(state, entries)
+        for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version)
+    )
+
+
+class BD01(Diverging):
+    """Compares the number of entries with the limit of bytes, so that a delta has no limit."""
+
+    instead: ClassVar = {"transitions.delta": _delta_without_limit}
+
+
+class BD02(Diverging):
+    """Does not send a delta that is empty."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Leaves the empty delta out."""
+        return without_effects(
+            super().step(state, event, pick), lambda effect: isinstance(effect, Send) and effect.message == Delta(())
+        )
+
+
+class BD03(Diverging):
+    """Answers every request with a digest response of all that it knows."""
+
+    instead: ClassVar = {"transitions.lacking_here": lambda state, _: reconcile.digest(state, state.store)}
+
+
+class BD04(Diverging):
+    """Reads past the end of a datagram, and dies."""
+
+    def decode(self, data: bytes) -> Any:
+        """Dies of what is truncated."""
+        try:
+            return super().decode(data)
+        except MalformedMessage as error:
+            if error.reason != "truncated":
+                raise
+            raise IndexError("index out of range") from None
+
+
+class BD05(Diverging):
+    """Accepts strings of more than 255 bytes; what it sends then cannot be read."""
+
+    instead: ClassVar = {"transitions.MAX_STRING": 2**16}
+
+    def encode(self, message: Any) -> bytes:
+        """Dies of what a size byte cannot say."""
+        if any(len(str(part)) > 255 for entry in message.entries for part in entry):  # ASCII in these tests
+            raise RuntimeError("string too large")
+        return super().encode(message)
+
+
+def _partner_only(state: State, _: Instant, pick: Pick) -> Iterator[NodeId]:
+    others = [addr for addr in state.store if addr != state.self_id]
+    if others:
+        yield from pick("round.partner", others)
+    else:
+        yield from sorted(set(state.config.seeds) - {state.self_id})
+
+
+class BD06(Diverging):
+    """Asks no unknown seed and no critical peer, and keeps everybody up."""
+
+    instead: ClassVar = {"transitions.round_targets": _partner_only, "transitions.is_up": lambda *_: True}
+
+
+class BD07(Diverging):
+    """Takes an update with the value that is there for none."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Skips the update that changes nothing."""
+        command = getattr(event, "command", None)
+        known = state.store[state.self_id].pairs.get(command.key) if isinstance(command, UpdateLocal) else None
+        if known is not None and isinstance(command, UpdateLocal) and known.value == command.value:
+            return Next(state)
+        return super().step(state, event, pick)
+
+
+def _merged_from_0(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    known, version, news = dict(peer.pairs), peer.version, []
+    for pair in pairs:
+        if pair.key not in known or pair.version > known[pair.key].version:
+            known[pair.key] = Versioned(pair.value, pair.version)
+            version = max(version, pair.version)
+            news.append(pair)
+    return Peer(Table(known), version), tuple(news)
+
+
+class BD08(Diverging):
+    """Stores a pair at version 0 under a key that it has not seen before."""
+
+    instead: ClassVar = {"transitions.merge": _merged_from_0}
+
+
+def _delta_peer_by_peer(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    used, packed = TYPE_SIZE, []
+    for entry in reconcile.most_outdated_first(state, entries):
+        for pair in reconcile.newer_pairs(entry.addr, state.store[entry.addr], entry.version):
+            if used + delta_entry_size(pair) > state.config.max_payload:
+                break
+            used += delta_entry_size(pair)
+            packed.append(pair)
+    return tuple(packed)
+
+
+class BD09(Diverging):
+    """Goes on with the next peer after a pair that does not fit any more."""
+
+    instead: ClassVar = {"transitions.delta": _delta_peer_by_peer}
+
+
+def _most_outdated_first_ties_as_they_come(state: State, entries: Entries) -> list[DigestEntry]:
+    known = reconcile.version_of
+    outdated = [entry for entry in entries if known(state, entry.addr) > entry.version]
+    return sorted(outdated, key=lambda entry: entry.version - known(state, entry.addr))
+
+
+class BD10(Diverging):
+    """Leaves peers that are equally far behind in the order in which they happen to be."""
+
+    instead: ClassVar = {"reconcile.most_outdated_first": _most_outdated_first_ties_as_they_come}
+
+
+def _merged_all_news(peer: Peer, pairs: Iterable[DeltaEntry]) -> tuple[Peer, tuple[DeltaEntry, ...]]:
+    pairs = tuple(pairs)
+    return reconcile.merge(peer, pairs)[0], pairs
+
+
+class BD11(Diverging):
+    """Tells the application of every pair that comes in."""
+
+    instead: ClassVar = {"transitions.merge": _merged_all_news}
+
+
+class BD13(Diverging):
+    """Never brings a peer up again that was down."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Keeps down who is down."""
+        step = super().step(state, event, pick)
+        stuck = {
+            addr: replace(step.state.liveness[addr], status=Status.DOWN)
+            for addr, known in state.liveness.items()
+            if known.status is Status.DOWN
+        }
+        step = step._replace(state=replace(step.state, liveness=step.state.liveness.put(stuck)))
+        return without_effects(step, lambda effect: isinstance(effect, Notify) and isinstance(effect.notice, Up))
+
+
+class BD14(Diverging):
+    """Computes phi as silence over mean, without the factor 1/ln 10."""
+
+    instead: ClassVar = {"arrival.ONE_BY_LN_10": (1, 1)}
+
+
+def _digest_without_down(state: State, order: Iterable[NodeId]) -> tuple[DigestEntry, ...]:
+    up = (addr for addr in order if addr == state.self_id or state.liveness[addr].status is Status.UP)
+    return reconcile.digest(state, up)
+
+
+class BD16(Diverging):
+    """Leaves peers that are down out of its digests."""
+
+    instead: ClassVar = {"transitions.digest": _digest_without_down}
+
+
+def _exceeds_without_a_least_mean(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    silence, total = max(0, now - window.last), sum(window.intervals)
+    numerator, denominator = arrival.ONE_BY_LN_10
+    return silence * len(window.intervals) * numerator * arrival.THOUSANDTHS > thousandths * total * denominator
+
+
+class BD17(Diverging):
+    """Lets the mean be 0, and any silence infinitely suspicious."""
+
+    instead: ClassVar = {"transitions.phi_exceeds": _exceeds_without_a_least_mean}
+
+
+#: The divergences by their ids.
+DIVERGENCES: Final = by_id(Diverging)

@@ -1,0 +1,414 @@
+"""
+Wendy as the original implementation has it, one difference at a time [WD-01…WD-32]; `variant.py` says how it is done.
+
+Two have no variant, because a runner who says what happens cannot see them: versions that are read later than tables [WD-18],
+and scores that are the time of connecting alone [WD-26]. That of WD-16 announces itself without end as well [WD-30].
+`mistakes_wendy` holds those that others make.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, ClassVar, Final
+
+from peerproof.reference.divergences.divergence import Divergence, by_id, received
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, NodeId, Notify, Pick, Send, Sent, Step
+from peerproof.spec.errors import MalformedMessage
+from peerproof.spec.wendy import codec, joining, proximity, repair, routing, tables, transitions
+from peerproof.spec.wendy.ids import Id, Ring
+from peerproof.spec.wendy.state import State, leaf_set
+
+Next = Step[Any, Any]
+
+ADVANCED = repair.advance_repair
+DEPARTED = repair.on_departure
+ENCOUNTERED = proximity.consider_node
+LEAF_SPAN = routing.leaf_span
+NEXT_HOP = routing.next_hop
+ON_NODE_JOIN = joining.on_node_join
+ON_OUTCOME = transitions.on_outcome
+PREFIX = Ring.prefix
+SENT_ON = joining.forward_join
+WITH_TABLES = tables.with_tables
+WITH_VERSIONS = joining.with_versions
+
+
+class Diverging(Divergence):
+    """Wendy with something else in the place of some of its functions."""
+
+    protocol = "wendy"
+
+
+def _eleven_for_ten(ring: Ring, one: Id, other: Id) -> int:
+    row = PREFIX(ring, one, other)
+    return row + 1 if row in (10, 26) else row
+
+
+class WD01(Diverging):
+    """Finds the first different digit one digit too late, if it is the tenth or the twenty-sixth."""
+
+    instead: ClassVar = {"ids.Ring.prefix": _eleven_for_ten}
+
+
+def _without_carry(ring: Ring, node: Id, key: Id) -> int:
+    apart = abs(key - node)
+    other_way = ring.size - apart - (2**64 if apart and apart % 2**64 == 0 else 0)
+    below, above = (apart, other_way) if key >= node else (other_way, apart)
+    return 2 * below if below <= above else 2 * above + 1
+
+
+class WD02(Diverging):
+    """Forgets the carry when it measures the other way round."""
+
+    instead: ClassVar = {"ids.Ring.rank": _without_carry}
+
+
+def _leaf_thrown_away(state: State, key: Id) -> wendy.Node | None:
+    span = routing.leaf_span(state, key)
+    if span is None or key == state.id or routing.closest(state, key, span) is None:
+        return NEXT_HOP(state, key)
+    return NEXT_HOP(replace(state, leaf_set=wendy.LeafSet()), key)
+
+
+class WD03(Diverging):
+    """Finds the next hop among its leaves, and looks into the routing table nevertheless."""
+
+    instead: ClassVar = {"routing.next_hop": _leaf_thrown_away}
+
+
+def _mirrored(sent: wendy.Tables) -> wendy.Tables:
+    leaves = sent.leaf_set
+    return sent if leaves is None else sent._replace(leaf_set=wendy.LeafSet(leaves.right, leaves.left))
+
+
+class WD04(Diverging):
+    """Calls the greater ids left."""
+
+    queries: ClassVar = {
+        "leaf_set": lambda state: dict(zip(("left", "right"), reversed(list(leaf_set(state).values())), strict=True))
+    }
+
+    def encode(self, message: Any) -> bytes:
+        """Writes the arrays the other way round."""
+        if isinstance(message, (wendy.StateData, wendy.NodeRace, wendy.NodeAnnouncement)):
+            message = replace(message, tables=_mirrored(message.tables))
+        return super().encode(message)
+
+
+def _span_unmirrored(state: State, key: Id) -> tuple[wendy.Node, ...] | None:
+    ring, (left, right) = state.config.ring, state.leaf_set
+    if ring.is_right(state.id, key) or not left:
+        return LEAF_SPAN(replace(state, leaf_set=wendy.LeafSet((), right)), key)
+    is_beyond = ring.clockwise(key, state.id) > ring.clockwise(left[-1].id, state.id)
+    return (left[-1],) if is_beyond else None
+
+
+class WD05(Diverging):
+    """Looks at the lower end of its leaf set as at the upper one."""
+
+    instead: ClassVar = {"routing.leaf_span": _span_unmirrored}
+
+
+def _delivered_without_lower(state: State, key: Id) -> wendy.Node | None:
+    is_lower = key != state.id and not state.config.ring.is_right(state.id, key)
+    return None if is_lower and not state.leaf_set.left else NEXT_HOP(state, key)
+
+
+class WD06(Diverging):
+    """Delivers every lower key as long as it has no lower leaves."""
+
+    instead: ClassVar = {"routing.next_hop": _delivered_without_lower}
+
+
+class WD07(Diverging):
+    """Makes both mistakes at once: it throws leaves away, and looks for lower keys at the wrong end."""
+
+    instead: ClassVar = {"routing.next_hop": _leaf_thrown_away, "routing.leaf_span": _span_unmirrored}
+
+
+def _only_from_cells(state: State, gone: Id) -> Next:
+    return DEPARTED(state, gone) if any(node.id == gone for node in state.routing_table.values()) else Step(state)
+
+
+class WD08(Diverging):
+    """Removes nobody who is not in the routing table."""
+
+    instead: ClassVar = {"repair.on_departure": _only_from_cells}
+
+
+def _asks_for_neighbours(message: Any) -> bool:
+    return isinstance(message, wendy.NodeRepair) and message.mask.neighborhood_set
+
+
+def _ends_with_an_empty_side(state: State, gone: Id) -> Next:
+    after, effects = DEPARTED(state, gone)
+    if not any(old and not new for old, new in zip(state.leaf_set, after.leaf_set, strict=True)):
+        return Step(after, effects)
+    kept = [effect for effect in effects if not (isinstance(effect, Send) and _asks_for_neighbours(effect.message))]
+    versions = after.versions._replace(neighborhood_set=state.versions.neighborhood_set)
+    return Step(replace(after, neighborhood_set=state.neighborhood_set, versions=versions), tuple(kept))
+
+
+class WD09(Diverging):
+    """Stops in the middle of a removal when there is no leaf left to ask."""
+
+    instead: ClassVar = {"repair.on_departure": _ends_with_an_empty_side}
+
+
+def _nearest_asked(before: State, state: State, gone: wendy.Node) -> tuple[Any, ...]:
+    for side, (old, new) in enumerate(zip(before.leaf_set, state.leaf_set, strict=True)):
+        if new and len(new) < len(old):
+            to = new[0] if old[0].id != gone.id or side else state.leaf_set.right[-1]
+            return proximity.send(state, to, wendy.NodeRepair(proximity.header(state, gone.id), wendy.Mask(leaf_set=True)))
+    return ()
+
+
+class WD10(Diverging):
+    """Asks the nearest leaf, or one of the other side."""
+
+    instead: ClassVar = {"repair.query_leaf_set": _nearest_asked}
+
+
+def _some_rows(state: State, join: wendy.NodeJoin) -> Next:
+    step = ON_NODE_JOIN(state, join)
+    row = state.config.ring.prefix(state.id, join.header.sender.id)
+    hop = join.header.hop + 1
+
+    def is_sent(entry: wendy.Entry) -> bool:
+        return entry.row < row if hop == 1 else hop >= row or entry.row == hop
+
+    effects: list[Any] = list(step.effects)
+    for index, effect in enumerate(effects):
+        if isinstance(effect, Send) and isinstance(message := effect.message, wendy.StateData):
+            shown = message.tables._replace(routing_table=tuple(filter(is_sent, message.tables.routing_table or ())))
+            effects[index] = replace(effect, message=replace(message, tables=shown))
+    return Step(step.state, tuple(effects))
+
+
+class WD11(Diverging):
+    """Sends joiners some rows of its routing table."""
+
+    instead: ClassVar = {"transitions.on_node_join": _some_rows}
+
+
+def _rows_are_hops(state: State, join: wendy.NodeJoin) -> Any:
+    header = join.header
+    rows = state.config.ring.prefix(state.id, header.sender.id) if header.hop == 1 else 0
+    return SENT_ON(state, replace(join, header=replace(header, hop=header.hop + rows)))
+
+
+class WD12(Diverging):
+    """Counts rows as hops."""
+
+    instead: ClassVar = {"joining.forward_join": _rows_are_hops}
+
+
+def _everywhere_at_once(state: State, node: wendy.Node, *, is_leaf: bool) -> State:
+    after = ENCOUNTERED(state, node, is_leaf=is_leaf)
+    if proximity.is_passed_over(state, node):
+        return after
+    is_cached = node.id not in state.scores and node.id in state.cache
+    return proximity.record_score(state, node, 0) if is_cached else tables.insert_node(after, node)
+
+
+class WD13(Diverging):
+    """Looks cached scores up without using them, and has the unknown one for the best."""
+
+    instead: ClassVar = {
+        "proximity.consider_node": _everywhere_at_once,
+        "state.State.score": lambda state, node: (False, state.scores.get(node, -1)),
+    }
+
+
+class WD14(Diverging):
+    """Inserts who did not answer with the best score."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Has every measurement succeed."""
+        if isinstance(event, Sent) and event.took is None and any(node.id in state.measured for node in state.at(event.to)):
+            event = replace(event, took=0)
+        return super().step(state, event, pick)
+
+
+def _overwritten(state: State, node: wendy.Node) -> tuple[wendy.Node, ...]:
+    members = state.neighborhood_set
+    if any(member.id == node.id for member in members):
+        return members
+    score = state.score(node.id)
+    place = next((index for index, member in enumerate(members) if score < state.score(member.id)), len(members))
+    return (*members[:place], node, *members[place + 1 :])[: state.config.neighborhood_set]
+
+
+class WD15(Diverging):
+    """Writes a new neighbour over the first one that is farther away."""
+
+    instead: ClassVar = {"tables.in_neighborhood_set": _overwritten}
+
+
+def _leaves_keep_theirs(state: State, sender: wendy.Node, versions: wendy.Versions) -> State:
+    is_leaf = any(node.id == sender.id for side in state.leaf_set for node in side)
+    known = state.stored.get(sender.id, wendy.Versions())
+    return WITH_VERSIONS(state, sender, known if is_leaf else versions)
+
+
+class WD16(Diverging):
+    """Never renews what it knows of a leaf's versions."""
+
+    instead: ClassVar = {"joining.with_versions": _leaves_keep_theirs}
+
+
+class WD17(Diverging):
+    """Takes the versions in an announcement for the announcer's."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Keeps them."""
+        step = super().step(state, event, pick)
+        if not received(event, wendy.NodeAnnouncement):
+            return step
+        header = event.message.header
+        return step._replace(state=WITH_VERSIONS(step.state, header.sender, header.versions))
+
+
+def _counted_otherwise(state: State, routing_table: Any, leaves: wendy.LeafSet, near: Any) -> State:
+    after = WITH_TABLES(state, routing_table, leaves, near)
+    if len(routing_table) == len(state.routing_table) > 0 and routing_table is not state.routing_table:
+        after = replace(after, versions=after.versions._replace(routing_table=state.versions.routing_table))
+    return after
+
+
+class WD19(Diverging):
+    """Counts no replacements in the routing table."""
+
+    instead: ClassVar = {"tables.with_tables": _counted_otherwise}
+
+
+def _one_row_only(state: State, cell: Any) -> Next:
+    at = state.repairs[cell]
+    if at.waiting or at.row == cell[0] - 1 or cell in state.routing_table:
+        return ADVANCED(state, cell)
+    return ADVANCED(replace(state, repairs=state.repairs.put({cell: at._replace(row=99)})), cell)
+
+
+class WD20(Diverging):
+    """Asks the first row that somebody is in, and no other."""
+
+    instead: ClassVar = {"repair.advance_repair": _one_row_only}
+
+
+class WD21(Diverging):
+    """Sends the join of a node that it knows to that node."""
+
+    instead: ClassVar = {"joining.next_hop_of_join": NEXT_HOP}
+
+
+def _column_passed_over(state: State, key: Id) -> wendy.Node | None:
+    row = state.config.ring.prefix(state.id, key)
+    below = [cell for cell in state.routing_table if cell[0] > row and cell[1] == state.config.ring.digit(state.id, row)]
+    return NEXT_HOP(replace(state, routing_table=state.routing_table.without(below)), key)
+
+
+class WD22(Diverging):
+    """Passes over a column in all the rows below, instead of its own in each."""
+
+    instead: ClassVar = {"routing.next_hop": _column_passed_over}
+
+
+class WD23(Diverging):
+    """Refreshes a copy of a score that nobody looks at."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Has every later duration be as the first."""
+        if isinstance(event, Sent) and event.took is not None:
+            known = next((state.scores[n.id] for n in state.at(event.to) if n.id in state.scores), event.took)
+            event = replace(event, took=known)
+        return super().step(state, event, pick)
+
+
+class WD24(Diverging):
+    """Tells nothing of who has gone, and of each announcement."""
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Tells other things."""
+        after, effects = super().step(state, event, pick)
+        told = [e for e in effects if not (isinstance(e, Notify) and isinstance(e.notice, (wendy.NodeExited, wendy.NodeJoined)))]
+        announced = [Notify(wendy.NodeJoined(event.message.header.sender))] if received(event, wendy.NodeAnnouncement) else []
+        return Step(after, (*announced, *told))
+
+
+def _dropped(state: State, to: Any, message: Any, *, failed: bool) -> Next:
+    is_passing = isinstance(message, (wendy.Application, wendy.NodeJoin)) and state.contact is None
+    return Step(state) if is_passing and failed else ON_OUTCOME(state, to, message, failed=failed)
+
+
+class WD25(Diverging):
+    """Drops a message whose next hop cannot be reached."""
+
+    instead: ClassVar = {"transitions.on_outcome": _dropped}
+
+
+class WD27(Diverging):
+    """Sends on what it had asked about, whatever the application has made of it."""
+
+    last: wendy.Application | None = None
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Puts the message back."""
+        if isinstance(event, Asked) and isinstance(event.command, wendy.Forward) and self.last:
+            event = replace(event, command=wendy.Forward(self.last))
+        step = super().step(state, event, pick)
+        for effect in step.effects:
+            if isinstance(effect, Notify) and isinstance(effect.notice, wendy.Forwarding):
+                self.last = effect.notice.message
+        return step
+
+
+class WD28(Diverging):
+    """Keeps who has gone in leaf set and neighborhood set when one of those asked for the cell cannot be reached."""
+
+    lost: tuple[wendy.Node, ...] = ()
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Puts it back."""
+        step = super().step(state, event, pick)
+        after = step.state
+        if isinstance(event, Sent) and event.took is None and isinstance(event.message, wendy.NodeRepair):
+            for node in self.lost:
+                after = tables.insert_node(after, node, wendy.Mask(leaf_set=True, neighborhood_set=True))
+            return step._replace(state=after)
+        self.lost += tuple(node for name, node in state.known.items() if name not in after.known)
+        return step
+
+
+class WD29(Diverging):
+    """Looks up the rows and columns of a repair without a look at how many there are, and dies."""
+
+    def decode(self, data: bytes) -> Any:
+        """Dies of a row or a column beyond the last."""
+        try:
+            return super().decode(data)
+        except MalformedMessage as error:
+            if "Rows is a whole number" in str(error) or "Cols is a whole number" in str(error):
+                raise IndexError("index out of range") from None
+            raise
+
+
+class WD31(Diverging):
+    """Writes a host with colons without brackets."""
+
+    instead: ClassVar = {"state.address": lambda host, port: NodeId(f"{host}:{port}")}
+
+
+class WD32(Diverging):
+    """Reads members whose names it half knows."""
+
+    def decode(self, data: bytes) -> Any:
+        """Takes small letters for capital ones."""
+        known = {name.lower(): name.encode() for name in codec.ENVELOPE}
+        names = re.compile(rb'"(' + b"|".join(name.encode() for name in known) + rb')"(?=\s*:)', re.IGNORECASE)
+        return super().decode(names.sub(lambda found: b'"' + known[found[1].decode().lower()] + b'"', data))
+
+
+#: The divergences by their ids.
+DIVERGENCES: Final = by_id(Diverging)

@@ -1,0 +1,29 @@
+"""
+Mistakes that implementations of DistKV make, each alone in an otherwise right one; `variant.py` says how it is done.
+
+`peerproof run --impl py:tests.conformance.mistakes.distkv.store:TocksFirst` shows what it looks like to have made one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.variant import Variant
+
+
+class Wrong(Variant):
+    """The reference of DistKV with a mistake."""
+
+    protocol = "distkv"
+
+
+class Reading(Wrong):
+    """Reads and writes with other functions."""
+
+    def encode(self, message: Any) -> bytes:
+        """With those."""
+        return bytes(self.run_overridden(super().encode, message))
+
+    def decode(self, data: bytes) -> Any:
+        """With those."""
+        return self.run_overridden(super().decode, data)

@@ -1,0 +1,504 @@
+"""Mistakes about sizes, about how many names are kept, and about great numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.distkv import Reading, Wrong
+from tests.conformance.variant import without_effects
+
+from peerproof.reference.divergences.distkv import Next
+from peerproof.spec.core import EVERYBODY, Notify, Pick, Received, Send, Step, Table
+from peerproof.spec.distkv import chains, entries, outgoing, pings, ranges, startup, transitions
+from peerproof.spec.distkv.chains import Chain, Claim, Element, Relation
+from peerproof.spec.distkv.codec import payload
+from peerproof.spec.distkv.entries import Entries, Entry, Outcome
+from peerproof.spec.distkv.messages import Fault, FaultKind, Info, Loaded, Message, Ping, Update
+from peerproof.spec.distkv.pings import Kind
+from peerproof.spec.distkv.ranges import Ranges
+from peerproof.spec.distkv.state import State
+from peerproof.spec.distkv.ticks import Ticks, TickSets, missing_sets
+
+FILLED = outgoing._fit_pieces
+HAS_ROOM = transitions.has_room
+SEND_INFO = outgoing.send_info
+
+
+class SendsInfosOfAnySize(Wrong):
+    """Does not divide an info."""
+
+    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided", "prev-left-out")
+    instead: ClassVar = {"outgoing._fits": lambda _state, _info: True}
+
+
+class SendsTheBeginning(Wrong):
+    """Sends what fits into one info, and nothing more."""
+
+    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """With the first info only."""
+        after, effects = super().step(state, event, pick)
+        infos = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Info)]
+        return Step(after, tuple(effect for effect in effects if effect not in infos[1:]))
+
+
+class DividesByNode(Wrong):
+    """Does not divide the ranges of a node."""
+
+    caught_by: ClassVar = ("known-divided", "missing-divided")
+    instead: ClassVar = {"outgoing._pieces": lambda rows: list(rows.items())}
+
+
+def _half(state: State, what: str, pieces: Any, beside: Any) -> Any:
+    count, chains = FILLED(state, what, pieces, beside)
+    while count < len(pieces) and count & (count - 1):
+        count -= 1  # to the next power of two
+    return count, chains
+
+
+class HalvesWhatDoesNotFit(Wrong):
+    """Divides into halves until they fit."""
+
+    caught_by: ClassVar = ("ticks-divided", "known-divided", "missing-divided")
+
+    instead: ClassVar = {"outgoing._fit_pieces": _half}
+
+
+class RepeatsPrevAndReason(Wrong):
+    """Gives prev and reason in each of the infos."""
+
+    caught_by: ClassVar = ("ticks-divided", "prev-and-reason-in-the-first", "ticks-divided-as-configured")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """With the chains of the first."""
+        after, effects = super().step(state, event, pick)
+        infos = [effect.message for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Info)]
+        shown = {info: replace(info, chain=infos[0].chain, reason=infos[0].reason) if info.ticks else info for info in infos}
+        return Step(
+            after,
+            tuple(Send(e.to, shown[e.message]) if isinstance(e, Send) and isinstance(e.message, Info) else e for e in effects),
+        )
+
+
+def _without_prev(state: State, what: str, rows: Any, prev: Any = None, reason: Any = None) -> Next:
+    many = len(outgoing._pieces(rows)) > 30  # so many may have to be divided
+    return SEND_INFO(state, what, rows, None if many else prev, reason)
+
+
+class LeavesPrevOutWhenDividing(Wrong):
+    """Leaves prev out of what it divides."""
+
+    caught_by: ClassVar = ("ticks-divided", "prev-and-reason-in-the-first")
+    instead: ClassVar = {"recovery.send_info": _without_prev}
+
+
+class LeavesTheReasonOutFirst(Wrong):
+    """Leaves the reason out before prev."""
+
+    caught_by: ClassVar = ("prev-left-out",)
+    instead: ClassVar = {
+        "outgoing._fit_pieces": lambda state, what, pieces, beside: FILLED(
+            state, what, pieces, [(prev, reason) for prev, reason in _the_other_way_round(list(beside))]
+        )
+    }
+
+
+def _the_other_way_round(beside: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    (prev, reason), *_ = beside
+    return [(prev, reason), (prev, None), (None, None)]
+
+
+class SilentAboutWhatIsTooLarge(Wrong):
+    """Does not say that a stored change cannot be sent."""
+
+    caught_by: ClassVar = ("stored-change-too-large", "old-data-too-large")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Without that fault."""
+        after, effects = super().step(state, event, pick)
+        return Step(after, tuple(effect for effect in effects if effect != Notify(Fault(FaultKind.TOO_LARGE))))
+
+
+class SendsStoredChangesOfAnySize(Wrong):
+    """Sends a stored change again although it does not fit."""
+
+    caught_by: ClassVar = ("stored-change-too-large", "old-data-too-large")
+    instead: ClassVar = {
+        name: lambda state, updates: Step(state, tuple(Send(EVERYBODY, update) for update in updates))
+        for name in ("recovery.send_again", "startup.send_again")
+    }
+
+
+class DropsWhatIsTooLarge(Wrong):
+    """Takes no update that it could not send."""
+
+    caught_by: ClassVar = ("received-changes-may-be-larger",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Or nothing."""
+        message = getattr(event, "message", None)
+        if isinstance(event, Received) and isinstance(message, Update) and len(payload(message)) > state.config.max_payload:
+            return Step(state)
+        return super().step(state, event, pick)
+
+
+class KeepsAnyNames(Wrong):
+    """Keeps as many names as there are."""
+
+    caught_by: ClassVar = ("names-that-are-kept", "names-in-missing", "names-in-a-chain")
+    instead: ClassVar = {"transitions.has_room": lambda _state, _message, _ticks: True}
+
+
+class KeepsFewerNames(Wrong):
+    """Keeps one name less."""
+
+    caught_by: ClassVar = ("names-that-are-kept",)
+    instead: ClassVar = {"transitions.NAMES_MAX": 4095}
+
+
+class CountsTicksOnly(Wrong):
+    """Does not count names that come without a tick."""
+
+    caught_by: ClassVar = ("names-in-missing", "names-in-a-chain")
+    instead: ClassVar = {
+        "transitions.has_room": lambda state, message, ticks: (
+            not set(ticks) - state.ticks.keys()
+            or HAS_ROOM(state, replace(message, missing=Table()) if isinstance(message, Info) else message, ticks)
+        )
+    }
+
+
+# -- numbers: ticks and tocks have 63 bits -----------------------------------------------------------------------------
+
+AGREE = chains.agree
+ANSWER = entries.answer
+BEATS = Claim.beats
+HAS_SEEN = chains._has_seen
+KIND_OF = pings.kind_of
+NAMESAKE = transitions.is_of_namesake
+ON_LOADED = startup.on_loaded
+ON_MESSAGE = transitions.on_message
+OUTCOME = entries._outcome
+READ_RANGES = ranges.read
+RELATION = chains.relation
+
+Number = Callable[[int], float]
+Beats = Callable[[Claim, Claim], bool]
+
+
+def low_bits(number: int) -> float:
+    """What 32 bits hold of it, without a sign."""
+    return number & 0xFFFFFFFF if number >= 0 else number
+
+
+def low_signed_bits(number: int) -> float:
+    """What 32 bits hold of it, one of them the sign."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def like(number: Number, chain: Chain) -> Chain:
+    """The chain as it compares in this kind of numbers."""
+    return Chain(tuple(Element(node, tick and number(tick)) for node, tick in chain.elements), chain.cut)  # type: ignore[arg-type]  # a number
+
+
+def by_tock(number: Number) -> Beats:
+    """The order by tocks of this kind."""
+    return lambda one, other: BEATS(Claim(number(one.tock), one.head), Claim(number(other.tock), other.head))  # type: ignore[arg-type]  # a number
+
+
+def by_tick(number: Number) -> Beats:
+    """The order by ticks of this kind."""
+    return lambda one, other: BEATS(
+        Claim(one.tock, like(number, Chain((one.head,))).head), Claim(other.tock, like(number, Chain((other.head,))).head)
+    )
+
+
+def winner_by(beats: Beats) -> Callable[[Ping, Ping], Ping]:
+    """The better ping in this order."""
+    return lambda ping, last: ping if beats(Claim(ping.tock, ping.chain.head), Claim(last.tock, last.chain.head)) else last
+
+
+def outcome_by(beats: Beats) -> Callable[[Entry, Update], Outcome]:
+    """What comes of concurrent changes in this order."""
+
+    def outcome(entry: Entry, arrived: Update) -> Outcome:
+        if RELATION(arrived.chain, entry.chain) is not Relation.CONCURRENT:
+            return OUTCOME(entry, arrived)
+        wins = beats(Claim(arrived.tock, arrived.chain.head), Claim(entry.tock, entry.chain.head))
+        return Outcome.CONFLICT_ACCEPT if wins else Outcome.CONFLICT_IGNORE
+
+    return outcome
+
+
+def kind_by(number: Number) -> Callable[..., Kind]:
+    """What a ping is, if what is heard is compared in this kind of numbers."""
+    return lambda ping, last, tock: (
+        Kind.STALE if tock is not None and number(ping.tock) <= number(tock) else KIND_OF(ping, last, None)
+    )
+
+
+def latest_by(number: Number) -> Callable[..., Ticks]:
+    """The higher ticks in this kind of numbers."""
+    return lambda ticks, heard: ticks.put(
+        {node: tick for node, tick in heard.items() if node not in ticks or number(tick) > number(ticks[node])}
+    )
+
+
+def tock_by(number: Number) -> Callable[..., Next]:
+    """The higher tock in this kind of numbers."""
+
+    def on_message(state: State, message: Message, pick: Pick) -> Next:
+        is_above = number(message.tock) > number(state.tock)
+        return ON_MESSAGE(state, message if is_above else replace(message, tock=min(message.tock, state.tock)), pick)
+
+    return on_message
+
+
+def says_by(number: Number) -> Callable[..., bool]:
+    """Whether ticks are nowhere below in this kind of numbers."""
+    return lambda ticks, mine: all(number(ticks.get(node, 0)) >= number(tick) for node, tick in mine.items())
+
+
+def seen_by(number: Number) -> Callable[..., bool]:
+    """Whether a chain has seen a change in this kind of numbers."""
+    return lambda chain, head: HAS_SEEN(like(number, chain), like(number, Chain((head,))).head)
+
+
+def same_by(number: Number) -> Callable[..., Relation]:
+    """How changes stand, if the same tick is the same in this kind of numbers."""
+
+    def relation(chain: Chain | None, other: Chain | None) -> Relation:
+        if chain is None or other is None or like(number, chain).head != like(number, other).head:
+            return RELATION(chain, other)
+        return Relation.EQUAL
+
+    return relation
+
+
+def agree_by(number: Number) -> Callable[..., bool]:
+    """Whether chains are the same in this kind of numbers."""
+    return lambda one, other: AGREE(like(number, one), like(number, other))
+
+
+def namesake_by(number: Number) -> Callable[..., bool]:
+    """Whether a message of the own name is above the own in this kind of numbers."""
+
+    def is_of_namesake(state: State, message: Message) -> bool:
+        head = message.chain.head
+        above, own = (head.tick or 0, state.own_tick) if isinstance(message, Update) else (message.tock, state.tock)
+        return NAMESAKE(state, message) and number(above) > number(own)
+
+    return is_of_namesake
+
+
+def in_order_by(number: Number) -> Callable[[Update], Any]:
+    """Where an update stands in this kind of numbers."""
+    return lambda update: (number(update.tock), update.path)
+
+
+def answer_in_doubles(stored: Entries, missing: TickSets) -> entries.Answer:
+    """With updates in the order of doubles."""
+    found = ANSWER(stored, missing)
+    return found._replace(updates=tuple(sorted(found.updates, key=in_order_by(float))))
+
+
+def tell_by(number: Number) -> Callable[..., Next]:
+    """A download, and what is told after it, if ticks are compared in this kind of numbers."""
+
+    def on_loaded(state: State, loaded: Loaded, pick: Pick) -> Next:
+        taken = ON_LOADED(state, loaded, pick)
+        if any(number(tick) > number(loaded.ticks.get(node, 0)) for node, tick in state.ticks.items()):
+            return taken
+        return without_effects(taken, lambda effect: isinstance(getattr(effect, "message", None), Info))
+
+    return on_loaded
+
+
+class PingTocksInDoubles(Wrong):
+    """Compares tocks of pings as doubles. [D-26, D-80]"""
+
+    caught_by: ClassVar = ("collision-of-great-tocks",)
+    instead: ClassVar = {"election.winner": winner_by(by_tock(float))}
+
+
+class PingTicksInDoubles(Wrong):
+    """Compares ticks of pings as doubles. [D-26, D-81]"""
+
+    caught_by: ClassVar = ("collision-of-great-ticks",)
+    instead: ClassVar = {"election.winner": winner_by(by_tick(float))}
+
+
+class TocksInDoubles(Wrong):
+    """Compares tocks of changes as doubles. [D-26, DA-01]"""
+
+    caught_by: ClassVar = ("conflict-of-great-tocks",)
+    instead: ClassVar = {"entries._outcome": outcome_by(by_tock(float))}
+
+
+class TicksInDoubles(Wrong):
+    """Compares ticks of changes as doubles. [D-26, DA-01]"""
+
+    caught_by: ClassVar = ("conflict-of-great-ticks",)
+    instead: ClassVar = {"entries._outcome": outcome_by(by_tick(float))}
+
+
+class HearsInDoubles(Wrong):
+    """Compares a ping with what it has heard as doubles. [D-26, DA-31]"""
+
+    caught_by: ClassVar = ("not-stale-by-the-last-bit",)
+    instead: ClassVar = {"election.kind_of": kind_by(float)}
+
+
+class KeepsTicksInDoubles(Wrong):
+    """Takes the higher tick as doubles compare. [D-26, DA-45]"""
+
+    caught_by: ClassVar = ("ticks-to-the-last-bit",)
+    instead: ClassVar = {"ticks.latest": latest_by(float)}
+
+
+class CountsInDoubles(Wrong):
+    """Takes the higher tock as doubles compare. [D-50, DA-21]"""
+
+    caught_by: ClassVar = ("tocks-to-the-last-bit",)
+    instead: ClassVar = {"transitions.on_message": tock_by(float)}
+
+
+class SeesInDoubles(Wrong):
+    """Asks with doubles whether a change came before another. [D-22, D-26]"""
+
+    caught_by: ClassVar = ("before-and-after-by-great-ticks",)
+    instead: ClassVar = {"chains._has_seen": seen_by(float)}
+
+
+class ChangesInDoubles(Wrong):
+    """Takes changes for one whose ticks are one double. [D-26, DA-18]"""
+
+    caught_by: ClassVar = ("great-ticks-that-follow-each-other",)
+    instead: ClassVar = {"chains.relation": same_by(float)}
+
+
+class FollowsInDoubles(Wrong):
+    """Compares the chain of a ping with the last one as doubles. [D-26, DA-32]"""
+
+    caught_by: ClassVar = ("not-next-by-the-last-bit-of-a-tick", "split-by-a-tick-beyond-2-53")
+    instead: ClassVar = {"pings.agree": agree_by(float)}
+
+
+class ReasonsInDoubles(Wrong):
+    """Compares a reason with the last chain as doubles. [D-26, DA-32, DA-50]"""
+
+    caught_by: ClassVar = ("reason-by-a-tick-beyond-2-53",)
+    instead: ClassVar = {"recovery.agree": agree_by(float)}
+
+
+class SidesInDoubles(Wrong):
+    """Looks for the place where chains part with doubles. [D-26, DA-32, DA-75]"""
+
+    caught_by: ClassVar = ("side-by-a-tick-beyond-2-53",)
+    instead: ClassVar = {"chains.agree": agree_by(float), "pings.agree": AGREE, "recovery.agree": AGREE}
+
+
+class SilencedInDoubles(Wrong):
+    """Compares ticks that may silence it as doubles. [D-26, DA-68, DA-76]"""
+
+    caught_by: ClassVar = ("greeted-by-another-with-one-less", "not-silenced-by-one-less")
+    instead: ClassVar = {"recovery._says_it_all": says_by(float)}
+
+
+class NoticesNamesakesInDoubles(Wrong):
+    """Compares what another of its name sends with its own counters as doubles. [D-26, DA-63]"""
+
+    caught_by: ClassVar = ("above-to-the-last-bit", "an-update-above-to-the-last-bit")
+    instead: ClassVar = {"transitions.is_of_namesake": namesake_by(float)}
+
+
+class SendsOldDataInDoubles(Wrong):
+    """Sends its old data in the order of doubles. [D-26, DA-51]"""
+
+    caught_by: ClassVar = ("old-data-by-great-tocks",)
+    instead: ClassVar = {"state.in_order": in_order_by(float)}
+
+
+class AnswersInDoubles(Wrong):
+    """Answers in the order of doubles. [D-26, DA-48]"""
+
+    caught_by: ClassVar = ("answers-by-great-tocks",)
+    instead: ClassVar = {"recovery.answer": answer_in_doubles}
+
+
+class TellsInDoubles(Wrong):
+    """Compares its ticks with those loaded as doubles. [D-26, DA-73]"""
+
+    caught_by: ClassVar = ("old-data-and-a-download-with-one-less-at-2-53", "old-data-and-a-download-with-one-less-at-2-63")
+    instead: ClassVar = {"startup.on_loaded": tell_by(float)}
+
+
+def all_by(number: Number) -> dict[str, Any]:
+    """What is replaced to compare all ticks and tocks in this kind of numbers."""
+    beats: Beats = lambda one, other: by_tick(number)(  # noqa: E731  # one rule in one line
+        Claim(number(one.tock), one.head),  # type: ignore[arg-type]  # a number
+        Claim(number(other.tock), other.head),  # type: ignore[arg-type]  # a number
+    )
+    return {
+        "election.winner": winner_by(beats),
+        "entries._outcome": outcome_by(beats),
+        "election.kind_of": kind_by(number),
+        "ticks.latest": latest_by(number),
+        "chains._has_seen": seen_by(number),
+        "chains.agree": agree_by(number),
+        "recovery._says_it_all": says_by(number),
+        "transitions.is_of_namesake": namesake_by(number),
+        "state.in_order": in_order_by(number),
+        "startup.on_loaded": tell_by(number),
+    }
+
+
+class ComparesLowBits(Wrong):
+    """Compares the low 32 bits of ticks and tocks. [D-26, DA-86]"""
+
+    caught_by: ClassVar = (
+        *("collision-of-great-tocks", "collision-of-great-ticks", "conflict-of-great-tocks", "conflict-of-great-ticks"),
+        *("not-stale-by-the-last-bit", "ticks-to-the-last-bit", "not-silenced-by-one-less", "old-data-by-great-tocks"),
+        *("split-by-a-tick-beyond-2-32", "reason-by-a-tick-beyond-2-32", "side-by-a-tick-beyond-2-32"),
+        "old-data-and-a-download-with-one-less-at-2-32",
+    )
+    instead: ClassVar = all_by(low_bits)
+
+
+class ComparesLowSignedBits(Wrong):
+    """Compares ticks and tocks as signed integers of 32 bits. [D-26, DA-86]"""
+
+    caught_by: ClassVar = (
+        *("collision-of-great-tocks", "collision-of-great-ticks", "conflict-of-great-tocks", "conflict-of-great-ticks"),
+        *("not-stale-by-the-last-bit", "greeted-by-another-with-one-less", "old-data-by-great-tocks"),
+        "old-data-and-a-download-with-one-less-at-2-31",
+    )
+    instead: ClassVar = all_by(low_signed_bits)
+
+
+def one_by_one(found: Ranges) -> Ranges:
+    """The ticks, if all of them fit into memory."""
+    if found.size() > 2**22:
+        raise MemoryError(f"{found.size()} ticks")
+    return found
+
+
+class ReadsNoGreatRanges(Reading):
+    """Ends at ranges of many ticks, which it keeps one by one. [D-30, DA-17]"""
+
+    caught_by: ClassVar = ("missing-the-last-of-great-ticks", "asked-for-more-than-there-is")
+    instead: ClassVar = {"codec.read_ranges": lambda items: one_by_one(READ_RANGES(items))}
+
+
+class MissesNotSoMany(Wrong):
+    """Ends at very many missing ticks, which it counts one by one. [DA-17, DA-79]"""
+
+    caught_by: ClassVar = ("asks-for-all-of-a-great-tick",)
+    instead: ClassVar = {
+        "state.missing_sets": lambda ticks, known: Table(
+            {node: one_by_one(found) for node, found in missing_sets(ticks, known).items()}
+        )
+    }

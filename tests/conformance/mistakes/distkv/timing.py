@@ -1,0 +1,312 @@
+"""Mistakes about when a node pings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.distkv import Wrong
+
+from peerproof.reference.divergences.distkv import DECIDE, PING_TIME, WITH_PING, Next
+from peerproof.spec.core import Pick, Received, Send, SetTimer, Step
+from peerproof.spec.distkv import chains, election, schedule
+from peerproof.spec.distkv.chains import Chain, is_authoritative
+from peerproof.spec.distkv.messages import InitialPingDue, Ping, PingDue, Timer
+from peerproof.spec.distkv.outgoing import cancel_timer, set_timer, then
+from peerproof.spec.distkv.schedule import Window
+from peerproof.spec.distkv.state import State, is_startup
+
+ACCEPT = election.accept
+LATE_PING = schedule.late_ping
+MAY_PING = chains.zero_may_ping
+ON_PING_DUE = election.on_ping_due
+
+
+def timed(when: Callable[..., Any]) -> dict[str, Any]:
+    """What is replaced for nodes on a chain to ping at other moments."""
+    return {"schedule.ping": when}
+
+
+class HeadPingsFirst(Wrong):
+    """Counts positions from the other end."""
+
+    caught_by: ClassVar = ("at-the-position-1", "at-the-position-3", "second-ping-in-a-row")
+    instead: ClassVar = timed(lambda clock, place, length: PING_TIME(clock, length - 1 - place, length))
+
+
+class CountsTheChainItself(Wrong):
+    """Divides a clock by the elements of the chain, not by the length."""
+
+    caught_by: ClassVar = ("counted-from-the-accepted-ping", "a-length-of-three")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """With other moments."""
+        after, effects = super().step(state, event, pick)
+        if after.last is None or after.position(after.last.chain) is None:
+            return Step(after, effects)
+        count, place, clock = len(after.last.chain.elements), after.position(after.last.chain), after.config.clock
+        later = (2 * count - place) * clock // count
+        return Step(
+            after, tuple(SetTimer(e.timer, later) if isinstance(e, SetTimer) and e.timer == PingDue() else e for e in effects)
+        )
+
+
+class RoundsUp(Wrong):
+    """Rounds moments up."""
+
+    caught_by: ClassVar = ("a-length-of-three", "an-odd-clock")
+    instead: ClassVar = timed(lambda clock, place, length: -(-(2 * length - place) * clock // length))
+
+
+class GoesByItsOldestElement(Wrong):
+    """Looks for itself from the end of a chain."""
+
+    caught_by: ClassVar = ("stands-twice", "second-ping-in-a-row")
+    instead: ClassVar = {
+        "state.State.position": lambda state, chain: (
+            None
+            if chain is None
+            else next((at for at, element in reversed(list(enumerate(chain.elements))) if element.node == state.self_id), None)
+        )
+    }
+
+
+class DelayedByLosers(Wrong):
+    """Counts from a ping that it has not accepted."""
+
+    caught_by: ClassVar = ("not-from-one-that-loses",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Begins anew."""
+        step = super().step(state, event, pick)
+        is_ping = isinstance(getattr(event, "message", None), Ping) and event.message.tock > (
+            state.heard.get(event.message.chain.head.node) or -1
+        )
+        if is_ping and step.state.last is state.last and not is_startup(event.message) and PingDue() in state.timers:
+            return then(step, lambda now: DECIDE(now, pick))
+        return step
+
+
+class DelayedByAnything(Wrong):
+    """Counts from the last message."""
+
+    caught_by: ClassVar = ("not-from-an-update", "not-from-a-stale-one", "when-a-start-up-ping-comes")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Begins anew."""
+        step = super().step(state, event, pick)
+        if isinstance(event, Received) and step.state.last is state.last and PingDue() in state.timers:
+            return then(step, lambda now: DECIDE(now, pick))
+        return step
+
+
+def _behind_the_one_before(state: State, pick: Pick) -> Next:
+    after, effects = ON_PING_DUE(state, pick)
+    return Step(replace(after, last=state.last), effects)
+
+
+def _accepted_whole(state: State, ping: Ping, pick: Pick) -> Next:
+    after, effects = ACCEPT(state, ping, pick)
+    return Step(replace(after, last=ping), effects)
+
+
+class ForgetsItsOwnPing(Wrong):
+    """Goes on from the ping before its own."""
+
+    caught_by: ClassVar = ("the-own-ping-counts-as-accepted", "second-ping-in-a-row")
+    instead: ClassVar = {
+        "transitions.on_ping_due": _behind_the_one_before,
+    }
+
+
+class KeepsChainsWhole(Wrong):
+    """Does not cut the chain of a ping that is longer than its own."""
+
+    caught_by: ClassVar = ("longer-than-the-own-length", "a-length-of-one")
+    instead: ClassVar = {
+        "election.accept": _accepted_whole,
+    }
+
+
+class CutsPingsWithoutASign(Wrong):
+    """Writes a chain of pings that was cut as if it ended there."""
+
+    caught_by: ClassVar = ("at-the-position-3", "a-length-of-three")
+    instead: ClassVar = {"election.with_ping": lambda chain, me, most: Chain(WITH_PING(chain, me, most).elements, chain.cut)}
+
+
+def _once(chain: Chain, me: Any, most: int) -> Chain:
+    others = Chain(tuple(element for element in chain.elements if element.node != me.node), chain.cut)
+    return WITH_PING(others, me, most)  # type: ignore[no-any-return]  # it does
+
+
+class StandsOnce(Wrong):
+    """Removes its old elements when it pings."""
+
+    caught_by: ClassVar = ("at-the-position-1", "second-ping-in-a-row", "stands-twice")
+    instead: ClassVar = {"election.with_ping": _once}
+
+
+class KnowsItselfNot(Wrong):
+    """Does not count itself among the nodes that it knows."""
+
+    caught_by: ClassVar = ("off-the-chain-late",)
+    instead: ClassVar = {"schedule.early_odds": lambda nodes: 10 * (nodes - 1)}
+
+
+class WaitsForTwoClocks(Wrong):
+    """Pings from two clocks on, off the chain."""
+
+    caught_by: ClassVar = ("new-node-follows-after-12000-milliseconds", "off-the-chain-it-asks-in-the-end")
+    instead: ClassVar = {"schedule.late_ping": lambda clock: Window(2 * clock, LATE_PING(clock).first)}
+
+
+class LeavesEndsOut(Wrong):
+    """Does not count the last moment of a window."""
+
+    caught_by: ClassVar = ("new-node-follows-after-12000-milliseconds", "asks-after-8000-milliseconds")
+    instead: ClassVar = {"schedule.pick_moment": lambda pick, why, window: pick(why, range(window.first, window.last))[0]}
+
+
+class TakesOverLate(Wrong):
+    """Waits off a chain of nodes without data as off any other."""
+
+    caught_by: ClassVar = (
+        "off-a-chain-of-zeros-with-a-tick",
+        "a-new-node-pings-over-the-first",
+        "old-data-behind-zeros",
+        "first-node-hears-of-an-empty-network",
+    )
+    instead: ClassVar = {"election.is_authoritative": lambda _: True}
+
+
+def halving(may: Callable[[Chain], bool]) -> dict[str, Any]:
+    """What is replaced to have another rule for the tick zero."""
+    return {"election.zero_may_ping": may}
+
+
+def _smaller_half(chain: Chain) -> bool:
+    half = len(chain.elements) // 2
+    return is_authoritative(Chain(chain.elements[:half])) or not is_authoritative(Chain(chain.elements[half:]))
+
+
+class HalvesDown(Wrong):
+    """Takes the smaller half of a chain for the first."""
+
+    caught_by: ClassVar = ("zero-after-0-5-0", "zero-after-0-0-5-0-0")
+    instead: ClassVar = halving(_smaller_half)
+
+
+class PingsInAnyCase(Wrong):
+    """Pings with the tick zero behind anybody."""
+
+    caught_by: ClassVar = (
+        "zero-behind-data",
+        "zero-after-0-0-5-0",
+        "zero-after-0-0-0-5",
+        "zero-after-0-5",
+        "ready-node-with-the-tick-zero",
+    )
+    instead: ClassVar = halving(lambda _: True)
+
+
+class WaitsForData(Wrong):
+    """Does not ping behind a chain of zeros."""
+
+    caught_by: ClassVar = (
+        "zero-after-0-0-0-0",
+        "zero-after-0-0",
+        "two-new-nodes-the-higher-name",
+        "start-up-ping-before-the-own",
+    )
+    instead: ClassVar = halving(lambda chain: MAY_PING(chain) and is_authoritative(chain))
+
+
+class WaitsForAHead(Wrong):
+    """Does not ping unless the head has data, or nobody."""
+
+    caught_by: ClassVar = ("zero-after-0-5-0-0", "zero-after-0-5-0")
+    instead: ClassVar = halving(lambda chain: bool(chain.head.tick) or not is_authoritative(chain))
+
+
+def _silent_for_ever(state: State, pick: Pick) -> Next:
+    if state.last is not None and not state.message_tick and not MAY_PING(state.last.chain):
+        return cancel_timer(state, PingDue())
+    return DECIDE(state, pick)
+
+
+class SilencedForEver(Wrong):
+    """Never pings again once the rule for the tick zero forbids it."""
+
+    caught_by: ClassVar = ("zero-behind-data", "zero-after-0-5", "silenced-again", "ready-node-with-the-tick-zero")
+    instead: ClassVar = {"election.decide": _silent_for_ever}
+
+
+class StartsOnceInTwoClocks(Wrong):
+    """Repeats its start-up ping after two clocks."""
+
+    caught_by: ClassVar = ("new-node", "first-node", "own-start-up-ping-waits", "zero-behind-data")
+    instead: ClassVar = {"schedule.silence": lambda clock: 2 * clock}
+
+
+class StartsOnce(Wrong):
+    """Does not repeat its start-up ping."""
+
+    caught_by: ClassVar = ("new-node", "first-node", "zero-behind-data")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Without that timer."""
+        after, effects = super().step(state, event, pick)
+        sent = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Ping)]
+        if sent and is_startup(sent[0].message):
+            after, more = cancel_timer(after, InitialPingDue())
+            effects = (*effects, *more)
+        return Step(after, effects)
+
+
+class KeepsStarting(Wrong):
+    """Goes on with its start-up pings although somebody has pinged."""
+
+    caught_by: ClassVar = (
+        "start-up-ping-before-the-own",
+        "somebody-follows-the-first",
+        "new-node-follows-after-12000-milliseconds",
+    )
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """With that timer."""
+        after, effects = super().step(state, event, pick)
+        kept = tuple(
+            effect for effect in effects if getattr(effect, "timer", None) != InitialPingDue() or isinstance(effect, SetTimer)
+        )
+        timers: frozenset[Timer] = after.timers | ({InitialPingDue()} if len(kept) < len(effects) else frozenset())
+        return Step(replace(after, timers=timers), kept)
+
+
+class FollowsItself(Wrong):
+    """Pings behind its own start-up ping."""
+
+    caught_by: ClassVar = ("new-node", "first-node")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Two clocks later."""
+        after, effects = super().step(state, event, pick)
+        sent = [effect for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Ping)]
+        if sent and is_startup(sent[0].message):
+            after, more = set_timer(after, PingDue(), PING_TIME(after.config.clock, 0, 4))
+            effects = (*effects, *more)
+        return Step(after, effects)
+
+
+class IsSilentBeforeItIsReady(Wrong):
+    """Does not ping without data."""
+
+    caught_by: ClassVar = ("new-node", "new-node-follows-a-ping", "old-data-is-sent-again", "two-new-nodes-the-higher-name")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Without pings."""
+        after, effects = super().step(state, event, pick)
+        if state.participates or after.participates:
+            return Step(after, effects)
+        return Step(after, tuple(e for e in effects if not (isinstance(e, Send) and isinstance(e.message, Ping))))

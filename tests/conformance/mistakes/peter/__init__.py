@@ -1,0 +1,15 @@
+"""
+Mistakes that implementations of Peter make, each alone in an otherwise right one; `variant.py` says how it is done.
+
+`peerproof run --impl py:tests.conformance.mistakes.peter.events:CopiesBack` shows what it looks like to have made one.
+"""
+
+from __future__ import annotations
+
+from tests.conformance.variant import Variant
+
+
+class Wrong(Variant):
+    """The reference of Peter with a mistake."""
+
+    protocol = "peter"

@@ -1,0 +1,802 @@
+"""Mistakes about two topics, two nodes at one address, ids that look alike, and what happens between two others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+from unicodedata import normalize
+
+from tests.conformance.mistakes.peter import Wrong
+
+from peerproof.reference.divergences.peter import (
+    DEPARTED,
+    FANNED_OUT,
+    ON_MESSAGE,
+    ON_SUBSCRIBE_MESSAGE,
+    ON_UNSUBSCRIBE_MESSAGE,
+    TOLD,
+    TURNED,
+    Id,
+    Next,
+    Node,
+    Rule,
+    own_node,
+    sent_to,
+)
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, Notify, Pick, Received, Send, Sent, Step
+from peerproof.spec.peter import messages, overlay, tree
+from peerproof.spec.peter.messages import NOTIFY, PUBLISH, UNSUBSCRIBE, Publish, Rerouted, lift_message
+from peerproof.spec.peter.topics import Row, State
+from peerproof.spec.stack import Request, Seek
+from peerproof.spec.wendy import Stage
+from peerproof.spec.wendy.state import address_of
+
+Measure = Callable[[Id], Any]
+
+ON_NODE_JOINED: Rule = tree.on_node_joined
+ON_NOTIFY: Rule = tree.on_notify
+ON_PUBLISH: Rule = tree.on_publish
+ON_REROUTED: Rule = tree.on_rerouted
+ON_SENT: Rule = tree.on_sent
+ON_SUBSCRIBE: Rule = tree.on_subscribe
+ON_UNSUBSCRIBE: Rule = tree.on_unsubscribe
+UNDERLAY_STEP: Callable[..., Next] = overlay.Underlay.step
+MEMBERS: Callable[..., Any] = overlay._members
+
+
+def lower_half(name: Id) -> int:
+    """The last 64 bits of an id."""
+    return name & (2**64 - 1)
+
+
+def upper_half(name: Id) -> int:
+    """The first 64 bits of an id."""
+    return name >> 64
+
+
+class _Waiting(Wrong):
+    """Passes something over until it has announced itself."""
+
+    passed_over: Any = ()
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Does nothing about it."""
+        is_waiting = state.lower.stage in (Stage.JOINING, Stage.WAITING)
+        what = event.message if isinstance(event, Received) else event.command if isinstance(event, Asked) else None
+        return Step(state) if is_waiting and isinstance(what, self.passed_over) else super().step(state, event, pick)
+
+
+class SubscribedLater(_Waiting):
+    """Takes no children until it has announced itself. [P-09]"""
+
+    caught_by: ClassVar = ("tree-messages-while-it-waits",)
+    passed_over = messages.SubscribeMessage
+
+
+class UnsubscribedLater(_Waiting):
+    """Keeps its children until it has announced itself. [P-21]"""
+
+    caught_by: ClassVar = ("tree-messages-while-it-waits",)
+    passed_over = messages.UnsubscribeMessage
+
+
+class CopiesLater(_Waiting):
+    """Takes no copies until it has announced itself. [P-26]"""
+
+    caught_by: ClassVar = ("tree-messages-while-it-waits",)
+    passed_over = messages.NotifyMessage
+
+
+class DepartsLater(_Waiting):
+    """Notices no exit until it has announced itself. [P-14]"""
+
+    caught_by: ClassVar = ("tree-messages-while-it-waits",)
+    passed_over = wendy.NodeExit
+
+
+class PassesOnLater(_Waiting):
+    """Sends no events on until it has announced itself. [P-24]"""
+
+    caught_by: ClassVar = ("publish-while-it-waits",)
+    passed_over = messages.PublishMessage
+
+
+class PublishesLater(_Waiting):
+    """Publishes nothing until it has announced itself. [P-24]"""
+
+    caught_by: ClassVar = ("publish-while-it-waits",)
+    passed_over = Publish
+
+
+def _event_of(notice: Any) -> Any:
+    message = lift_message(notice.message) if isinstance(notice, wendy.Forwarding) else None
+    return message if isinstance(message, messages.PublishMessage) else None
+
+
+def _ending_at_the_root(state: State, notice: Any, seek: Seek) -> Next:
+    event = _event_of(notice)
+    is_root = event is not None and event.header.key in state.topics and state.row(event.header.key).parent is None
+    return ON_MESSAGE(state, event, seek) if is_root else TOLD(state, notice, seek)
+
+
+class EndsWithoutAParent(Wrong):
+    """Takes itself for the meeting point of a topic as long as it has no parent. [P-24]"""
+
+    caught_by: ClassVar = ("publish-while-it-waits",)
+    instead: ClassVar = {"tree.on_notice": _ending_at_the_root}
+
+
+def _up_the_tree(state: State, notice: Any, seek: Seek) -> Next:
+    event = _event_of(notice)
+    parent = state.row(event.header.key).parent if event is not None else None
+    if parent is None:
+        return TOLD(state, notice, seek)
+    return Step(state, (Request(wendy.SendTo(parent, event.header.key, event.value, PUBLISH, event.header.hop)),))
+
+
+class PublishesUpTheTree(Wrong):
+    """Sends events to its parent, also if another node is the next hop. [P-24, PA-27]"""
+
+    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another",)
+    instead: ClassVar = {"tree.on_notice": _up_the_tree}
+
+
+def _all_new(underlay: Any, state: Any, event: Any, pick: Pick) -> Next:
+    after, told = UNDERLAY_STEP(underlay, state, event, pick)
+    rerouted = Notify(Rerouted(frozenset().union(*MEMBERS(after))))
+    return Step(after, tuple(rerouted if isinstance(e, Notify) and isinstance(e.notice, Rerouted) else e for e in told))
+
+
+class AllAreNew(Wrong):
+    """Has the next hop for a new one whenever a table has changed. [P-19, PA-27]"""
+
+    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another", "a-parent-in-no-table")
+    instead: ClassVar = {"overlay.Underlay.step": _all_new}
+
+
+class LooksWhenOneIsNew(Wrong):
+    """Looks for a next hop only if its tables have a new node. [PA-27]"""
+
+    caught_by: ClassVar = ("a-next-hop-after-a-departure",)
+    instead: ClassVar = {
+        "tree.on_rerouted": lambda state, seek, new: Step(state) if new == frozenset() else ON_REROUTED(state, seek, new),
+    }
+
+
+def _alone_at_the_top(step: Next, seek: Seek) -> Next:
+    state, effects = step
+    for topic, row in state.topics.items():
+        if row.parent is not None and seek(topic) is None:
+            effects += tree.tree_message(row.parent, topic, UNSUBSCRIBE)
+            state = state.with_row(topic, row._replace(parent=None))
+    return Step(state, effects)
+
+
+class LeavesItsParentAtTheTop(Wrong):
+    """Unsubscribes from its parent when its tables make it the meeting point. [PA-27]"""
+
+    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
+    instead: ClassVar = {"tree.on_rerouted": lambda state, seek, new: _alone_at_the_top(ON_REROUTED(state, seek, new), seek)}
+
+
+class LeavesItsParentAtAJoin(Wrong):
+    """Unsubscribes from its parent as the meeting point when another node joins. [PA-13]"""
+
+    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
+    instead: ClassVar = {
+        "tree.on_node_joined": lambda state, node, seek: _alone_at_the_top(ON_NODE_JOINED(state, node, seek), seek)
+    }
+
+
+class RootsHaveNoParent(Wrong):
+    """Copies no event as the meeting point if it has a parent. [P-25]"""
+
+    caught_by: ClassVar = ("the-meeting-point-keeps-its-parent",)
+    instead: ClassVar = {
+        "tree.on_message": lambda state, message, seek: (
+            Step(state)
+            if isinstance(message, messages.PublishMessage) and state.row(message.header.key).parent is not None
+            else ON_MESSAGE(state, message, seek)
+        ),
+    }
+
+
+def _only_the_next_hop(state: State, node: Node, seek: Seek) -> Next:
+    effects: tuple[Any, ...] = ()
+    for topic, row in state.topics.items():
+        there = seek(topic)
+        if there is not None and there.id == node.id:
+            alone = replace(state, topics=type(state.topics)({topic: row}))
+            step = ON_NODE_JOINED(alone, node, seek)
+            state, effects = state.with_row(topic, step.state.row(topic)), effects + step.effects
+    return Step(state, effects)
+
+
+class ParentsAreNextHops(Wrong):
+    """Asks a parent that has announced itself again only if it is the next hop. [PA-12]"""
+
+    caught_by: ClassVar = ("the-parent-stays-though-the-next-hop-is-another", "a-parent-in-no-table")
+    instead: ClassVar = {"tree.on_node_joined": _only_the_next_hop}
+
+
+def _but_for(kind: type[Any]) -> Rule:
+    return lambda state, sent, seek: Step(state) if isinstance(sent.message, kind) else ON_SENT(state, sent, seek)
+
+
+class UnsubscribesIntoTheVoid(Wrong):
+    """Takes no departure from an UNSUBSCRIBE that does not arrive, unless Wendy does. [PA-28]"""
+
+    caught_by: ClassVar = ("a-parent-in-no-table",)
+    instead: ClassVar = {"tree.on_sent": _but_for(messages.UnsubscribeMessage)}
+
+
+def _no_parent(state: State, sent: Any, seek: Seek) -> Next:
+    if sent.took is not None or not isinstance(sent.message, messages.NotifyMessage):
+        return ON_SENT(state, sent, seek)
+    parents = [row.parent for row in state.topics.values()]
+    return DEPARTED(state, lambda node: address_of(state.config, node) == sent.to and node not in parents, seek)
+
+
+class CopiesFailAtChildren(Wrong):
+    """Keeps a parent for which a copy did not arrive as a child of another topic. [PA-28]"""
+
+    caught_by: ClassVar = ("a-copy-that-fails-at-a-parent",)
+    instead: ClassVar = {"tree.on_sent": _no_parent}
+
+
+def _failed_at(is_there: Callable[[State, Node, str], bool]) -> Rule:
+    def on_sent(state: State, sent: Any, seek: Seek) -> Next:
+        if sent.took is not None or not isinstance(sent.message, messages.Own):
+            return Step(state)
+        return DEPARTED(state, lambda node: is_there(state, node, sent.to), seek)
+
+    return on_sent
+
+
+class HostsDepart(Wrong):
+    """Has all nodes at a host gone with one of its ports. [PA-28]"""
+
+    caught_by: ClassVar = ("a-copy-that-fails-at-a-port",)
+    instead: ClassVar = {
+        "tree.on_sent": _failed_at(
+            lambda state, node, to: str(address_of(state.config, node)).rpartition(":")[0] == to.rpartition(":")[0]
+        ),
+    }
+
+
+class EitherHostDeparts(Wrong):
+    """Has a node gone by that one of its hosts to which it is not sent. [PA-28]"""
+
+    caught_by: ClassVar = ("a-copy-that-fails-at-a-port",)
+    instead: ClassVar = {
+        "tree.on_sent": _failed_at(lambda _, node, to: to in (f"{node.local_ip}:{node.port}", f"{node.global_ip}:{node.port}")),
+    }
+
+
+def _first_at(state: State, sent: Any, seek: Seek) -> Next:
+    if sent.took is not None or not isinstance(sent.message, messages.Own):
+        return Step(state)
+    nodes = [node for row in state.topics.values() for node in (*row.children.values(), row.parent) if node is not None]
+    first = next((node.id for node in nodes if address_of(state.config, node) == sent.to), None)
+    return DEPARTED(state, lambda node: node.id == first, seek)
+
+
+class OneDepartsFromAnAddress(Wrong):
+    """Has one node gone from an address where there are two. [PA-28]"""
+
+    caught_by: ClassVar = ("children-at-one-address",)
+    instead: ClassVar = {"tree.on_sent": _first_at}
+
+
+def _all_at_the_address(state: State, notice: Any, seek: Seek) -> Next:
+    if not isinstance(notice, wendy.NodeExited):
+        return TOLD(state, notice, seek)
+    where = address_of(state.config, notice.node)
+    return tree.after(notice, DEPARTED(state, lambda node: address_of(state.config, node) == where, seek))
+
+
+class ExitsByAddress(Wrong):
+    """Has all nodes at an address gone when one of them leaves. [PA-14]"""
+
+    caught_by: ClassVar = ("one-of-two-at-an-address-leaves",)
+    instead: ClassVar = {"tree.on_notice": _all_at_the_address}
+
+
+def _others_at(state: State, topic: Id, child: Node) -> State:
+    row, where = state.row(topic), address_of(state.config, child)
+    others = [name for name, node in row.children.items() if name != child.id and address_of(state.config, node) == where]
+    return state.with_row(topic, row._replace(children=row.children.without(others))) if others else state
+
+
+class OneChildAtAnAddress(Wrong):
+    """Puts a child in the place of another one at the same address. [P-10, PA-08]"""
+
+    caught_by: ClassVar = ("children-at-one-address", "one-of-two-at-an-address-leaves")
+    instead: ClassVar = {
+        "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
+            _others_at(state, topic, child), topic, child, seek
+        ),
+    }
+
+
+class UnsubscribesByAddress(Wrong):
+    """Removes all children at the address of the one that unsubscribes. [P-21]"""
+
+    caught_by: ClassVar = ("children-at-one-address",)
+    instead: ClassVar = {
+        "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
+            _others_at(state, topic, child), topic, child, seek
+        ),
+    }
+
+
+class AsksTheNextToo(Wrong):
+    """Sends a SUBSCRIBE that did not arrive to the parent that has been asked instead already. [PA-28]"""
+
+    caught_by: ClassVar = ("parent-leaves-while-it-is-asked",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Once more."""
+        step = super().step(state, event, pick)
+        if not (isinstance(event, Sent) and event.took is None and isinstance(event.message, messages.SubscribeMessage)):
+            return step
+        parent = state.upper.row(event.message.header.key).parent
+        where = address_of(state.config, parent) if parent is not None else None
+        return step if where in (None, event.to) else step._replace(effects=(*step.effects, Send(where, event.message)))
+
+
+def _copied_if(is_from_above: Callable[[State, Row, Node], bool]) -> Rule:
+    def on_notify(state: State, copy: Any) -> Next:
+        header = copy.header
+        row = state.row(header.key)
+        if is_from_above(state, row, header.sender):
+            state = state.with_row(header.key, row._replace(parent=header.sender))
+        elif row.parent is not None and row.parent.id == header.sender.id:
+            state = state.with_row(header.key, row._replace(parent=None))
+        return Step(state.with_row(header.key, row), ON_NOTIFY(state, copy).effects)
+
+    return on_notify
+
+
+class AnyParentCopies(Wrong):
+    """Copies on what comes from the parent of another topic. [PA-34]"""
+
+    caught_by: ClassVar = ("copy-from-the-parent-of-another-topic",)
+    instead: ClassVar = {
+        "tree.on_notify": _copied_if(
+            lambda state, _, sender: any(row.parent is not None and row.parent.id == sender.id for row in state.topics.values())
+        ),
+    }
+
+
+class ParentsByAddress(Wrong):
+    """Knows its parent by the address instead of the id. [PA-34]"""
+
+    caught_by: ClassVar = ("the-parent-is-known-by-its-id",)
+    instead: ClassVar = {
+        "tree.on_notify": _copied_if(
+            lambda state, row, sender: (
+                row.parent is not None and address_of(state.config, row.parent) == address_of(state.config, sender)
+            )
+        ),
+    }
+
+
+class ParentsWithTheirAddress(Wrong):
+    """Knows its parent by the id and the address. [PA-34]"""
+
+    caught_by: ClassVar = ("the-parent-is-known-by-its-id", "senders-without-an-address")
+    instead: ClassVar = {"tree.on_notify": _copied_if(lambda _, row, sender: row.parent == sender)}
+
+
+def _parents_by(measure: Measure) -> Rule:
+    return _copied_if(lambda _, row, sender: row.parent is not None and measure(row.parent.id) == measure(sender.id))
+
+
+class ParentsByTheUpperHalf(Wrong):
+    """Knows its parent by the upper half of the id. [PA-34]"""
+
+    caught_by: ClassVar = ("copy-from-one-that-is-nearly-the-parent",)
+    instead: ClassVar = {"tree.on_notify": _parents_by(upper_half)}
+
+
+class ParentsByDoubles(Wrong):
+    """Knows its parent by the id as a double. [PA-34]"""
+
+    caught_by: ClassVar = ("copy-from-one-that-is-nearly-the-parent",)
+    instead: ClassVar = {"tree.on_notify": _parents_by(float)}
+
+
+def _adopted(state: State, copy: Any) -> Next:
+    step = ON_NOTIFY(state, copy)
+    row = state.row(copy.header.key)
+    return Step(state.with_row(copy.header.key, row._replace(parent=copy.header.sender)), step.effects)
+
+
+class AdoptsParents(Wrong):
+    """Takes the sender of a copy for its parent from then on. [PA-09]"""
+
+    caught_by: ClassVar = ("copies-make-no-parent",)
+    instead: ClassVar = {"tree.on_notify": _adopted}
+
+
+class AdoptsAParent(Wrong):
+    """Takes the sender of a copy for its parent if it has none. [PA-09]"""
+
+    caught_by: ClassVar = ("copies-make-no-parent",)
+    instead: ClassVar = {
+        "tree.on_notify": lambda state, copy: (
+            _adopted(state, copy) if state.row(copy.header.key).parent is None else ON_NOTIFY(state, copy)
+        ),
+    }
+
+
+class NeedsAddresses(Wrong):
+    """Passes over what comes from a node without an address. [P-21, P-25, PA-34]"""
+
+    caught_by: ClassVar = ("senders-without-an-address",)
+    instead: ClassVar = {
+        "tree.on_message": lambda state, message, seek: (
+            Step(state) if address_of(state.config, message.header.sender) is None else ON_MESSAGE(state, message, seek)
+        ),
+    }
+
+
+def _without_its_own(state: State, notice: Any, seek: Seek) -> Next:
+    message = lift_message(notice.message) if isinstance(notice, wendy.Delivered) else None
+    is_back = isinstance(message, messages.PublishMessage) and message.header.hop > 0
+    is_own = is_back and message is not None and message.header.sender.id == own_node(state).id
+    return Step(state) if is_own else TOLD(state, notice, seek)
+
+
+class DropsItsOwn(Wrong):
+    """Passes over an event of its own that has come back to it. [PA-17]"""
+
+    caught_by: ClassVar = ("own-publish-comes-back",)
+    instead: ClassVar = {"tree.on_notice": _without_its_own}
+
+
+class PublishesOnce(Wrong):
+    """Sends the same event on once. [PA-18]"""
+
+    caught_by: ClassVar = ("the-same-event-published-twice",)
+    seen: frozenset[Any] = frozenset()
+
+    def initial(self, self_id: Any, config: Any) -> Next:
+        """It has sent nothing yet."""
+        self.seen = frozenset()
+        return super().initial(self_id, config)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Leaves out what it has sent."""
+        step = super().step(state, event, pick)
+        events = [e for e in step.effects if isinstance(e, Send) and isinstance(e.message, messages.PublishMessage)]
+        kept = tuple(effect for effect in step.effects if effect not in events or effect not in self.seen)
+        self.seen |= frozenset(events)
+        return step._replace(effects=kept)
+
+
+def _topics_by(measure: Measure) -> dict[str, Any]:
+    """What is replaced for topics that are equal in this to be one."""
+
+    def found(state: State, topic: Id) -> Id:
+        alike = [known for known in state.topics if measure(known) == measure(topic)]
+        return topic if topic in state.topics or not alike else alike[0]
+
+    return {
+        "tree.on_subscribe": lambda state, topic, seek: ON_SUBSCRIBE(state, found(state, topic), seek),
+        "tree.on_unsubscribe": lambda state, topic, seek: ON_UNSUBSCRIBE(state, found(state, topic), seek),
+        "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
+            state, found(state, topic), child, seek
+        ),
+        "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
+            state, found(state, topic), child, seek
+        ),
+        "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(state, found(state, topic), value, hop, source),
+    }
+
+
+class TopicsByTheLowerHalf(Wrong):
+    """Tells topics apart by the lower halves of their ids. [PA-01]"""
+
+    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
+    instead: ClassVar = _topics_by(lower_half)
+
+
+class TopicsByTheUpperHalf(Wrong):
+    """Tells topics apart by the upper halves of their ids. [PA-01]"""
+
+    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
+    instead: ClassVar = _topics_by(upper_half)
+
+
+class TopicsByDoubles(Wrong):
+    """Tells topics apart by their ids as doubles. [PA-01]"""
+
+    caught_by: ClassVar = ("topics-that-differ-in-one-byte",)
+    instead: ClassVar = _topics_by(float)
+
+
+def _children_by(measure: Measure) -> dict[str, Any]:
+    """What is replaced for children that are equal in this to be one."""
+
+    def found(state: State, topic: Id, child: Node) -> Node:
+        return next((node for name, node in state.row(topic).children.items() if measure(name) == measure(child.id)), child)
+
+    return {
+        "tree.on_subscribe_message": lambda state, topic, child, seek: ON_SUBSCRIBE_MESSAGE(
+            state, topic, found(state, topic, child), seek
+        ),
+        "tree.on_unsubscribe_message": lambda state, topic, child, seek: ON_UNSUBSCRIBE_MESSAGE(
+            state, topic, found(state, topic, child), seek
+        ),
+    }
+
+
+class ChildrenByTheUpperHalf(Wrong):
+    """Tells children apart by the upper halves of their ids. [P-10, P-21]"""
+
+    caught_by: ClassVar = ("children-that-differ-in-one-digit",)
+    instead: ClassVar = _children_by(upper_half)
+
+
+class ChildrenByDoubles(Wrong):
+    """Tells children apart by their ids as doubles. [P-10, P-21]"""
+
+    caught_by: ClassVar = ("children-that-differ-in-one-digit",)
+    instead: ClassVar = _children_by(float)
+
+
+def _in_order_of(measure: Measure) -> dict[str, Any]:
+    """What is replaced for topics and children to come in this order."""
+
+    def fan_out(state: State, topic: Id, value: bytes, hop: int, source: Id | None = None) -> Next:
+        step = FANNED_OUT(state, topic, value, hop, source)
+        copies = [effect for effect in step.effects if sent_to(effect, NOTIFY)]
+        told = [effect for effect in step.effects if isinstance(effect, Notify)]
+        return Step(step.state, (*told, *sorted(copies, key=lambda effect: measure(effect.command.node.id))))
+
+    def on_departure(state: State, is_gone: Any, seek: Seek) -> Next:
+        step = DEPARTED(state, is_gone, seek)
+        return Step(step.state, tuple(sorted(step.effects, key=lambda effect: measure(effect.command.key))))
+
+    return {"tree.fan_out": fan_out, "tree.on_departure": on_departure}
+
+
+class OrdersSigned(Wrong):
+    """Has ids in order as signed numbers. [PA-33]"""
+
+    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
+    instead: ClassVar = _in_order_of(lambda name: name - (name >> 127 << 128))
+
+
+class OrdersSignedHalves(Wrong):
+    """Has ids in order as two signed halves. [PA-33]"""
+
+    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
+    instead: ClassVar = _in_order_of(lambda name: (upper_half(name), lower_half(name) - (lower_half(name) >> 63 << 64)))
+
+
+class OrdersByTheLowerHalf(Wrong):
+    """Has ids in order by their lower halves. [PA-33]"""
+
+    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
+    instead: ClassVar = _in_order_of(lower_half)
+
+
+class OrdersDoubles(Wrong):
+    """Has ids in order as doubles, of equal ones the last first. [PA-33]"""
+
+    caught_by: ClassVar = ("topics-in-the-order-of-all-their-digits", "copies-in-the-order-of-all-digits")
+    instead: ClassVar = _in_order_of(lambda name: (float(name), -name))
+
+
+def _leaving_first(step: Next) -> Next:
+    return Step(step.state, tuple(sorted(step.effects, key=lambda effect: not sent_to(effect, UNSUBSCRIBE))))
+
+
+class UnsubscribesFirst(Wrong):
+    """Sends all UNSUBSCRIBEs before all SUBSCRIBEs. [PA-33]"""
+
+    caught_by: ClassVar = ("parent-of-one-and-child-of-another-topic-leaves", "measured-on-the-way-of-two-topics")
+    instead: ClassVar = {
+        "tree.on_departure": lambda state, is_gone, seek: _leaving_first(DEPARTED(state, is_gone, seek)),
+        "tree.on_rerouted": lambda state, seek, new: _leaving_first(ON_REROUTED(state, seek, new)),
+    }
+
+
+class ZeroIsNoTopic(Wrong):
+    """Takes the id zero for that of no topic. [P-03, PA-01]"""
+
+    caught_by: ClassVar = ("topic-zero",)
+    instead: ClassVar = {
+        "tree.update_row": lambda state, topic, row, seek: TURNED(state, topic, row, seek) if topic else Step(state),
+    }
+
+
+class ZeroIsNoKey(Wrong):
+    """Puts its own id in the place of the key zero. [P-07]"""
+
+    caught_by: ClassVar = ("topic-zero",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Says another key."""
+        step = super().step(state, event, pick)
+        return step._replace(effects=tuple(_keyed(effect, state.config.id) for effect in step.effects))
+
+
+def _keyed(effect: Any, own: Id) -> Any:
+    if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own) and effect.message.header.key == 0):
+        return effect
+    return replace(effect, message=replace(effect.message, header=replace(effect.message.header, key=own)))
+
+
+class ZeroIsNoChild(Wrong):
+    """Takes the id zero for that of no child. [P-09]"""
+
+    caught_by: ClassVar = ("topic-zero",)
+    instead: ClassVar = {
+        "tree.on_subscribe_message": lambda state, topic, child, seek: (
+            ON_SUBSCRIBE_MESSAGE(state, topic, child, seek) if child.id else Step(state)
+        ),
+    }
+
+
+class ZeroIsNoParent(Wrong):
+    """Takes the id zero for that of no parent. [PA-34]"""
+
+    caught_by: ClassVar = ("topic-zero",)
+    instead: ClassVar = {
+        "tree.on_notify": _copied_if(lambda _, row, sender: bool(row.parent and row.parent.id == sender.id != 0))
+    }
+
+
+class NoParentIsZero(Wrong):
+    """Has the node with the id zero for its parent if it has none. [PA-34]"""
+
+    caught_by: ClassVar = ("copy-from-the-node-zero-at-the-meeting-point",)
+    instead: ClassVar = {
+        "tree.on_notify": _copied_if(lambda _, row, sender: (row.parent.id if row.parent is not None else 0) == sender.id),
+    }
+
+
+def _with_values(change: Callable[[bytes], bytes]) -> dict[str, Any]:
+    """What is replaced for events to be changed wherever they are sent or told."""
+    return {
+        "tree.on_publish": lambda state, topic, value: ON_PUBLISH(state, topic, change(value)),
+        "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(state, topic, change(value), hop, source),
+    }
+
+
+class EventsAreText(Wrong):
+    """Makes text of events, and bytes of that. [PA-24]"""
+
+    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
+    instead: ClassVar = _with_values(lambda value: value.decode(errors="replace").encode())
+
+
+class EventsWithoutBlanks(Wrong):
+    """Leaves blanks at the ends of events out. [PA-24]"""
+
+    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
+    instead: ClassVar = _with_values(bytes.strip)
+
+
+def _in_one_form(value: bytes) -> bytes:
+    try:
+        return normalize("NFC", value.decode()).encode()
+    except UnicodeDecodeError:
+        return value
+
+
+class EventsInOneForm(Wrong):
+    """Puts a letter and its accent together where an event is text. [PA-24]"""
+
+    caught_by: ClassVar = ("event-of-a-letter-in-two-signs",)
+    instead: ClassVar = _with_values(_in_one_form)
+
+
+class EventsEndAtZero(Wrong):
+    """Has events end at a zero byte when it copies them. [PA-24]"""
+
+    caught_by: ClassVar = ("event-of-bytes-that-are-no-text",)
+    instead: ClassVar = {
+        "tree.fan_out": lambda state, topic, value, hop, source=None: FANNED_OUT(
+            state, topic, value.partition(b"\0")[0], hop, source
+        ),
+    }
+
+
+class ShortEvents(Wrong):
+    """Copies the first 65535 bytes of an event. [PA-24]"""
+
+    caught_by: ClassVar = ("event-of-seventy-thousand-bytes",)
+    instead: ClassVar = _with_values(lambda value: value[:65535])
+
+
+class _Sender(Wrong):
+    """Says less in the messages of the tree."""
+
+    def change(self, header: wendy.Header) -> wendy.Header:
+        """The header that it says."""
+        raise NotImplementedError
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Says that."""
+        step = super().step(state, event, pick)
+        return step._replace(effects=tuple(map(self._changed, step.effects)))
+
+    def _changed(self, effect: Any) -> Any:
+        if not (isinstance(effect, Send) and isinstance(effect.message, messages.Own)):
+            return effect
+        return replace(effect, message=replace(effect.message, header=self.change(effect.message.header)))
+
+
+class SendersWithoutARegion(_Sender):
+    """Leaves the region of senders out. [PA-08, PA-16]"""
+
+    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
+
+    def change(self, header: wendy.Header) -> wendy.Header:
+        """Without it."""
+        return replace(header, sender=header.sender._replace(region=""))
+
+
+class SendersWithOneHost(_Sender):
+    """Puts the local host of senders in the place of the global one. [PA-08, PA-16]"""
+
+    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
+
+    def change(self, header: wendy.Header) -> wendy.Header:
+        """With the local one twice."""
+        return replace(header, sender=header.sender._replace(global_ip=header.sender.local_ip))
+
+
+class _Credentials(_Sender):
+    kind: type[Any]
+
+    def _changed(self, effect: Any) -> Any:
+        return super()._changed(effect) if isinstance(getattr(effect, "message", None), self.kind) else effect
+
+    def change(self, header: wendy.Header) -> wendy.Header:
+        return replace(header, credentials=None)
+
+
+class UnsubscribesWithoutCredentials(_Credentials):
+    """Leaves the credentials out of an UNSUBSCRIBE. [P-01]"""
+
+    caught_by: ClassVar = ("whole-senders-in-tree-messages",)
+    kind = messages.UnsubscribeMessage
+
+
+class CopiesWithoutCredentials(_Credentials):
+    """Leaves the credentials out of a NOTIFY. [P-01]"""
+
+    caught_by: ClassVar = ("whole-senders-in-tree-messages",)
+    kind = messages.NotifyMessage
+
+
+class PublishesWithoutCredentials(_Credentials):
+    """Leaves the credentials out of a PUBLISH, its own or one that passes by. [P-01, PA-16]"""
+
+    caught_by: ClassVar = ("whole-senders-in-tree-messages", "publish-passes-by-as-it-is")
+    kind = messages.PublishMessage
+
+
+class SubscribesWithOldVersions(Wrong):
+    """Sends a SUBSCRIBE with the versions from before its tables changed. [P-01]"""
+
+    caught_by: ClassVar = ("subscribe-with-the-versions-of-the-moment",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """With those of before."""
+        step = super().step(state, event, pick)
+        return step._replace(effects=tuple(self._before(effect, state.lower.versions) for effect in step.effects))
+
+    @staticmethod
+    def _before(effect: Any, versions: wendy.Versions) -> Any:
+        if not (isinstance(effect, Send) and isinstance(effect.message, messages.SubscribeMessage)):
+            return effect
+        return replace(effect, message=replace(effect.message, header=replace(effect.message.header, versions=versions)))

@@ -1,0 +1,164 @@
+"""Mistakes about which topic a text is."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.peter import Wrong
+
+from peerproof.spec import wendy
+from peerproof.spec.core import Asked, Notify, Pick, Step
+from peerproof.spec.errors import NotEnabled
+from peerproof.spec.peter import Publish, Subscribe, Unsubscribe
+from peerproof.spec.peter.topics import id_of_topic
+
+Next = Step[Any, Any]
+
+Topical = Subscribe | Unsubscribe | Publish
+
+
+def naming(other: Any) -> dict[str, Any]:
+    """What is replaced for topics to have other ids."""
+    return {"tree.id_of_topic": other}
+
+
+def is_shorter(event: Any, least: int) -> bool:
+    """Whether something is asked about a topic with fewer bytes."""
+    return isinstance(event, Asked) and isinstance(event.command, Topical) and len(event.command.topic.encode()) < least
+
+
+class HashesTopics(Wrong):
+    """Takes the first bytes of a hash."""
+
+    caught_by: ClassVar = ("topic-of-sixteen-bytes", "topic-longer-than-its-id", "topics-equal-in-32-bytes")
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()).digest()))
+
+
+class HashesThirtyTwoBytes(Wrong):
+    """Takes a hash of the first 32 bytes, so that they all count."""
+
+    caught_by: ClassVar = ("topics-equal-in-16-bytes", "topic-of-a-thousand-bytes")
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(sha256(topic.encode()[:32]).digest()))
+
+
+class TakesTheLastBytes(Wrong):
+    """Takes the last 16 bytes."""
+
+    caught_by: ClassVar = ("topic-longer-than-its-id", "topics-equal-in-32-bytes")
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic)[-16:]))
+
+
+class TakesFifteenBytes(Wrong):
+    """Takes one byte too few for the id."""
+
+    caught_by: ClassVar = ("topics-different-in-the-last-byte", "topic-that-ends-within-a-letter")
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic)[:15] + b"\0"))
+
+
+class FillsShortTopics(Wrong):
+    """Fills short topics with zero bytes."""
+
+    caught_by: ClassVar = (
+        *(f"short-topic-{call}" for call in ("subscribe", "unsubscribe", "publish")),
+        *("topic-of-fifteen-bytes", "topic-of-no-bytes", "topic-that-is-refused-changes-nothing"),
+    )
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(topic.encode().ljust(16, b"\0")))
+
+
+def _by_letters(topic: str) -> Any:
+    if len(topic) < 16:  # letters of an id, as this one has it
+        raise NotEnabled("short_topic", "too few letters")
+    return wendy.id_of_bytes(topic.encode())
+
+
+class CountsLetters(Wrong):
+    """Counts letters instead of bytes."""
+
+    caught_by: ClassVar = ("topic-of-four-letters", "topic-of-eight-letters", "topic-of-letters-of-two-bytes")
+    instead: ClassVar = naming(_by_letters)
+
+
+class WritesLatin(Wrong):
+    """Writes one byte for each letter."""
+
+    caught_by: ClassVar = ("topic-that-ends-within-a-letter", "topic-of-eight-letters")
+    instead: ClassVar = naming(lambda topic: wendy.id_of_bytes(_long(topic, "latin-1")))
+
+
+class EndsWithALetter(Wrong):
+    """Leaves out a letter that the sixteenth byte is within."""
+
+    caught_by: ClassVar = ("topic-that-ends-within-a-letter",)
+    instead: ClassVar = naming(
+        lambda topic: wendy.id_of_bytes(_long(topic)[:16].decode(errors="ignore").encode().ljust(16, b"\0"))
+    )
+
+
+class IgnoresCapitals(Wrong):
+    """Has capital letters for small ones, and passes over blanks."""
+
+    caught_by: ClassVar = ("topic-with-capitals", "topics-different-in-the-last-byte")
+    instead: ClassVar = naming(lambda topic: id_of_topic(topic.strip().lower()))
+
+
+class EndsAtZero(Wrong):
+    """Has texts end at a zero byte."""
+
+    caught_by: ClassVar = ("topic-of-zero-bytes",)
+    instead: ClassVar = naming(lambda topic: id_of_topic(topic.partition("\0")[0]))
+
+
+class LongerTopicsOnly(Wrong):
+    """Wants one byte more than an id has."""
+
+    caught_by: ClassVar = ("topic-of-sixteen-bytes", "topic-of-eight-letters", "topic-of-four-letters")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Refuses."""
+        if (
+            isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 17
+        ):  # one more
+            raise NotEnabled("short_topic", "too short")
+        return super().step(state, event, pick)
+
+
+class ShortTopicsAreSilent(Wrong):
+    """Passes over what is asked for a short topic, without a refusal."""
+
+    caught_by: ClassVar = ("short-topic-subscribe", "topic-of-seven-letters")
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Does nothing."""
+        if (
+            isinstance(event, Asked) and isinstance(command := event.command, Topical) and len(command.topic.encode()) < 16
+        ):  # bytes of an id
+            return Step(state)
+        return super().step(state, event, pick)
+
+
+class TellsOfOneTopic(Wrong):
+    """Tells the application of every event as if it were of the last of its topics."""
+
+    caught_by: ClassVar = ("topics-different-in-the-last-byte",)
+
+    def step(self, state: Any, event: Any, pick: Pick) -> Next:
+        """Replaces the topic."""
+        after, effects = super().step(state, event, pick)
+        last = next(reversed(list(after.upper.topics)), None)
+        return Step(
+            after,
+            tuple(
+                Notify(type(effect.notice)(last, effect.notice.value))
+                if isinstance(effect, Notify) and hasattr(effect.notice, "topic")
+                else effect
+                for effect in effects
+            ),
+        )
+
+
+def _long(topic: str, encoding: str = "utf-8") -> bytes:
+    octets = topic.encode(encoding)
+    if len(octets) < 16:  # bytes of an id
+        raise NotEnabled("short_topic", "too short")
+    return octets

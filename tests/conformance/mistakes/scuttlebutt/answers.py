@@ -1,0 +1,215 @@
+"""Mistakes in what a digest makes a node answer and store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.scuttlebutt import Wrong
+from tests.conformance.variant import received
+
+from peerproof.reference.divergences.scuttlebutt import Entries
+from peerproof.spec.core import Instant, NodeId, Notify, Pick, Send
+from peerproof.spec.scuttlebutt import reconcile, transitions
+from peerproof.spec.scuttlebutt.messages import DeltaEntry, DigestEntry, DigestRequest, DigestResponse, Join
+from peerproof.spec.scuttlebutt.state import Peer, State
+from peerproof.spec.scuttlebutt.transitions import Next
+
+_DELTA = reconcile.delta
+_LACKING = reconcile.lacking_here
+_LEARNED = transitions.add_peers
+_ON_REQUEST = transitions.on_digest_request
+
+
+def _delta_of_all(state: State, entries: Entries) -> tuple[DeltaEntry, ...]:
+    entries = tuple(entries)
+    listed = {entry.addr for entry in entries}
+    return _DELTA(state, (*entries, *(DigestEntry(addr, 0) for addr in state.store if addr not in listed)))
+
+
+class OffersUnlistedPeers(Wrong):
+    """Sends what it knows of peers that the digest does not list."""
+
+    caught_by: ClassVar = ("digest-is-told-of-listed-peers-only", "empty-digest-gets-empty-delta")
+    instead: ClassVar = {"transitions.delta": _delta_of_all}
+
+
+class ResponseSorted(Wrong):
+    """Sorts its digest responses by address."""
+
+    caught_by: ClassVar = ("digest-response-keeps-the-order-received",)
+    instead: ClassVar = {"transitions.lacking_here": lambda state, entries: tuple(sorted(_LACKING(state, entries)))}
+
+
+class ResponseEchoesVersions(Wrong):
+    """Repeats the versions of the digest in its digest response instead of its own."""
+
+    caught_by: ClassVar = ("digest-answers-delta-then-digest", "a-whole-round-seen-by-its-partner")
+    instead: ClassVar = {
+        "transitions.lacking_here": lambda state, entries: tuple(
+            replaced
+            for entry in _LACKING(state, entries)
+            for replaced in entries
+            if replaced.addr == entry.addr and replaced.version > entry.version
+        )
+    }
+
+
+class ResponseEvenIfEmpty(Wrong):
+    """Sends digest responses that list nobody."""
+
+    caught_by: ClassVar = ("digest-level-gets-empty-delta", "response-with-limit-12")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Adds the response."""
+        step = super().step(state, event, pick)
+        sent = any(isinstance(effect, Send) and isinstance(effect.message, DigestResponse) for effect in step.effects)
+        if received(event, DigestRequest) and not sent:
+            return step._replace(effects=(*step.effects, Send(event.sender, DigestResponse(()))))
+        return step
+
+
+class ResponseBeforeDelta(Wrong):
+    """Asks first and answers then."""
+
+    caught_by: ClassVar = ("delta-and-digest-in-one-answer", "digest-answers-delta-then-digest")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Turns the answers around."""
+        step = super().step(state, event, pick)
+        return step._replace(effects=step.effects[::-1]) if received(event, DigestRequest) else step
+
+
+class ResponseToResponse(Wrong):
+    """Answers a digest response like a request, with a digest: two nodes could go on for ever."""
+
+    caught_by: ClassVar = (
+        "response-ahead-gets-no-digest",
+        "response-behind-gets-pairs-only",
+        "response-names-an-unknown-peer",
+    )
+    instead: ClassVar = {"transitions.on_digest_response": _ON_REQUEST}
+
+
+class IgnoresResponses(Wrong):
+    """Does not answer digest responses."""
+
+    caught_by: ClassVar = (
+        "response-without-a-request",
+        "response-is-answered-to-its-source",
+        "a-whole-round-seen-by-its-starter",
+    )
+    instead: ClassVar = {"transitions.on_digest_response": lambda state, *_: Next(state)}
+
+
+class AsksForItself(Wrong):
+    """Asks for its own pairs when a digest shows it at a higher version."""
+
+    caught_by: ClassVar = (
+        "digest-ahead-on-the-receiver",
+        "digest-ahead-on-the-receiver-and-on-others",
+        "restarted-node-does-not-ask-for-its-past",
+    )
+    instead: ClassVar = {
+        "transitions.lacking_here": lambda state, entries: tuple(
+            DigestEntry(entry.addr, reconcile.version_of(state, entry.addr))
+            for entry in entries
+            if entry.version > reconcile.version_of(state, entry.addr)
+        )
+    }
+
+
+def _with_versions_of_digest(state: State, now: Instant, entries: Entries) -> Any:
+    entries = tuple(entries)
+    after, joins = _LEARNED(state, now, entries)
+    new = {entry.addr: Peer(version=entry.version) for entry in entries if entry.addr not in state.store}
+    return replace(after, store=after.store.put(new)), joins
+
+
+class StoresTheDigestsVersion(Wrong):
+    """Stores peers that it did not know at the version in the digest, as if it had their pairs."""
+
+    caught_by: ClassVar = (
+        "unknown-peers-are-stored-at-version-0",
+        "stored-peer-is-asked-for-again",
+        "peers-beyond-the-limit-are-stored",
+        "two-nodes-agree",
+    )
+    instead: ClassVar = {"transitions.add_peers": _with_versions_of_digest}
+
+
+def _jumped(state: State, now: Instant, entries: Entries) -> Any:
+    entries = tuple(entries)
+    after, joins = _LEARNED(state, now, entries)
+    highest = max((entry.version for entry in entries if entry.addr == state.self_id), default=0)
+    own = after.store[state.self_id]
+    return replace(after, store=after.store.put({state.self_id: replace(own, version=max(own.version, highest))})), joins
+
+
+class JumpsToTheDigestsVersion(Wrong):
+    """Takes a higher version of itself in a digest for its own."""
+
+    caught_by: ClassVar = ("digest-ahead-on-the-receiver", "restarted-node-does-not-ask-for-its-past")
+    instead: ClassVar = {"transitions.add_peers": _jumped}
+
+
+class LearnsNobody(Wrong):
+    """Stores nobody of whom no pair is known."""
+
+    caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "three-nodes-agree")
+    instead: ClassVar = {"transitions.add_peers": lambda state, *_: (state, ())}
+
+
+class LearnsOnlyWhoHasPairs(Wrong):
+    """Stores peers of a digest only if the digest shows a version above 0."""
+
+    caught_by: ClassVar = ("unknown-peer-at-version-0-is-stored", "peer-known-without-pairs-is-a-partner")
+    instead: ClassVar = {
+        "transitions.add_peers": lambda state, now, entries: _LEARNED(state, now, [entry for entry in entries if entry.version])
+    }
+
+
+class LearnsTheSource(Wrong):
+    """Takes whoever sends a digest for a peer."""
+
+    caught_by: ClassVar = ("the-source-does-not-become-a-peer",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Stores the sender first."""
+        if received(event, DigestRequest) or received(event, DigestResponse):
+            state = _LEARNED(state, event.now, [DigestEntry(event.sender, 0)])[0]
+        return super().step(state, event, pick)
+
+
+class AnswersToTheDigestsFirst(Wrong):
+    """Answers to the first address in a digest, as if that were its sender."""
+
+    caught_by: ClassVar = ("answers-go-to-the-source", "response-is-answered-to-its-source")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Mistakes the sender."""
+        if (received(event, DigestRequest) or received(event, DigestResponse)) and event.message.entries:
+            event = replace(event, sender=event.message.entries[0].addr)
+        return super().step(state, event, pick)
+
+
+class JoinsTwice(Wrong):
+    """Tells the application of a join for every entry of a digest that is no pair of its own."""
+
+    caught_by: ClassVar = ("join-is-told-once",)
+    instead: ClassVar = {
+        "transitions.add_peers": lambda state, now, entries: (
+            _LEARNED(state, now, entries)[0],
+            tuple(Notify(Join(entry.addr)) for entry in entries if entry.addr != state.self_id),
+        )
+    }
+
+
+class IsTheWildcard(Wrong):
+    """Takes a wildcard address for its identity, whatever it is told."""
+
+    caught_by: ClassVar = ("wildcard-address-is-an-identity-like-any-other",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """A node that is everybody."""
+        return super().initial(NodeId(f"0.0.0.0:{self_id.rpartition(':')[2]}"), config)

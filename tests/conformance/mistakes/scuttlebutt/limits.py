@@ -1,0 +1,106 @@
+"""Mistakes at the ends of what can be configured, and in what holds where nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.scuttlebutt import Wrong
+
+from peerproof.spec.core import Duration, Instant, NodeId
+from peerproof.spec.scuttlebutt import arrival
+from peerproof.spec.scuttlebutt.arrival import ONE_BY_LN_10, THOUSANDTHS, ArrivalWindow, Detector
+from peerproof.spec.scuttlebutt.transitions import Next
+
+_OPENED = arrival.open_window
+
+
+class NineDigits(Wrong):
+    """Takes 1/ln 10 to nine digits, which is more than it is."""
+
+    caught_by: ClassVar = ("phi-to-thirteen-digits-below",)
+    instead: ClassVar = {"arrival.ONE_BY_LN_10": (434_294_482, 1_000_000_000)}
+
+
+class TenDigits(Wrong):
+    """Takes 1/ln 10 to ten digits, which is less than it is."""
+
+    caught_by: ClassVar = ("phi-to-thirteen-digits-above",)
+    instead: ClassVar = {"arrival.ONE_BY_LN_10": (4_342_944_819, 10_000_000_000)}
+
+
+def _reaches(window: ArrivalWindow, now: Instant, thousandths: int) -> bool:
+    total = max(sum(window.intervals), len(window.intervals))
+    numerator, denominator = ONE_BY_LN_10
+    return (now - window.last) * len(window.intervals) * numerator * THOUSANDTHS >= thousandths * total * denominator
+
+
+class AtTheThreshold(Wrong):
+    """Takes a phi that reaches a threshold for one above it."""
+
+    caught_by: ClassVar = ("threshold-of-0-without-a-silence", "threshold-that-is-reached")
+    instead: ClassVar = {"transitions.phi_exceeds": _reaches}
+
+
+class BootstrapOfASecond(Wrong):
+    """Takes no bootstrap interval below a second."""
+
+    caught_by: ClassVar = ("bootstrap-of-a-millisecond",)
+    instead: ClassVar = {
+        "transitions.open_window": lambda now, detector: _OPENED(
+            now, replace(detector, bootstrap=Duration(max(1000, detector.bootstrap)))
+        )
+    }
+
+
+def _heard_later(window: ArrivalWindow, now: Instant, detector: Detector) -> ArrivalWindow:
+    interval = Duration(max(1, now - window.last))
+    return ArrivalWindow(now, (*window.intervals, interval)[-detector.window :])
+
+
+class IntervalOfAMillisecond(Wrong):
+    """Takes no interval below a millisecond."""
+
+    caught_by: ClassVar = ("interval-of-nothing-counts-in-the-mean",)
+    instead: ClassVar = {"transitions.record_arrival": _heard_later}
+
+
+class WindowOf101(Wrong):
+    """Remembers one interval more than the window has."""
+
+    caught_by: ClassVar = ("window-of-100-by-default", "window-forgets-the-oldest-interval-above")
+    instead: ClassVar = {
+        "transitions.record_arrival": lambda window, now, detector: arrival.record_arrival(
+            window, now, replace(detector, window=detector.window + 1)
+        )
+    }
+
+
+class LessByDefault(Wrong):
+    """Fills datagrams up to 1280 bytes unless it is told otherwise, and takes 1400 for that."""
+
+    caught_by: ClassVar = ("delta-of-1400-bytes-by-default",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Has another default."""
+        return super().initial(self_id, replace(config, max_payload=1280) if config.max_payload == 1400 else config)
+
+
+class MoreByDefault(Wrong):
+    """Fills Ethernet's frames unless it is told otherwise, and takes 1400 for that."""
+
+    caught_by: ClassVar = ("delta-of-1401-bytes-by-default",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Has another default."""
+        return super().initial(self_id, replace(config, max_payload=1472) if config.max_payload == 1400 else config)
+
+
+class NeverMoreThan1400(Wrong):
+    """Keeps datagrams to 1400 bytes, whatever it is told."""
+
+    caught_by: ClassVar = ("delta-under-the-largest-limit",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Is configured with less."""
+        return super().initial(self_id, replace(config, max_payload=min(config.max_payload, 1400)))

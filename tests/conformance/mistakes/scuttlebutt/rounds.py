@@ -1,0 +1,383 @@
+"""Mistakes in when a round comes, who is asked in it, and what a restart leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.scuttlebutt import Wrong
+from tests.conformance.variant import without_effects
+
+from peerproof.spec.core import Asked, Expired, Instant, NodeId, Pick, Received, Send, SetTimer
+from peerproof.spec.scuttlebutt import reconcile, transitions
+from peerproof.spec.scuttlebutt.messages import DigestEntry, DigestRequest, DigestResponse, Round
+from peerproof.spec.scuttlebutt.state import DEFAULT_INTERVAL, Peer, State, Status
+from peerproof.spec.scuttlebutt.transitions import Next
+
+Targets = Callable[[State, Instant, Pick], Iterator[NodeId]]
+
+_DIGEST = reconcile.digest
+_IS_CRITICAL = transitions.is_critical
+_TARGETS = transitions.round_targets
+
+
+def _others(state: State) -> list[NodeId]:
+    return [addr for addr in state.store if addr != state.self_id]
+
+
+def _targets(
+    *,
+    alone: Callable[[list[NodeId]], Iterable[NodeId]] = lambda seeds: seeds,
+    partners: Callable[[State], list[NodeId]] = _others,
+    unknown: Callable[[State], Iterable[NodeId]] = lambda state: set(state.config.seeds) - set(state.store),
+    seeds: Callable[[list[NodeId], Pick], Iterable[NodeId]] = lambda seeds, pick: pick("round.seed", seeds),
+    critical: Callable[[list[NodeId], NodeId], Iterable[NodeId]] = lambda critical, _: critical,
+    order: Callable[[list[list[NodeId]]], list[list[NodeId]]] = lambda parts: parts,
+) -> Targets:
+    """`round_targets` with one part of it done otherwise."""
+
+    def targets(state: State, now: Instant, pick: Pick) -> Iterator[NodeId]:
+        unknown_seeds = sorted(unknown(state))
+        if not partners(state):
+            yield from alone(unknown_seeds)
+            return
+        (partner,) = pick("round.partner", partners(state))
+        asked = [*seeds(unknown_seeds, pick)] if unknown_seeds else []
+        silent = [addr for addr in _others(state) if _IS_CRITICAL(state, addr, now)]
+        for part in order([[partner], asked, [*critical(silent, partner)]]):
+            yield from part
+
+    return targets
+
+
+class OneRound(Wrong):
+    """Gossips once and never again."""
+
+    caught_by: ClassVar = ("rounds-come-at-the-interval", "partner-is-picked-anew-each-round", "update-spreads")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Forgets the timer."""
+        return without_effects(super().step(state, event, pick), lambda effect: isinstance(effect, SetTimer))
+
+
+class MessagesShiftRounds(Wrong):
+    """Starts the interval over when a message comes in."""
+
+    caught_by: ClassVar = ("messages-do-not-shift-rounds",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sets the timer again."""
+        step = super().step(state, event, pick)
+        again = (SetTimer(Round(), state.config.interval),) if isinstance(event, Received) else ()
+        return step._replace(effects=(*step.effects, *again))
+
+
+class UpdatesShiftRounds(Wrong):
+    """Starts the interval over when a pair is set."""
+
+    caught_by: ClassVar = ("updates-do-not-shift-rounds",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sets the timer again."""
+        step = super().step(state, event, pick)
+        again = (SetTimer(Round(), state.config.interval),) if isinstance(event, Asked) else ()
+        return step._replace(effects=(*step.effects, *again))
+
+
+class OneRateForAll(Wrong):
+    """Has a round a second, whatever is configured."""
+
+    caught_by: ClassVar = ("rounds-come-at-the-configured-rate",)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Forgets the interval."""
+        return super().initial(self_id, replace(config, interval=DEFAULT_INTERVAL))
+
+
+class FirstRoundAtOnce(Wrong):
+    """Gossips as soon as it starts."""
+
+    caught_by: ClassVar = ("no-known-peers-asks-seeds-every-round", "rounds-start-again-after-a-restart")
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Sets the timer to nothing."""
+        step = super().initial(self_id, config)
+        return step._replace(effects=(SetTimer(Round(), type(config.interval)(0)),))
+
+
+class LeavesItselfOut(Wrong):
+    """Lists only the others in its digests."""
+
+    caught_by: ClassVar = ("request-lists-self-and-peers", "request-to-seeds-tells-the-own-version", "two-nodes-agree")
+    instead: ClassVar = {
+        "transitions.digest": lambda state, order: _DIGEST(state, [addr for addr in order if addr != state.self_id])
+    }
+
+
+class ListsTheReceiverNot(Wrong):
+    """Leaves out of a digest whom it is sent to, who surely knows of himself."""
+
+    caught_by: ClassVar = ("request-lists-self-and-peers", "messages-do-not-shift-rounds")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Removes the receiver."""
+        step = super().step(state, event, pick)
+        return step._replace(
+            effects=tuple(
+                replace(
+                    effect, message=DigestRequest(tuple(entry for entry in effect.message.entries if entry.addr != effect.to))
+                )
+                if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
+                else effect
+                for effect in step.effects
+            )
+        )
+
+
+class SendsResponses(Wrong):
+    """Opens a round with a digest of the wrong kind, which gets no digest for an answer."""
+
+    caught_by: ClassVar = ("rounds-come-at-the-interval", "long-silence-is-critical")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sends the other kind."""
+        step = super().step(state, event, pick)
+        return step._replace(
+            effects=tuple(
+                replace(effect, message=DigestResponse(effect.message.entries))
+                if isinstance(effect, Send) and isinstance(effect.message, DigestRequest)
+                else effect
+                for effect in step.effects
+            )
+        )
+
+
+class NotShuffled(Wrong):
+    """Lists peers in the order of their addresses, so that under a limit the last ones are never listed."""
+
+    caught_by: ClassVar = ("request-is-shuffled", "request-with-limit-14", "request-stops-at-what-does-not-fit")
+    instead: ClassVar = {"transitions.digest": lambda state, _: _DIGEST(state, state.store)}
+
+
+class OneShuffleARound(Wrong):
+    """Sends the same digest to everybody in a round."""
+
+    caught_by: ClassVar = ("request-to-partner-and-seed-are-shuffled-apart",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Repeats the first."""
+        step = super().step(state, event, pick)
+        requests = [effect.message for effect in step.effects if isinstance(effect, Send)]
+        if not isinstance(event, Expired):
+            return step
+        return step._replace(
+            effects=tuple(replace(effect, message=requests[0]) if isinstance(effect, Send) else effect for effect in step.effects)
+        )
+
+
+class GossipsWithItself(Wrong):
+    """Does not leave itself out when it picks a partner."""
+
+    caught_by: ClassVar = ("node-alone-without-seeds-is-silent", "self-is-never-critical")
+    instead: ClassVar = {"transitions.round_targets": _targets(partners=lambda state: [*state.store])}
+
+
+class AlwaysTheFirst(Wrong):
+    """Takes the first known peer for its partner in every round."""
+
+    caught_by: ClassVar = ("partner-picked-is-asked-c", "partner-is-picked-anew-each-round")
+    instead: ClassVar = {"transitions.round_targets": _targets(partners=lambda state: _others(state)[:1])}
+
+
+class NotTheSameTwice(Wrong):
+    """Never takes the same partner in two rounds that follow each other."""
+
+    caught_by: ClassVar = ("partner-is-picked-anew-each-round",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: NodeId | None = None
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Goes on to the next."""
+        step = super().step(state, event, pick)
+        others = _others(state)
+        first = next((effect for effect in step.effects if isinstance(effect, Send)), None)
+        if not isinstance(event, Expired) or first is None or len(others) < 2:
+            return step
+        if first.to == self._last:
+            partner = next(addr for addr in others if addr != self._last)
+            step = step._replace(effects=(replace(first, to=partner), *step.effects[1:]))
+            self._last = partner
+        else:
+            self._last = first.to
+        return step
+
+
+class AvoidsDownPeers(Wrong):
+    """Does not gossip with peers that are down, and so never finds them again."""
+
+    caught_by: ClassVar = ("down-peer-is-still-a-partner", "partition-makes-down-and-heals")
+    instead: ClassVar = {
+        "transitions.round_targets": _targets(
+            partners=lambda state: [addr for addr in _others(state) if state.liveness[addr].status is Status.UP],
+            critical=lambda *_: (),
+        )
+    }
+
+
+# Seeds
+
+
+class AsksItself(Wrong):
+    """Asks its own address if that is one of its seeds."""
+
+    caught_by: ClassVar = (
+        "own-address-as-the-only-seed",
+        "own-address-among-unknown-seeds",
+        "no-known-peers-asks-all-seeds",
+    )
+    instead: ClassVar = {
+        "transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - set(_others(state)))
+    }
+
+
+class AsksOneSeedWhenAlone(Wrong):
+    """Asks one of its seeds while it knows nobody."""
+
+    caught_by: ClassVar = ("no-known-peers-asks-all-seeds", "no-known-peers-asks-seeds-every-round")
+    instead: ClassVar = {"transitions.round_targets": _targets(alone=lambda seeds: seeds[:1])}
+
+
+class AsksSeedsOnce(Wrong):
+    """Asks its seeds in its first round only."""
+
+    caught_by: ClassVar = ("no-known-peers-asks-seeds-every-round", "first-datagrams-lost", "unknown-seed-picked-is-asked")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Forgets its seeds after the first round."""
+        step = super().step(state, event, pick)
+        if not isinstance(event, Expired):
+            return step
+        return step._replace(state=replace(step.state, config=replace(step.state.config, seeds=())))
+
+
+class SeedsArePeers(Wrong):
+    """Takes its seeds for peers from the start."""
+
+    caught_by: ClassVar = ("seeds-answer-alone-makes-it-no-peer", "unknown-seed-is-asked-after-the-partner")
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """Stores them."""
+        step = super().initial(self_id, config)
+        known, _ = transitions.add_peers(step.state, Instant(0), [DigestEntry(seed, 0) for seed in config.seeds])
+        return step._replace(state=known)
+
+
+class SeedsForEver(Wrong):
+    """Asks a seed in every round, though it is known."""
+
+    caught_by: ClassVar = ("known-seed-is-an-ordinary-peer", "seed-that-becomes-known-is-asked-no-more")
+    instead: ClassVar = {"transitions.round_targets": _targets(unknown=lambda state: set(state.config.seeds) - {state.self_id})}
+
+
+class AsksAllUnknownSeeds(Wrong):
+    """Asks all unknown seeds after the partner."""
+
+    caught_by: ClassVar = ("one-unknown-seed-a-round", "unknown-seed-picked-is-asked")
+    instead: ClassVar = {"transitions.round_targets": _targets(seeds=lambda seeds, _: seeds)}
+
+
+class AsksASeedAsOftenAsItIsListed(Wrong):
+    """Keeps its seeds in a list, and asks twice what is there twice."""
+
+    caught_by: ClassVar = ("seed-listed-twice-is-asked-once",)
+    instead: ClassVar = {
+        "transitions.round_targets": _targets(
+            unknown=lambda state: [seed for seed in state.config.seeds if seed not in state.store]
+        )
+    }
+
+
+class SeedBeforePartner(Wrong):
+    """Asks the unknown seed first."""
+
+    caught_by: ClassVar = ("unknown-seed-is-asked-after-the-partner", "a-whole-round-seen-by-its-starter")
+    instead: ClassVar = {"transitions.round_targets": _targets(order=lambda parts: [parts[1], parts[0], parts[2]])}
+
+
+# Critical peers
+
+
+class CriticalFirst(Wrong):
+    """Asks the critical peers before the seed."""
+
+    caught_by: ClassVar = ("critical-peers-come-last",)
+    instead: ClassVar = {"transitions.round_targets": _targets(order=lambda parts: [parts[0], parts[2], parts[1]])}
+
+
+class OneCriticalPeer(Wrong):
+    """Asks one of the critical peers."""
+
+    caught_by: ClassVar = ("every-critical-peer-is-asked",)
+    instead: ClassVar = {"transitions.round_targets": _targets(critical=lambda critical, _: critical[:1])}
+
+
+class CriticalPartnerOnce(Wrong):
+    """Does not ask a critical peer that is the partner a second time."""
+
+    caught_by: ClassVar = ("long-silence-is-critical", "every-critical-peer-is-asked", "critical-by-default-above")
+    instead: ClassVar = {
+        "transitions.round_targets": _targets(critical=lambda critical, partner: [addr for addr in critical if addr != partner])
+    }
+
+
+def _everybody_if_one(state: State, _: NodeId, now: Instant) -> bool:
+    return any(_IS_CRITICAL(state, addr, now) for addr in _others(state))
+
+
+class AllCriticalIfOneIs(Wrong):
+    """Asks everybody as soon as one peer is critical."""
+
+    caught_by: ClassVar = ("only-the-silent-peer-is-critical",)
+    instead: ClassVar = {"transitions.is_critical": _everybody_if_one}
+
+
+class RemembersItself(Wrong):
+    """Keeps its store over a restart, which the text does not know of; vectors show what a fresh start does."""
+
+    caught_by: ClassVar = ("restarted-node-is-empty", "restarted-node-counts-from-1", "restarted-owner-is-not-believed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._restarting = False
+        self._last: dict[NodeId, State] = {}
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Sees whether it is a restart."""
+        self._restarting = request.get("op") == "restart"
+        return super().handle(request, choose)
+
+    def initial(self, self_id: NodeId, config: Any) -> Next:
+        """The last state, if there is one."""
+        step = super().initial(self_id, config)
+        return step._replace(state=self._last[self_id]) if self._restarting and self_id in self._last else step
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Remembers."""
+        step = super().step(state, event, pick)
+        self._last[state.self_id] = step.state
+        return step
+
+
+class ForgetsDownPeers(Wrong):
+    """Drops the record of a peer that is down."""
+
+    caught_by: ClassVar = ("long-silence-is-down", "crashed-node-goes-down", "down-peer-is-still-answered")
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Empties it."""
+        step = super().step(state, event, pick)
+        down = [addr for addr, known in step.state.liveness.items() if known.status is Status.DOWN]
+        return step._replace(state=replace(step.state, store=step.state.store.put(dict.fromkeys(down, Peer()))))

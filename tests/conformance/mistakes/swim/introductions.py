@@ -1,0 +1,242 @@
+"""Mistakes in joining: who introduces itself to whom, and when that is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.swim import Wrong
+
+from peerproof.spec.core import NodeId, Pick, Step
+from peerproof.spec.swim import commands, gossip, transitions
+from peerproof.spec.swim.gossip import enqueue, with_row
+from peerproof.spec.swim.messages import Ack, AddNode, Incarnation, Joining, Normal, Ping, Uuid
+from peerproof.spec.swim.state import Config, Exchange, Row, State, Status
+from peerproof.spec.swim.table import event
+from peerproof.spec.swim.transitions import Sends
+
+ANSWER = gossip.answer
+INTRODUCED_BY = transitions.advance_introduction
+INTRODUCTION = gossip.introduction
+ON_ADD_NODE = commands.on_add_node
+REFUTED = transitions.refute
+REQUEST = gossip.request
+
+
+def _first_is_enough(state: State, ack: Ack) -> State:
+    after = INTRODUCED_BY(state, ack)
+    row = after.rows[ack.sender]
+    return with_row(after, ack.sender, replace(row, exchange=Exchange.DONE)) if row.exchange is Exchange.SECOND else after
+
+
+class OneExchange(Wrong):
+    """Takes itself for joined after the first answer."""
+
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
+    instead: ClassVar = {"transitions.advance_introduction": _first_is_enough}
+
+
+def _any_ack(state: State, ack: Ack) -> State:
+    row = state.rows[ack.sender]
+    after = {Exchange.FIRST: Exchange.SECOND}.get(row.exchange, Exchange.DONE)
+    return with_row(state, ack.sender, replace(row, exchange=after))
+
+
+class AnyAckMovesOn(Wrong):
+    """Takes any ack for the answer that it waits for."""
+
+    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
+    instead: ClassVar = {"transitions.advance_introduction": _any_ack}
+
+
+def _either_answer(state: State, ack: Ack) -> State:
+    said = any(isinstance(v, (Joining, Normal)) and v.node == state.uuid for v in ack.vectors)
+    return _any_ack(state, ack) if said else state
+
+
+class EitherAnswerMovesOn(Wrong):
+    """Does not tell the two answers from each other."""
+
+    caught_by: ClassVar = ("joiner-is-not-done-after-a-bare-ack", "joiner-repeats-the-second-request")
+    instead: ClassVar = {"transitions.advance_introduction": _either_answer}
+
+
+class NeverDone(Wrong):
+    """Introduces itself for ever."""
+
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
+    instead: ClassVar = {"transitions.advance_introduction": lambda state, _: state}
+
+
+def _all_at_once(state: State, ack: Ack) -> State:
+    after = INTRODUCED_BY(state, ack)
+    exchange = after.rows[ack.sender].exchange
+    return replace(after, rows=after.rows.put({n: replace(row, exchange=exchange) for n, row in after.rows.items()}))
+
+
+class OneIntroductionForAll(Wrong):
+    """Keeps for itself, not for each row, how far it has introduced itself."""
+
+    caught_by: ClassVar = ("add-node-of-itself",)
+    instead: ClassVar = {
+        "transitions.advance_introduction": _all_at_once,
+        "transitions.on_add_node": lambda state, command: Step(
+            with_row(
+                replace(state, rows=state.rows.put({n: replace(r, exchange=Exchange.FIRST) for n, r in state.rows.items()})),
+                command.uuid,
+                commands.build_row(state, command),
+            )
+        ),
+    }
+
+
+def _asks_once(state: State, row: Row) -> tuple[Any, ...]:
+    return () if row.unanswered else INTRODUCTION(state, row)
+
+
+class AsksOnce(Wrong):
+    """Introduces itself once, and waits."""
+
+    caught_by: ClassVar = ("joiner-asks-again-until-answered", "ack-of-an-earlier-life-does-not-match")
+    instead: ClassVar = {"gossip.introduction": _asks_once}
+
+
+def _before_counting(state: State, row: Row) -> tuple[Any, ...]:
+    return tuple(replace(v, incarnation=state.incarnation) if isinstance(v, Joining) else v for v in INTRODUCTION(state, row))
+
+
+class JoiningWithTheTxBefore(Wrong):
+    """Says joining with the tx of the datagram before."""
+
+    caught_by: ClassVar = ("add-node-makes-a-joining-row", "ping-to-a-host-with-colons")
+    instead: ClassVar = {"gossip.introduction": _before_counting}
+
+
+class JoiningInBoth(Wrong):
+    """Says joining in the second request too."""
+
+    caught_by: ClassVar = ("joined-again-after-refuting", "incarnations-in-the-second-request")
+    instead: ClassVar = {
+        "gossip.introduction": lambda state, row: INTRODUCTION(
+            state, replace(row, exchange=Exchange.FIRST) if row.exchange is Exchange.SECOND else row
+        )
+    }
+
+
+def _with_everything(state: State, node: Uuid, pick: Pick, *purpose: Any) -> tuple[State, Sends]:
+    exchange = state.rows[node].exchange
+    if exchange is Exchange.DONE or purpose:
+        return REQUEST(state, node, pick, *purpose)
+    said = INTRODUCTION(state, state.rows[node])
+    done = with_row(state, node, replace(state.rows[node], exchange=Exchange.DONE))
+    after, sends = REQUEST(done, node, pick, said)
+    return with_row(after, node, replace(after.rows[node], exchange=exchange)), sends
+
+
+class RequestsHoldEverything(Wrong):
+    """Puts events, anti-entropy and payload into the requests of a joiner."""
+
+    caught_by: ClassVar = ("joiner-is-answered-as-expired", "joiner-is-not-done-after-a-bare-ack")
+    instead: ClassVar = {"rounds.request": _with_everything}
+
+
+class SeedsAreNormal(Wrong):
+    """Takes its seeds for normal, and needs no introduction."""
+
+    caught_by: ClassVar = ("restarted-node-asks-its-seed-again", "joiner-asks-again-until-answered")
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """Changes the rows."""
+        first = super().initial(self_id, config)
+        rows = {n: replace(r, status=Status.NORMAL, exchange=Exchange.DONE) for n, r in first.state.rows.items()}
+        return first._replace(state=replace(first.state, rows=first.state.rows.put(rows)))
+
+
+class ItsOwnSeed(Wrong):
+    """Asks itself, if it is among its seeds."""
+
+    caught_by: ClassVar = ("seed-that-is-the-node-itself",)
+
+    def initial(self, self_id: NodeId, config: Config) -> Step[Any, Any]:
+        """Makes a row."""
+        first = super().initial(self_id, config)
+        for seed in config.seeds:
+            if seed.uuid == config.uuid:
+                row = Row(seed.host, seed.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST)
+                first = first._replace(state=with_row(first.state, seed.uuid, row))
+        return first
+
+
+def adding(after: Callable[[State, State, AddNode], State]) -> dict[str, Any]:
+    """What is replaced for another add-node."""
+    return {"transitions.on_add_node": lambda state, command: Step(after(state, ON_ADD_NODE(state, command).state, command))}
+
+
+class AddingIsNews(Wrong):
+    """Queues an event about a node that is added."""
+
+    caught_by: ClassVar = ("add-node-queues-nothing", "add-node-of-a-known-one-changes-its-address")
+    instead: ClassVar = adding(
+        lambda _, after, command: enqueue(after, event(command.uuid, after.rows[command.uuid], emit_incarnation=False))
+    )
+
+
+class AddingBeginsAnew(Wrong):
+    """Forgets what it knows of a node that is added again."""
+
+    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
+    instead: ClassVar = adding(
+        lambda state, _, command: with_row(
+            state,
+            command.uuid,
+            Row(command.host, command.port, Status.JOINING, Incarnation(0, 0), exchange=Exchange.FIRST),
+        )
+    )
+
+
+class AddingAgainIsIgnored(Wrong):
+    """Does nothing about a node that is added again."""
+
+    caught_by: ClassVar = ("add-node-of-a-known-one-changes-its-address",)
+    instead: ClassVar = adding(lambda state, after, command: state if command.uuid in state.rows else after)
+
+
+class AddsItself(Wrong):
+    """Adds itself, if it is told to."""
+
+    caught_by: ClassVar = ("add-node-of-itself",)
+    instead: ClassVar = {
+        "transitions.on_add_node": lambda state, command: Step(with_row(state, command.uuid, commands.build_row(state, command)))
+    }
+
+
+class AddedAreNormal(Wrong):
+    """Takes a node that is added for normal, and needs no introduction."""
+
+    caught_by: ClassVar = ("told-of-added-nodes", "add-node-makes-a-joining-row")
+    instead: ClassVar = adding(
+        lambda state, after, command: (
+            after
+            if command.uuid in state.rows
+            else with_row(after, command.uuid, replace(after.rows[command.uuid], status=Status.NORMAL, exchange=Exchange.DONE))
+        )
+    )
+
+
+def answering(change: Callable[[State, Ping], Ping]) -> dict[str, Any]:
+    """What is replaced to answer as if another ping had come."""
+
+    def answer(state: State, ping: Ping, to: NodeId, pick: Pick) -> tuple[State, Sends]:
+        return ANSWER(state, change(state, ping), to, pick)
+
+    return {"transitions.answer": answer}
+
+
+class NoWelcome(Wrong):
+    """Answers a joiner like anybody."""
+
+    caught_by: ClassVar = ("join-first-request-again-with-larger-tx", "join-first-request-twice")
+    instead: ClassVar = answering(
+        lambda _, ping: replace(ping, vectors=tuple(v for v in ping.vectors if not isinstance(v, Joining)))
+    )

@@ -1,0 +1,318 @@
+"""Mistakes at the borders of numbers, in texts, and in what several numbers or addresses say together."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.wendy import Wrong
+
+from peerproof.spec.core import Pick, Sent, Step
+from peerproof.spec.wendy import proximity, tables
+from peerproof.spec.wendy import state as states
+from peerproof.spec.wendy.messages import NO_VERSIONS, Node, Versions
+from peerproof.spec.wendy.state import State
+
+CONSIDER = proximity.consider_node
+ADDRESS_OF = states.address_of
+
+
+def _newer_by(measure: Callable[[int], Any]) -> Callable[[Versions, Versions], bool]:
+    return lambda own, included: any(measure(mine) > measure(theirs) for mine, theirs in zip(own, included, strict=True))
+
+
+def signed(number: int, bits: int) -> int:
+    """The number as a signed one of so many bits has it."""
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> (bits - 1) else number
+
+
+class VersionsAsTuples(Wrong):
+    """Compares versions one after the other, and stops at the first that differs. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": lambda own, included: tuple(own) > tuple(included)}
+
+
+class VersionsFromTheLast(Wrong):
+    """Compares versions from the last to the first, and stops at the first that differs. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": lambda own, included: tuple(own)[::-1] > tuple(included)[::-1]}
+
+
+class TheGreatestVersion(Wrong):
+    """Compares the greatest of the versions. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": lambda own, included: max(own) > max(included)}
+
+
+class TheMostVersions(Wrong):
+    """Warns if most versions are newer. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {
+        "joining.is_newer": lambda own, included: sum(a > b for a, b in zip(own, included, strict=True)) >= 2,
+    }
+
+
+class OlderUnlessNewer(Wrong):
+    """Warns if a version is newer and none is older. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {
+        "joining.is_newer": lambda own, included: own != included and all(a >= b for a, b in zip(own, included, strict=True)),
+    }
+
+
+def _without(name: str) -> Callable[[Versions, Versions], bool]:
+    def is_newer(own: Versions, included: Versions) -> bool:
+        return any(getattr(own, other) > getattr(included, other) for other in own._fields if other != name)
+
+    return is_newer
+
+
+class NotTheRoutingTable(Wrong):
+    """Compares the versions of leaf set and neighborhood set. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": _without("routing_table")}
+
+
+class NotTheLeafSet(Wrong):
+    """Compares the versions of routing table and neighborhood set. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": _without("leaf_set")}
+
+
+class NotTheNeighborhoodSet(Wrong):
+    """Compares the versions of routing table and leaf set. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-mixed",)
+    instead: ClassVar = {"joining.is_newer": _without("neighborhood_set")}
+
+
+class Versions32(Wrong):
+    """Compares versions as signed numbers of 32 bits. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-at-borders",)
+    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: signed(version, 32))}
+
+
+class VersionsOfFourBytes(Wrong):
+    """Compares the lower 32 bits of versions. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-at-borders",)
+    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: version & 0xFFFFFFFF)}
+
+
+class SignedVersions(Wrong):
+    """Compares versions as signed numbers of 64 bits. [WA-41]"""
+
+    caught_by: ClassVar = ("versions-at-borders",)
+    instead: ClassVar = {"joining.is_newer": _newer_by(lambda version: signed(version, 64))}
+
+
+def _kept_by(better: Callable[[Versions, Versions], Versions]) -> Callable[[State, Node, Versions], State]:
+    def with_versions(state: State, sender: Node, versions: Versions) -> State:
+        if sender.id == state.id:
+            return state
+        known = state.stored.get(sender.id, NO_VERSIONS)
+        return replace(state, stored=state.stored.put({sender.id: better(known, versions)}))
+
+    return with_versions
+
+
+def _each(measure: Callable[[int], Any]) -> Callable[[Versions, Versions], Versions]:
+    return lambda known, new: Versions(*(b if measure(b) > measure(a) else a for a, b in zip(known, new, strict=True)))
+
+
+class KeepsTheGreaterTuple(Wrong):
+    """Keeps the versions of the message whose first different one is greater. [WA-45]"""
+
+    caught_by: ClassVar = ("versions-kept-of-each-table",)
+    instead: ClassVar = {"joining.with_versions": _kept_by(max)}
+
+
+class KeepsIfAllAreGreater(Wrong):
+    """Keeps new versions if none is smaller. [WA-45]"""
+
+    caught_by: ClassVar = ("versions-kept-of-each-table",)
+    instead: ClassVar = {
+        "joining.with_versions": _kept_by(
+            lambda known, new: new if all(b >= a for a, b in zip(known, new, strict=True)) else known
+        ),
+    }
+
+
+class KeepsVersionsAsDoubles(Wrong):
+    """Keeps versions as doubles. [W-63]"""
+
+    caught_by: ClassVar = ("versions-kept-at-borders",)
+    instead: ClassVar = {
+        "joining.with_versions": _kept_by(
+            lambda known, new: Versions(*(min(int(float(max(a, b))), 2**64 - 1) for a, b in zip(known, new, strict=True)))
+        ),
+    }
+
+
+class KeepsByDoubles(Wrong):
+    """Keeps the first of versions that are equal as doubles. [WA-45]"""
+
+    caught_by: ClassVar = ("versions-kept-at-borders",)
+    instead: ClassVar = {"joining.with_versions": _kept_by(_each(float))}
+
+
+class KeepsBySigned(Wrong):
+    """Keeps the greater version as a signed number of 64 bits. [WA-45]"""
+
+    caught_by: ClassVar = ("versions-kept-at-borders",)
+    instead: ClassVar = {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 64)))}
+
+
+class KeepsBy32(Wrong):
+    """Keeps the greater version as a signed number of 32 bits. [WA-45]"""
+
+    caught_by: ClassVar = ("versions-kept-at-borders",)
+    instead: ClassVar = {"joining.with_versions": _kept_by(_each(lambda version: signed(version, 32)))}
+
+
+class _Scores(Wrong):
+    """Has a duration as something else."""
+
+    def measure(self, took: int) -> int:
+        """The score."""
+        raise NotImplementedError
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """With that."""
+        if isinstance(event, Sent) and event.took is not None:
+            event = replace(event, took=self.measure(event.took))
+        return super().step(state, event, pick)
+
+
+class ScoresOfFourBytes(_Scores):
+    """Has scores of 32 bits. [W-06]"""
+
+    caught_by: ClassVar = ("scores-at-borders",)
+
+    def measure(self, took: int) -> int:
+        """The lower half."""
+        return took & 0xFFFFFFFF
+
+
+class SignedScores(_Scores):
+    """Has scores of 31 bits, and no greater ones. [W-06]"""
+
+    caught_by: ClassVar = ("scores-at-borders",)
+
+    def measure(self, took: int) -> int:
+        """At most the greatest."""
+        return min(took, 2**31 - 1)
+
+
+class ScoresInMilliseconds(_Scores):
+    """Has scores in milliseconds. [W-06, WA-64]"""
+
+    caught_by: ClassVar = ("scores-of-one-microsecond",)
+
+    def measure(self, took: int) -> int:
+        """Rounded down."""
+        return took // 1000
+
+
+class ScoresAsSingles(_Scores):
+    """Has scores as floats of 32 bits. [W-06]"""
+
+    caught_by: ClassVar = ("scores-at-borders",)
+
+    def measure(self, took: int) -> int:
+        """Rounded to 24 bits."""
+        single: float = struct.unpack("<f", struct.pack("<f", took))[0]
+        return int(single)
+
+
+def _regions_by(change: Callable[[str], str]) -> Callable[..., Any]:
+    def address_of(config: Any, node: Node) -> Any:
+        is_same = change(node.region) == change(config.region)
+        return ADDRESS_OF(config, node._replace(region=config.region if is_same else config.region + "x"))
+
+    return address_of
+
+
+class RegionsWithoutCase(Wrong):
+    """Has regions that differ in capitals be one. [WA-52]"""
+
+    caught_by: ClassVar = ("regions-that-look-alike",)
+    instead: ClassVar = {"proximity.address_of": _regions_by(str.casefold)}
+
+
+class RegionsWithoutBlanks(Wrong):
+    """Has regions that differ in blanks at their ends be one. [WA-52]"""
+
+    caught_by: ClassVar = ("regions-that-look-alike",)
+    instead: ClassVar = {"proximity.address_of": _regions_by(str.strip)}
+
+
+class NoRegionIsAnyRegion(Wrong):
+    """Has who says no region be in the own. [WA-52]"""
+
+    caught_by: ClassVar = ("regions-that-look-alike",)
+    instead: ClassVar = {
+        "proximity.address_of": lambda config, node: ADDRESS_OF(config, node._replace(region=node.region or config.region)),
+    }
+
+
+class Ports15(Wrong):
+    """Has ports of 15 bits only. [WA-52]"""
+
+    caught_by: ClassVar = ("the-greatest-port",)
+    instead: ClassVar = {
+        "proximity.address_of": lambda config, node: None if node.port > 32767 else ADDRESS_OF(config, node),
+    }
+
+
+def _latest_hearsay(state: State, node: Node, *, is_leaf: bool) -> State:
+    if node.id in state.measured and state.measured[node.id] != node:
+        state = tables.update_address(state, node)
+        state = replace(state, measured=state.measured.without((node.id,)))
+    return CONSIDER(state, node, is_leaf=is_leaf)
+
+
+class TheLatestHearsay(Wrong):
+    """Measures a leaf where it was heard of last. [WA-68, WA-69]"""
+
+    caught_by: ClassVar = ("a-leaf-heard-of-under-two-addresses",)
+    instead: ClassVar = {"proximity.consider_node": _latest_hearsay}
+
+
+class OneAddressForEver(Wrong):
+    """Keeps the address at which it measures a leaf, whatever that says of itself. [WA-68]"""
+
+    caught_by: ClassVar = ("an-unmeasured-leaf-says-where-it-is",)
+    instead: ClassVar = {
+        "proximity.update_address": lambda state, node: (
+            state if node.id in state.measured else tables.update_address(state, node)
+        ),
+    }
+
+
+class GoneByTheOldAddress(Wrong):
+    """Has a node gone that cannot be reached where it is not any more. [WA-24, WA-68]"""
+
+    caught_by: ClassVar = ("an-unmeasured-leaf-says-where-it-is",)
+    old: dict[Any, Node]
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Remembers where each was."""
+        self.old = getattr(self, "old", {})
+        self.old |= {ADDRESS_OF(state.config, node): node for node in (*state.measured.values(), *state.known.values())}
+        if isinstance(event, Sent) and event.took is None and event.to in self.old:
+            now = state.known.get(self.old[event.to].id)
+            where = ADDRESS_OF(state.config, now) if now else None
+            event = replace(event, to=where) if where else event
+        return super().step(state, event, pick)

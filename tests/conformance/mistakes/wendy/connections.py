@@ -1,0 +1,150 @@
+"""Mistakes on connections: in what is confirmed, and in when they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.wendy import Wrong
+
+from peerproof.spec.wendy.framing import ACKNOWLEDGEMENT
+
+
+class _Connections(Wrong):
+    """Does something else about what happens to connections."""
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Replaces what it answers."""
+        reply = super().handle(request, choose)
+        if request.get("op") != "stream" or "effects" not in reply:
+            return reply
+        return {**reply, "effects": self.answer(request, reply["effects"])}
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """What is done instead."""
+        raise NotImplementedError
+
+
+def closes(effect: Any) -> bool:
+    """Whether a connection is closed."""
+    return bool(effect.get("stream", {}).get("event") == "close")
+
+
+def confirmation(conn: str, data: bytes = ACKNOWLEDGEMENT) -> dict[str, Any]:
+    """A message is confirmed."""
+    return {"stream": {"conn": conn, "event": "data", "bytes": data.hex()}}
+
+
+class ConfirmsEverything(_Connections):
+    """Confirms whatever has come, before it is read."""
+
+    caught_by: ClassVar = (
+        *(f"{name}-is-not-confirmed" for name in ("garbage", "array", "an-object-that-is-none", "a-wrong-type", "bad-utf-8")),
+        *(f"{name}-is-not-confirmed" for name in ("a-closing-bracket", "too-deep")),
+        *("other-credentials-are-not-confirmed", "no-credentials-are-not-confirmed"),
+    )
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """With a confirmation."""
+        confirmed = [confirmation(request["conn"])] if request["event"] == "data" and any(map(closes, effects)) else []
+        return [*confirmed, *[effect for effect in effects if effect not in confirmed]]
+
+
+class ConfirmsTheEnd(_Connections):
+    """Takes the end of a connection for that of a message."""
+
+    caught_by: ClassVar = ("a-connection-that-ends-early", "a-connection-that-brings-nothing")
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """With a confirmation."""
+        return [*([confirmation(request["conn"])] if request["event"] == "eof" else []), *effects]
+
+
+class ClosesWhatIsBroken(_Connections):
+    """Closes a connection that is not there any more."""
+
+    caught_by: ClassVar = ("a-connection-that-breaks",)
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """Closes it."""
+        broken = request["event"] == "reset"
+        return [*effects, *([{"stream": {"conn": request["conn"], "event": "close"}}] if broken else [])]
+
+
+class LeavesConnectionsOpen(_Connections):
+    """Does not close connections."""
+
+    caught_by: ClassVar = (
+        *("a-message-and-its-confirmation", "two-connections", "a-connection-that-ends-early", "who-has-left-confirms-nothing"),
+        *("garbage-is-not-confirmed", "right-credentials-are-confirmed", "a-restart-ends-connections"),
+    )
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:  # noqa: ARG002
+        """Without that."""
+        return [effect for effect in effects if not closes(effect)]
+
+
+class EndsItsConfirmation(_Connections):
+    """Ends a confirmation with a line feed."""
+
+    caught_by: ClassVar = (
+        "a-message-and-its-confirmation",
+        "the-brace-is-the-end",
+        "two-messages-at-once",
+        "a-message-byte-by-byte",
+    )
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """With one more byte."""
+        right = confirmation(request["conn"])
+        return [confirmation(request["conn"], ACKNOWLEDGEMENT + b"\n") if effect == right else effect for effect in effects]
+
+
+class ConfirmsAfterwards(_Connections):
+    """Confirms nothing."""
+
+    caught_by: ClassVar = ("a-message-and-its-confirmation", "an-answer-goes-its-own-way", "right-credentials-are-confirmed")
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """Without it."""
+        return [effect for effect in effects if effect != confirmation(request["conn"])]
+
+
+class AnswersOnTheConnection(_Connections):
+    """Sends an answer back over the connection that the question came by."""
+
+    caught_by: ClassVar = ("an-answer-goes-its-own-way",)
+
+    def answer(self, request: dict[str, Any], effects: list[Any]) -> list[Any]:
+        """Over the connection."""
+        return [
+            confirmation(request["conn"], bytes.fromhex(effect["send"]["bytes"])) if "send" in effect else effect
+            for effect in effects
+        ]
+
+
+class WaitsForALineFeed(Wrong):
+    """Has a message whole at a line feed."""
+
+    caught_by: ClassVar = ("the-brace-is-the-end", "a-message-byte-by-byte", "a-message-in-pieces")
+
+    def handle(self, request: dict[str, Any], choose: Callable[[dict[str, Any]], list[int]]) -> dict[str, Any]:
+        """Does not look at anything else."""
+        if request.get("op") == "stream" and request["event"] == "data":
+            data = bytes.fromhex(request["bytes"])
+            if not data.endswith(b"\n") or not data.strip():
+                return {"id": request["id"], "ok": True, "effects": [], "next_timer_ms": 0}
+        return super().handle(request, choose)
+
+
+class CutsCredentials(Wrong):
+    """Sends the beginning of long credentials."""
+
+    caught_by: ClassVar = ("longest-credentials",)
+
+    def encode(self, message: Any) -> bytes:
+        """With at most 255 bytes of them."""
+        header = message.header
+        short = header.credentials and header.credentials[:255]
+        return super().encode(replace(message, header=replace(header, credentials=short)))

@@ -1,0 +1,631 @@
+"""Mistakes between two things that happen: too early, too late, or to the wrong one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.wendy import Wrong
+from tests.conformance.variant import received
+
+from peerproof.spec.core import Asked, Duration, Expired, NodeId, Notify, Pick, Sent, SetTimer, Step, Table
+from peerproof.spec.wendy import joining, proximity, repair, tables, transitions
+from peerproof.spec.wendy.messages import (
+    Announce,
+    Application,
+    Cell,
+    Heartbeat,
+    HeartbeatDue,
+    Mask,
+    Message,
+    NodeAnnouncement,
+    NodeExit,
+    NodeExited,
+    NodeJoin,
+    NodeRace,
+    NodeRepair,
+    RepairTimeout,
+    StateData,
+    StateRequest,
+    Tables,
+)
+from peerproof.spec.wendy.proximity import learn_tables
+from peerproof.spec.wendy.state import Stage, State, address_of
+from peerproof.spec.wendy.tables import ALL
+
+Next = Step[Any, Any]
+
+AT = State.at
+IS_ADMITTED = transitions.is_admitted
+ON_MESSAGE = transitions.on_message
+ON_NODE_ANNOUNCEMENT = joining.on_node_announcement
+ON_NODE_JOIN = joining.on_node_join
+ON_NODE_RACE = joining.on_node_race
+ON_NODE_REPAIR = repair.on_node_repair
+ON_SENT = transitions.on_sent
+ON_REPAIR_TIMEOUT = repair.on_repair_timeout
+QUERY_LEAF_SET = repair.query_leaf_set
+RECORD_ANSWER = repair.record_answer
+SELECT_TABLES = tables.select_tables
+IS_PASSED_OVER = proximity.is_passed_over
+
+
+class ExitsLeaveRequests(Wrong):
+    """Measures a node that has left, and takes it back when its request is confirmed. [WA-30, WA-69]"""
+
+    caught_by: ClassVar = ("an-exit-before-the-score",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Keeps the request."""
+        step = super().step(state, event, pick)
+        if received(event, NodeExit):
+            gone = {name: node for name, node in state.measured.items() if name == event.message.header.sender.id}
+            return step._replace(state=replace(step.state, measured=step.state.measured.put(gone)))
+        return step
+
+
+class AnyMessageHasAnnounced(Wrong):
+    """Takes the confirmation of any message for that of the announcement to the same node. [WA-67]"""
+
+    caught_by: ClassVar = ("a-heartbeat-is-no-announcement",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Does not look at what was sent."""
+        step = super().step(state, event, pick)
+        if isinstance(event, Sent) and isinstance(event.message, Heartbeat) and event.to in step.state.announcing:
+            after, effects = joining.on_announcement_sent(step.state, event.to)
+            return Step(after, (*step.effects, *effects))
+        return step
+
+
+class AnybodyAnswers(Wrong):
+    """Takes the routing table of a node that was not asked for an answer. [WA-26, WA-71]"""
+
+    caught_by: ClassVar = ("cell-nobody-has-one-by-messages",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Waits for nobody any more."""
+        if received(event, StateData) and event.message.tables.routing_table is not None:
+            repairs = {cell: one._replace(waiting=frozenset()) for cell, one in state.repairs.items()}
+            state = replace(state, repairs=state.repairs.put(repairs))
+        return super().step(state, event, pick)
+
+
+class AnswersPutItOff(Wrong):
+    """Waits the whole network timeout again after each answer. [WA-26]"""
+
+    caught_by: ClassVar = ("cell-who-does-not-answer-by-messages",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Sets the timers again."""
+        step = super().step(state, event, pick)
+        if received(event, StateData) and state.repairs:
+            timers = [SetTimer(RepairTimeout(*cell), state.config.network_timeout) for cell in step.state.repairs]
+            return step._replace(effects=(*step.effects, *timers))
+        return step
+
+
+class OneTimeoutForAllRows(Wrong):
+    """Gives the next row what is left of the network timeout. [WA-26]"""
+
+    caught_by: ClassVar = ("the-next-row-has-its-own-timeout",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Sets a timer for the first row only."""
+        step = super().step(state, event, pick)
+        if isinstance(event, Expired):
+            return step
+        return step._replace(
+            effects=tuple(
+                effect
+                for effect in step.effects
+                if not (
+                    isinstance(effect, SetTimer)
+                    and isinstance(effect.timer, RepairTimeout)
+                    and (effect.timer.row, effect.timer.column) in state.repairs
+                )
+            )
+        )
+
+
+class WarnedWhileWaiting(Wrong):
+    """Announces itself once more after the wait, because of a warning before. [WA-67]"""
+
+    caught_by: ClassVar = ("a-warning-during-the-wait",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Remembers the warning."""
+        step = super().step(state, event, pick)
+        if received(event, NodeRace) and state.stage is Stage.WAITING:
+            self.is_warned = True
+        if state.stage is Stage.WAITING and step.state.stage is Stage.JOINED and getattr(self, "is_warned", False):
+            return step._replace(state=replace(step.state, is_warned=True))
+        return step
+
+
+class TheDestinationMustStay(Wrong):
+    """Does not announce itself if the destination of its join has gone during the wait. [W-58, W-60]"""
+
+    caught_by: ClassVar = ("the-destination-goes-during-the-wait",)
+    destination: Any = None
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Is alone again."""
+        step = super().step(state, event, pick)
+        if received(event, StateData) and event.message.destination:
+            self.destination = event.message.header.sender.id
+        if step.state.stage is Stage.WAITING and self.destination in step.state.departed:
+            return step._replace(state=replace(step.state, stage=Stage.ALONE))
+        return step
+
+
+class VersionsStay(Wrong):
+    """Keeps the versions of a node that has gone, and announces itself to its next life with them. [WA-70]"""
+
+    caught_by: ClassVar = ("versions-of-who-was-never-measured-are-gone", "versions-from-before-a-departure-are-gone")
+
+    def initial(self, self_id: NodeId, config: Any) -> Step[Any, Any]:
+        """Has none yet."""
+        self.kept: dict[Any, Any] = {}
+        return super().initial(self_id, config)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Step[Any, Any]:
+        """Has them again."""
+        step = super().step(state, event, pick)
+        self.kept = getattr(self, "kept", {}) | dict(step.state.stored.items())
+        known = step.state.known
+        lost = {name: versions for name, versions in self.kept.items() if name in known and name not in step.state.stored}
+        return step._replace(state=replace(step.state, stored=step.state.stored.put(lost))) if lost else step
+
+
+class CredentialsWithoutCase(Wrong):
+    """Compares credentials as texts, without a look at capitals and blanks. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-that-are-not-the-same",)
+    instead: ClassVar = {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (message.header.credentials or b"").strip().lower() == state.config.credentials.strip().lower()
+        ),
+    }
+
+
+def _keeps_versions(*kinds: type[Any]) -> Callable[..., Next]:
+    def on_message(state: State, message: Message) -> Next:
+        sender = message.header.sender
+        if isinstance(message, kinds) and sender.id in state.known:
+            state = joining.with_versions(state, sender, message.header.versions)
+        return ON_MESSAGE(state, message)
+
+    return on_message
+
+
+class HeartbeatsHaveVersions(Wrong):
+    """Keeps the versions in a heartbeat, whose tables it has not seen. [WA-40]"""
+
+    caught_by: ClassVar = ("versions-in-messages-without-tables",)
+    instead: ClassVar = {"transitions.on_message": _keeps_versions(Heartbeat)}
+
+
+class QuestionsHaveVersions(Wrong):
+    """Keeps the versions in the questions of a node whose tables it has not seen. [WA-40]"""
+
+    caught_by: ClassVar = ("versions-in-messages-without-tables",)
+    instead: ClassVar = {"transitions.on_message": _keeps_versions(NodeJoin, StateRequest, NodeRepair)}
+
+
+class RoutedMessagesHaveVersions(Wrong):
+    """Keeps the versions in a message of an application. [WA-40]"""
+
+    caught_by: ClassVar = ("versions-in-messages-without-tables",)
+    instead: ClassVar = {"transitions.on_message": _keeps_versions(Application)}
+
+
+def _learns_nothing(kind: type[Any], *, from_failures: bool) -> Callable[..., Next]:
+    def on_sent(state: State, sent: Sent[Message]) -> Next:
+        if isinstance(sent.message, kind) and (sent.took is None) == from_failures:
+            return transitions.on_outcome(state, sent.to, sent.message, failed=from_failures)
+        return ON_SENT(state, sent)
+
+    return on_sent
+
+
+class AnnouncementsDoNotMeasure(Wrong):
+    """Takes no score from an announcement. [W-07, WA-18]"""
+
+    caught_by: ClassVar = ("an-announcement-measures",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeAnnouncement, from_failures=False)}
+
+
+class JoinsDoNotMeasure(Wrong):
+    """Takes no score from a join that it sends on. [W-07, WA-18]"""
+
+    caught_by: ClassVar = ("a-join-that-goes-on-measures",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeJoin, from_failures=False)}
+
+
+class WarningsDoNotMeasure(Wrong):
+    """Takes no score from a race warning. [W-07, WA-18]"""
+
+    caught_by: ClassVar = ("a-warning-measures",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=False)}
+
+
+class RepairsDoNotMeasure(Wrong):
+    """Takes no score from a question for a repair. [W-07, WA-18]"""
+
+    caught_by: ClassVar = ("a-repair-measures",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRepair, from_failures=False)}
+
+
+class AnswersMayFail(Wrong):
+    """Has nobody gone whom an answer does not reach. [WA-24]"""
+
+    caught_by: ClassVar = ("an-answer-that-fails",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(StateData, from_failures=True)}
+
+
+class WarningsMayFail(Wrong):
+    """Has nobody gone whom a race warning does not reach. [WA-24]"""
+
+    caught_by: ClassVar = ("a-warning-that-fails",)
+    instead: ClassVar = {"transitions.on_sent": _learns_nothing(NodeRace, from_failures=True)}
+
+
+def _admits(*kinds: type[Any]) -> Callable[[State, Message], bool]:
+    return lambda state, message: isinstance(message, kinds) or IS_ADMITTED(state, message)
+
+
+class ExitsNeedNoCredentials(Wrong):
+    """Takes an exit with any credentials. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-of-each-kind",)
+    instead: ClassVar = {"transitions.is_admitted": _admits(NodeExit)}
+
+
+class QuestionsNeedNoCredentials(Wrong):
+    """Answers questions with any credentials. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-of-each-kind",)
+    instead: ClassVar = {"transitions.is_admitted": _admits(StateRequest, NodeRepair)}
+
+
+class WarningsNeedNoCredentials(Wrong):
+    """Takes a race warning with any credentials. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-of-each-kind",)
+    instead: ClassVar = {"transitions.is_admitted": _admits(NodeRace)}
+
+
+class BeginningOfCredentials(Wrong):
+    """Compares as many bytes of the credentials as a message has. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-of-each-kind", "credentials-that-are-no-text")
+    instead: ClassVar = {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (bool(message.header.credentials) and state.config.credentials.startswith(message.header.credentials))
+        ),
+    }
+
+
+class CredentialsAsTexts(Wrong):
+    """Makes texts of credentials before it compares them. [WA-53]"""
+
+    caught_by: ClassVar = ("credentials-that-are-no-text",)
+    instead: ClassVar = {
+        "transitions.is_admitted": lambda state, message: (
+            state.config.credentials is None
+            or (message.header.credentials or b"").decode(errors="replace") == state.config.credentials.decode(errors="replace")
+        ),
+    }
+
+
+class ExitEndsAnnouncement(Wrong):
+    """Does not wait for an announcement that is on its way to a node that leaves. [WA-67]"""
+
+    caught_by: ClassVar = ("an-exit-does-not-end-an-announcement",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Announces itself again at once."""
+        step = super().step(state, event, pick)
+        gone = state.known.get(event.message.header.sender.id) if received(event, NodeExit) else None
+        where = address_of(state.config, gone) if gone else None
+        if where is None:
+            return step
+        after, effects = joining.on_announcement_sent(step.state, where)
+        return Step(after, (*step.effects, *effects))
+
+
+def _only_applies(when: Callable[[State, NodeRace], bool]) -> Callable[..., Next]:
+    def on_node_race(state: State, warning: NodeRace) -> Next:
+        if not when(state, warning):
+            return ON_NODE_RACE(state, warning)
+        sender, versions = warning.header.sender, warning.header.versions
+        return learn_tables(joining.with_versions(state, sender, versions), sender, warning.tables)
+
+    return on_node_race
+
+
+class StrangersDoNotWarn(Wrong):
+    """Does not announce itself again for the warning of a node that it does not know. [W-65]"""
+
+    caught_by: ClassVar = ("a-warning-of-a-stranger",)
+    instead: ClassVar = {
+        "joining.on_node_race": _only_applies(lambda state, warning: warning.header.sender.id not in state.known)
+    }
+
+
+class OnlyNewsWarn(Wrong):
+    """Does not announce itself again for versions that it knows already. [W-65]"""
+
+    caught_by: ClassVar = ("a-warning-with-versions-that-are-known",)
+    instead: ClassVar = {
+        "joining.on_node_race": _only_applies(
+            lambda state, warning: state.stored.get(warning.header.sender.id) == warning.header.versions
+        )
+    }
+
+
+class WarningStartsWait(Wrong):
+    """Takes the leaf set of a race warning for that of the destination. [W-58, WA-61]"""
+
+    caught_by: ClassVar = ("a-warning-starts-no-wait",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Begins to wait."""
+        step = super().step(state, event, pick)
+        if not received(event, NodeRace) or state.stage is not Stage.JOINING or event.message.tables.leaf_set is None:
+            return step
+        timer = SetTimer(Announce(), Duration(joining.WAIT * state.config.network_timeout))
+        return Step(replace(step.state, stage=Stage.WAITING), (*step.effects, timer))
+
+
+class JoinersTakeNobodyIn(Wrong):
+    """Passes announcements over while it joins. [W-66]"""
+
+    caught_by: ClassVar = ("a-joiner-takes-announcements",)
+    instead: ClassVar = {
+        "joining.on_node_announcement": lambda state, announcement: (
+            Step(state) if state.stage is Stage.JOINING else ON_NODE_ANNOUNCEMENT(state, announcement)
+        ),
+    }
+
+
+class JoinersDoNotWarn(Wrong):
+    """Warns nobody before it has announced itself. [W-64]"""
+
+    caught_by: ClassVar = ("a-joiner-warns",)
+    instead: ClassVar = {
+        "joining.on_node_announcement": lambda state, announcement: ON_NODE_ANNOUNCEMENT(
+            state,
+            replace(announcement, header=replace(announcement.header, versions=state.versions))
+            if state.stage in (Stage.JOINING, Stage.WAITING)
+            else announcement,
+        ),
+    }
+
+
+def _answers(kind: type[Any]) -> Callable[..., Next]:
+    return lambda state, message: ON_MESSAGE(RECORD_ANSWER(state, message) if isinstance(message, kind) else state, message)
+
+
+class AnnouncementsAnswer(Wrong):
+    """Takes the routing table of an announcement for an answer. [WA-26, WA-71]"""
+
+    caught_by: ClassVar = ("an-announcement-answers-no-repair",)
+    instead: ClassVar = {"transitions.on_message": _answers(NodeAnnouncement)}
+
+
+class WarningsAnswer(Wrong):
+    """Takes the routing table of a race warning for an answer. [WA-26, WA-71]"""
+
+    caught_by: ClassVar = ("a-warning-answers-no-repair",)
+    instead: ClassVar = {"transitions.on_message": _answers(NodeRace)}
+
+
+def _answer_for_first(state: State, data: StateData) -> State:
+    who = data.header.sender.id
+    first = next((cell for cell, one in state.repairs.items() if who in one.waiting), None)
+    after = RECORD_ANSWER(state, data)
+    return after if first is None else replace(after, repairs=state.repairs.put({first: after.repairs[first]}))
+
+
+class AnswersForOneCell(Wrong):
+    """Takes a routing table for the answer to the first question only. [WA-71]"""
+
+    caught_by: ClassVar = ("one-answer-for-two-cells",)
+    instead: ClassVar = {"repair.record_answer": _answer_for_first}
+
+
+def _brought_back_by(*kinds: type[Any]) -> Callable[..., Next]:
+    def on_message(state: State, message: Message) -> Next:
+        if isinstance(message, kinds):
+            state = replace(state, departed=state.departed - {message.header.sender.id})
+        return ON_MESSAGE(state, message)
+
+    return on_message
+
+
+class JoinsBringBack(Wrong):
+    """Takes back who has departed and asks to join. [WA-30]"""
+
+    caught_by: ClassVar = ("only-an-announcement-brings-back",)
+    instead: ClassVar = {"transitions.on_message": _brought_back_by(NodeJoin)}
+
+
+class SignsOfLifeBringBack(Wrong):
+    """Takes back who has departed and sends a heartbeat, a question or a message of an application. [WA-30]"""
+
+    caught_by: ClassVar = ("only-an-announcement-brings-back",)
+    instead: ClassVar = {"transitions.on_message": _brought_back_by(Heartbeat, StateRequest, NodeRepair, Application)}
+
+
+class WarningsBringBack(Wrong):
+    """Takes back who has departed and sends a race warning. [WA-30]"""
+
+    caught_by: ClassVar = ("only-an-announcement-brings-back",)
+    instead: ClassVar = {"transitions.on_message": _brought_back_by(NodeRace)}
+
+
+class DepartedJoinInVain(Wrong):
+    """Does not answer the join of a node that has departed. [W-48]"""
+
+    caught_by: ClassVar = ("the-departed-are-answered",)
+    instead: ClassVar = {
+        "joining.on_node_join": lambda state, join: (
+            Step(state) if join.header.sender.id in state.departed else ON_NODE_JOIN(state, join)
+        ),
+    }
+
+
+class DepartedAskInVain(Wrong):
+    """Does not answer the questions of a node that has departed. [WA-57]"""
+
+    caught_by: ClassVar = ("the-departed-are-answered",)
+    instead: ClassVar = {
+        "repair.on_node_repair": lambda state, question: (
+            Step(state) if question.header.sender.id in state.departed else ON_NODE_REPAIR(state, question)
+        ),
+    }
+
+
+class MissesTheUnknown(Wrong):
+    """Tells that a node has gone that it only measured, and knows from no table. [WA-72]"""
+
+    caught_by: ClassVar = ("who-was-never-known-has-not-gone",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Tells of whom it measured in vain."""
+        step = super().step(state, event, pick)
+        if not isinstance(event, Sent) or event.took is not None:
+            return step
+        gone = [Notify(NodeExited(node)) for node in state.at(event.to) if node.id not in state.known]
+        return step._replace(effects=(*step.effects, *gone))
+
+
+class CommandsPutHeartbeatsOff(Wrong):
+    """Starts to count the time until the next heartbeats anew when its application sends something. [WA-24]"""
+
+    caught_by: ClassVar = ("heartbeats-whatever-else-is-said",)
+
+    def step(self, state: State, event: Any, pick: Pick) -> Next:
+        """Sets the timer again."""
+        step = super().step(state, event, pick)
+        if not isinstance(event, Asked) or not state.config.heartbeat or step.state.stage is Stage.LEFT:
+            return step
+        return step._replace(effects=(*step.effects, SetTimer(HeartbeatDue(), state.config.heartbeat)))
+
+
+class KnownBeforeMeasured(Wrong):
+    """Has a confirmation count for who is known at the address only, if there is one. [WA-18, WA-69]"""
+
+    caught_by: ClassVar = ("known-and-measured-at-one-address",)
+    instead: ClassVar = {
+        "state.State.at": lambda state, address: (
+            [node for node in AT(state, address) if node.id in state.known] or list(AT(state, address))
+        ),
+    }
+
+
+def _timeout_without_waiting(state: State, cell: Cell) -> Next:
+    after, effects = ON_REPAIR_TIMEOUT(replace(state, measured=Table()), cell)
+    return Step(replace(after, measured=state.measured), effects)
+
+
+class TimeoutEndsMeasuring(Wrong):
+    """Goes to the next row at the timeout, although a node that would fit is still being measured. [WA-26]"""
+
+    caught_by: ClassVar = ("a-timeout-while-one-that-fits-is-measured",)
+    instead: ClassVar = {"repair.on_repair_timeout": _timeout_without_waiting}
+
+
+class JoinersDoNotRepair(Wrong):
+    """Does not repair the leaf set before it has announced itself. [W-30]"""
+
+    caught_by: ClassVar = ("a-joiner-repairs-its-leaf-set",)
+    instead: ClassVar = {
+        "repair.query_leaf_set": lambda before, state, gone: (
+            () if state.stage in (Stage.JOINING, Stage.WAITING) else QUERY_LEAF_SET(before, state, gone)
+        ),
+    }
+
+
+def _selects(change: Callable[[Mask], Mask]) -> Callable[..., Tables]:
+    return lambda state, mask=ALL: SELECT_TABLES(state, change(mask))
+
+
+class FirstRowIsNone(Wrong):
+    """Takes row 0 for no row, and sends all of them. [WA-57]"""
+
+    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
+    instead: ClassVar = {
+        "tables.select_tables": _selects(lambda mask: mask._replace(rows=() if mask.rows == (0,) else mask.rows))
+    }
+
+
+class FirstColumnIsNone(Wrong):
+    """Takes column 0 for no column, and sends all of them. [WA-57]"""
+
+    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
+    instead: ClassVar = {
+        "tables.select_tables": _selects(lambda mask: mask._replace(columns=() if mask.columns == (0,) else mask.columns))
+    }
+
+
+class RowsAreRange(Wrong):
+    """Sends all rows from the first to the last one that it is asked for. [WA-57]"""
+
+    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
+    instead: ClassVar = {
+        "tables.select_tables": _selects(
+            lambda mask: mask._replace(rows=tuple(range(mask.rows[0], mask.rows[-1] + 1)) if mask.rows else ())
+        )
+    }
+
+
+def _select_pairs(state: State, mask: Mask = ALL) -> Tables:
+    sent = SELECT_TABLES(state, mask)
+    if sent.routing_table is None or not (mask.rows and mask.columns):
+        return sent
+    cells = set(zip(mask.rows, mask.columns, strict=False))
+    return sent._replace(routing_table=tuple(entry for entry in sent.routing_table if entry[:2] in cells))
+
+
+class RowsAndColumnsArePairs(Wrong):
+    """Takes the first row with the first column, the second with the second, and so on. [WA-57]"""
+
+    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
+    instead: ClassVar = {"tables.select_tables": _select_pairs}
+
+
+class ColumnsOfAllRows(Wrong):
+    """Sends columns of all rows if it is asked for columns and no rows. [WA-57]"""
+
+    caught_by: ClassVar = ("rows-and-columns-of-a-question",)
+    instead: ClassVar = {
+        "tables.select_tables": _selects(
+            lambda mask: mask._replace(rows=tuple(range(32))) if mask.columns and not mask.rows else mask
+        )
+    }
+
+
+class NobodyElseHere(Wrong):
+    """Passes over who is at its own host, whatever the port. [WA-52]"""
+
+    caught_by: ClassVar = ("another-port-of-the-own-host",)
+    instead: ClassVar = {
+        "proximity.is_passed_over": lambda state, node: IS_PASSED_OVER(state, node) or node.local_ip == state.node.local_ip,
+    }
+
+
+class SameHostElsewhere(Wrong):
+    """Passes over who has its own local host and port in another region. [WA-52]"""
+
+    caught_by: ClassVar = ("the-own-local-host-in-another-region",)
+    instead: ClassVar = {
+        "proximity.is_passed_over": lambda state, node: (
+            IS_PASSED_OVER(state, node) or (node.local_ip, node.port) == (state.node.local_ip, state.node.port)
+        ),
+    }

@@ -1,0 +1,285 @@
+"""Mistakes in counting with ids of 128 bits: by halves, words, bytes and doubles, and at one digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from tests.conformance.mistakes.wendy import Wrong
+
+from peerproof.spec.core import Table
+from peerproof.spec.wendy import routing, tables
+from peerproof.spec.wendy.ids import Id, Ring
+from peerproof.spec.wendy.messages import Node
+from peerproof.spec.wendy.state import Config, State
+
+CLOCKWISE = Ring.clockwise
+IN_SIDE = tables.in_side
+NEXT_HOP = routing.next_hop
+PREFIX = Ring.prefix
+SPAN = routing.leaf_span
+
+LOW = 2**64 - 1
+
+
+def _side_by(measure: Callable[[int], Any]) -> Callable[..., tuple[Node, ...]]:
+    def in_side(config: Config, side: tuple[Node, ...], node: Node, away: Callable[[Node], int]) -> tuple[Node, ...]:
+        if any(member.id == node.id for member in side):
+            return side
+        after = tuple(sorted((*side, node), key=lambda member: measure(away(member))))[: config.leaf_set_side]
+        return side if after == side else after
+
+    return in_side
+
+
+def _rank_by(measure: Callable[[int], Any]) -> Callable[[Ring, int, int], Any]:
+    def rank(ring: Ring, node: int, key: int) -> Any:
+        below = (key - node) % ring.size
+        above = ring.size - below
+        return (measure(min(below, above)), measure(below) > measure(above))
+
+    return rank
+
+
+class LeavesByTheUpperHalf(Wrong):
+    """Orders leaves by the upper 64 bits of their distance. [W-26, W-28]"""
+
+    caught_by: ClassVar = ("leaves-that-differ-in-the-lower-half",)
+    instead: ClassVar = {"tables.in_side": _side_by(lambda away: away >> 64)}
+
+
+class LeavesByTheLowerHalf(Wrong):
+    """Orders leaves by the lower 64 bits of their distance. [W-26, W-28]"""
+
+    caught_by: ClassVar = ("leaves-that-differ-in-both-halves",)
+    instead: ClassVar = {"tables.in_side": _side_by(lambda away: away & LOW)}
+
+
+class LeavesByDoubles(Wrong):
+    """Orders leaves by their distance as a double. [W-26, W-28]"""
+
+    caught_by: ClassVar = ("leaves-that-differ-in-the-lower-half", "leaves-that-doubles-cannot-tell-apart")
+    instead: ClassVar = {"tables.in_side": _side_by(float)}
+
+
+class LeavesBySignedHalves(Wrong):
+    """Compares the lower halves of distances as signed numbers. [W-26, W-28]"""
+
+    caught_by: ClassVar = ("leaves-on-both-sides-of-two-to-the-63",)
+    instead: ClassVar = {"tables.in_side": _side_by(lambda away: (away >> 64, (away & LOW) - 2 * (away & 2**63)))}
+
+
+class RanksByTheUpperHalf(Wrong):
+    """Has those whose distances differ in the lower half only equally far from a key. [W-37, WA-09]"""
+
+    caught_by: ClassVar = ("route-by-the-lower-half",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_by(lambda away: away >> 64)}
+
+
+class RanksByTheLowerHalf(Wrong):
+    """Compares distances from a key by their lower halves. [W-37]"""
+
+    caught_by: ClassVar = ("route-by-both-halves",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_by(lambda away: away & LOW)}
+
+
+class RanksByDoubles(Wrong):
+    """Compares distances from a key as doubles. [W-37, WA-09]"""
+
+    caught_by: ClassVar = ("route-by-the-last-bit",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_by(float)}
+
+
+def _without_borrow(bits: int) -> Callable[[Ring, Id, Id], int]:
+    def clockwise(ring: Ring, start: Id, end: Id) -> int:
+        word = (1 << bits) - 1
+        places = range(0, ring.bits, bits)
+        return sum((((end >> place & word) - (start >> place & word)) & word) << place for place in places)
+
+    return clockwise
+
+
+class NoBorrowOfHalves(Wrong):
+    """Subtracts halves of ids each by itself. [W-02, WA-02]"""
+
+    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-64",)
+    instead: ClassVar = {"ids.Ring.clockwise": _without_borrow(64)}
+
+
+class NoBorrowOfWords(Wrong):
+    """Subtracts words of 32 bits each by itself. [W-02, WA-02]"""
+
+    caught_by: ClassVar = tuple(f"leaves-with-a-borrow-at-bit-{place}" for place in (32, 64, 96))
+    instead: ClassVar = {"ids.Ring.clockwise": _without_borrow(32)}
+
+
+def _one_borrow_lost(lost: int) -> Callable[[Ring, Id, Id], int]:
+    """Without the borrow from the bit `lost` and those above, out of those below."""
+
+    def clockwise(ring: Ring, start: Id, end: Id) -> int:
+        low = (1 << lost) - 1
+        return (((end >> lost) - (start >> lost)) << lost) % ring.size + ((end & low) - (start & low)) % (1 << lost)
+
+    return clockwise
+
+
+class NoBorrowAt32(Wrong):
+    """Loses the borrow from the second to the last word of 32 bits. [W-02]"""
+
+    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-32",)
+    instead: ClassVar = {"ids.Ring.clockwise": _one_borrow_lost(32)}
+
+
+class NoBorrowAt96(Wrong):
+    """Loses the borrow from the first to the second word of 32 bits. [W-02]"""
+
+    caught_by: ClassVar = ("leaves-with-a-borrow-at-bit-96",)
+    instead: ClassVar = {"ids.Ring.clockwise": _one_borrow_lost(96)}
+
+
+def _rank_without_borrow(lost: int) -> Callable[[Ring, Id, Id], int]:
+    clockwise = _one_borrow_lost(lost)
+
+    def rank(ring: Ring, node: Id, key: Id) -> int:
+        below, above = clockwise(ring, node, key), clockwise(ring, key, node)
+        return 2 * below if below <= above else 2 * above + 1
+
+    return rank
+
+
+class RanksWithoutBorrowAt32(Wrong):
+    """Loses the borrow into the last word of 32 bits when it measures how far a key is. [W-37]"""
+
+    caught_by: ClassVar = ("route-with-a-borrow-at-bit-32",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(32)}
+
+
+class RanksWithoutBorrowAt64(Wrong):
+    """Loses the borrow between the halves when it measures how far a key is. [W-37]"""
+
+    caught_by: ClassVar = ("route-with-a-borrow-at-bit-64",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(64)}
+
+
+class RanksWithoutBorrowAt96(Wrong):
+    """Loses the borrow out of the first word of 32 bits when it measures how far a key is. [W-37]"""
+
+    caught_by: ClassVar = ("route-with-a-borrow-at-bit-96",)
+    instead: ClassVar = {"ids.Ring.rank": _rank_without_borrow(96)}
+
+
+class SidesByTheUpperHalf(Wrong):
+    """Decides by the upper halves whether an id is greater. [W-03, WA-03]"""
+
+    caught_by: ClassVar = ("sides-by-the-last-bit",)
+    instead: ClassVar = {
+        "ids.Ring.is_right": lambda ring, own, other: 0 < CLOCKWISE(ring, own, other) >> 64 <= 2**63,
+    }
+
+
+class SidesByDoubles(Wrong):
+    """Compares the distance to an id with half of the ring as doubles. [W-03, WA-04]"""
+
+    caught_by: ClassVar = ("sides-by-the-last-bit",)
+    instead: ClassVar = {"ids.Ring.is_right": lambda ring, own, other: 0 < float(CLOCKWISE(ring, own, other)) <= float(2**127)}
+
+
+def _span_by_doubles(state: State, key: Id) -> tuple[Node, ...] | None:
+    ring, own, (left, right) = state.config.ring, state.id, state.leaf_set
+    up, down = ring.clockwise(own, key), ring.clockwise(key, own)
+    if right and up > ring.clockwise(own, right[-1].id) and float(up) <= float(ring.clockwise(own, right[-1].id)):
+        return right[-1:]
+    if left and down > ring.clockwise(left[-1].id, own) and float(down) <= float(ring.clockwise(left[-1].id, own)):
+        return left[-1:]
+    return SPAN(state, key)
+
+
+class LeafRangeByDoubles(Wrong):
+    """Has a key just beyond the furthest leaf within the leaf set. [W-39, WA-06]"""
+
+    caught_by: ClassVar = ("route-just-outside-by-messages",)
+    instead: ClassVar = {"routing.leaf_span": _span_by_doubles}
+
+
+def _prefix_wrong_at(row: int) -> Callable[[Ring, Id, Id], int]:
+    def prefix(ring: Ring, one: Id, other: Id) -> int:
+        right = PREFIX(ring, one, other)
+        return (row + 1 if row < ring.digits - 1 else row - 1) if right == row else right
+
+    return prefix
+
+
+def _of_row(row: int) -> type[Wrong]:
+    """The variant that has nodes of one row in another."""
+    return type(
+        f"PrefixWrongAt{row}",
+        (Wrong,),
+        {
+            "__doc__": f"Finds a prefix of {row} digits to be one longer, or shorter. [W-15]",
+            "__module__": __name__,
+            "caught_by": ("cells-in-all-rows",),
+            "instead": {"ids.Ring.prefix": _prefix_wrong_at(row)},
+        },
+    )
+
+
+def _blind_to(row: int) -> type[Wrong]:
+    """The variant that does not find the cell of a key in one row."""
+
+    def next_hop(state: State, key: Id) -> Node | None:
+        there = {cell: node for cell, node in state.routing_table.items() if cell[0] != row}
+        is_there = key != state.id and PREFIX(state.config.ring, state.id, key) == row
+        return NEXT_HOP(replace(state, routing_table=Table(there)) if is_there else state, key)
+
+    return type(
+        f"RoutesPastRow{row}",
+        (Wrong,),
+        {
+            "__doc__": f"Does not look at the routing table for a key with a prefix of {row} digits. [W-40]",
+            "__module__": __name__,
+            "caught_by": ("route-by-all-rows",),
+            "instead": {"routing.next_hop": next_hop},
+        },
+    )
+
+
+globals().update({variant.__name__: variant for variant in (*map(_of_row, range(32)), *map(_blind_to, range(30)))})
+
+
+class ColumnsOfSevenBits(Wrong):
+    """Reads the low digit of each byte with three bits. [W-16]"""
+
+    caught_by: ClassVar = ("cells-in-all-columns",)
+    instead: ClassVar = {
+        "ids.Ring.digit": lambda ring, node, index: (node >> (ring.bits - 4 * (index + 1))) & (7 if index % 2 else 15),
+    }
+
+
+def _across_zero(state: State, key: Id) -> tuple[Node, ...] | None:
+    left, right = state.leaf_set
+    if bool(left) == bool(right):
+        return SPAN(state, key)
+    first, last = (left[-1].id, state.id) if left else (state.id, right[-1].id)
+    return SPAN(state, key) if first <= key <= last else None
+
+
+class OneSideNotAcrossZero(Wrong):
+    """Has a leaf set with one empty side end at zero. [WA-06]"""
+
+    caught_by: ClassVar = ("route-one-side-across-zero", "route-lower-side-across-zero")
+    instead: ClassVar = {"routing.leaf_span": _across_zero}
+
+
+def _own_end_closed(state: State, key: Id) -> tuple[Node, ...] | None:
+    left, right = state.leaf_set
+    if left and right:
+        return SPAN(state, key)
+    return (left or right)[-1:] if left or right else None
+
+
+class AnEmptySideHasNoEnd(Wrong):
+    """Has all keys within a leaf set with one empty side. [WA-06]"""
+
+    caught_by: ClassVar = ("route-one-side-across-zero", "route-lower-side-across-zero")
+    instead: ClassVar = {"routing.leaf_span": _own_end_closed}
