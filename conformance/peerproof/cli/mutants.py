@@ -7,6 +7,7 @@ Mutants of the specifications: how many small faults do the vectors detect?
   peerproof mutants swim --list                  which there are
   peerproof mutants swim --unlisted              only those of which nobody has said that they are equivalent: these take longest
   peerproof mutants swim --record swim.jsonl     each verdict as it comes; the same command goes on where it was interrupted
+  peerproof mutants swim --matrix swim.jsonl     the same with all vectors that detect each, not only the first (longer)
   peerproof mutants --format json --output mutants.json
   peerproof mutants --serve NAME                 speak the adapter protocol as this mutant, so that its vectors can be looked at:
                                                  peerproof run --protocol swim --impl 'peerproof mutants --serve NAME'
@@ -48,6 +49,12 @@ def configure(parser: ArgumentParser) -> None:
     add("--format", choices=("text", "json"), default="text")
     add("--output", type=Path, metavar="FILE", help="where the result goes, if not to standard output")
     add("--record", type=Path, metavar="FILE", help="keep each verdict; go on from those there")
+    add(
+        "--matrix",
+        type=Path,
+        metavar="FILE",
+        help="the same, with all vectors that detect each, but those made from state graphs",
+    )
     add("--list", action="store_true", help="print the mutants, and end")
     add("--unlisted", action="store_true", help="not those that are listed as equivalent")
     add("--serve", metavar="NAME", help="be this mutant, behind the adapter protocol")
@@ -58,6 +65,8 @@ def run(args: Namespace) -> int:
     """Tries the mutants, and prints what came of them."""
     if args.serve:
         return _serve(args.serve)
+    if args.record and args.matrix:
+        raise Refusal("peerproof mutants: --record and --matrix exclude each other: a matrix is a record, with more in it")
     from peerproof.conformance.mutation.scoring import select_mutants
 
     every = {
@@ -78,13 +87,14 @@ def _run_mutants(args: Namespace, chosen: dict[str, list[Mutant]]) -> int:
     from peerproof.conformance.mutation.scoring import Scoring, is_enough, open_record
 
     suite = options.suite(args)
-    with refuse(WrongRecord, OSError, prefix="peerproof mutants: --record: "):
-        record = open_record(args.record, suite, chosen) if args.record else None
+    path, is_matrix = args.matrix or args.record, args.matrix is not None
+    with refuse(WrongRecord, OSError, prefix=f"peerproof mutants: --{'matrix' if is_matrix else 'record'}: "):
+        record = open_record(path, suite, chosen, is_matrix=is_matrix) if path else None
     scores: list[Score] = []
     for protocol, mutants in chosen.items():
         whole = not (args.words or args.unlisted)
         with Ticker() as ticker, refuse(WrongRecord, prefix="peerproof mutants: "):
-            scoring = Scoring(protocol, suite, mutants, record, whole, args.jobs, ticker)
+            scoring = Scoring(protocol, suite, mutants, record, whole, is_matrix, args.jobs, ticker)
             scores.append(scoring.run())
         if scoring.is_interrupted:
             _write(args, scores)

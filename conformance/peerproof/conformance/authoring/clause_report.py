@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from textwrap import fill, indent
 from typing import TYPE_CHECKING
 
-from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.adapter.implementation import divergences
+from peerproof.conformance.authoring.reviewed import stale
 from peerproof.conformance.clauses import catalogue
 from peerproof.conformance.clauses.catalogue import Clauses, in_order
 from peerproof.conformance.suite.locations import path_text

@@ -179,11 +179,12 @@ def load_mutant(mutant: Mutant) -> None:
     begin_again([*(row.specification.target for row in PROTOCOLS.values()), *PACKAGES], mutant)
 
 
-def open_record(path: Path, suite: Suite, protocols: Iterable[str]) -> Record:
-    """Opens the record of verdicts that a scoring goes on from. Raises WrongRecord, OSError."""
+def open_record(path: Path, suite: Suite, protocols: Iterable[str], *, is_matrix: bool = False) -> Record:
+    """Opens the record of verdicts, or the matrix, that a scoring goes on from. Raises WrongRecord, OSError."""
     chosen = list(protocols)
     files = {suite.path(vector) for vector in suite.vectors if vector.protocol in chosen}
-    return Record(path, digest(files, [module for protocol in chosen for module in modules(protocol)]))
+    tried = digest(files, [module for protocol in chosen for module in modules(protocol)])
+    return Record(path, f"{tried} matrix" if is_matrix else tried)
 
 
 @dataclass
@@ -195,6 +196,7 @@ class Scoring:
     mutants: Sequence[Mutant]
     record: Record | None = None  #: of verdicts that are taken from it, and added to it
     is_whole: bool = False  #: whether these are all mutants of the protocol
+    is_matrix: bool = False  #: whether each is tried on all vectors, but those made from state graphs, also after one detects it
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
     on_progress: Callable[[str], None] = lambda _: None  #: gets a sentence on how far it is
     verdicts: dict[Mutant, Verdict] = field(default_factory=dict)
@@ -207,7 +209,8 @@ class Scoring:
         An interruption from the keyboard ends it, and the score is of those that were tried. Raises WrongRecord.
         """
         vectors = [vector for vector in self.suite.vectors if vector.protocol == self.protocol]
-        bench = Bench(self.protocol, cases(self.suite, vectors), IMPLEMENTATION, PACKAGES, self.suite.version)
+        chosen = cases(self.suite, vectors)
+        bench = Bench(self.protocol, chosen, IMPLEMENTATION, PACKAGES, self.suite.version, is_matrix=self.is_matrix)
         record, name = self.record, self.protocol
         known = record.found if record else {}
         self.verdicts = {mutant: known[mutant.id] for mutant in self.mutants if mutant.id in known}

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from math import ceil
 from types import FrameType, MappingProxyType
@@ -34,6 +34,7 @@ from peerproof.conformance.runner.result import STATUSES, Result
 from peerproof.conformance.runner.runner import Settings, run
 from peerproof.conformance.runner.trial import Case
 from peerproof.conformance.suite.timeouts import Timeouts
+from peerproof.conformance.vectors.model_table import LAYER
 from peerproof.spec.protocols import PROTOCOLS
 
 #: A mutant that dies of each datagram is started again each time; what should be, must be.
@@ -70,6 +71,7 @@ class Verdict:
     killer: str | None  #: the case that detected it; None: none did
     how: str  #: failed, crashed, …, or one of those below
     cases: int  #: that come by the place
+    killers: tuple[str, ...] = ()  #: every vector that detected it and is not made from a state graph, where all were asked for
 
     @property
     def killed(self) -> bool:
@@ -80,10 +82,24 @@ class Verdict:
 class Bench:
     """The cases of one protocol, and what implements it."""
 
-    def __init__(self, protocol: str, cases: Sequence[Case], implementation: str, packages: Sequence[str], version: str) -> None:
-        """`implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew."""
+    def __init__(
+        self,
+        protocol: str,
+        cases: Sequence[Case],
+        implementation: str,
+        packages: Sequence[str],
+        version: str,
+        *,
+        is_matrix: bool = False,
+    ) -> None:
+        """
+        `implementation` is a `MODULE:CLASS` that takes the specification from `packages`, which each mutant loads anew.
+
+        For a matrix, a mutant is run on all cases that come by its place, but those made from state graphs, before any of these.
+        """
         self.protocol = protocol
         self.cases = cases
+        self._is_matrix = is_matrix
         self._implementation = implementation
         self._packages = (*(PROTOCOLS[name].specification.target for name in protocols()), *packages)
         self._version = version
@@ -147,9 +163,21 @@ class Bench:
             copy.use()
             if not change(mutant, reach.imported):
                 begin_again(self._packages, mutant)
+            if self._is_matrix and (killers := self._find_killers(chosen, reach.seconds)):
+                return Verdict(killers[0].id, killers[0].failure or killers[0].status, len(chosen), _vectors(killers))
             return self._run_cases(chosen, reach.seconds)
 
         return _Running(mutant, len(chosen), *_fork(work))
+
+    def _find_killers(self, numbers: Sequence[int], seconds: Sequence[float]) -> list[Result]:
+        """All that fail of the cases that are not made from state graphs."""
+        written = [number for number in numbers if self.cases[number].vector.layer != LAYER]
+        _may_compute(TIMES * sum(seconds[number] for number in written) + MORE)
+        try:
+            results = self._results([self.cases[number] for number in written], replace(SETTINGS, fail_fast=False))
+        except (AdapterUnavailable, MemoryError):
+            return []
+        return [result for result in results if STATUSES[result.status]]
 
     def _run_cases(self, numbers: Sequence[int], seconds: Sequence[float]) -> Verdict:
         begin, few = 0, FEW
@@ -167,15 +195,15 @@ class Bench:
             return Verdict(None, HUNG, len(numbers))
         return Verdict(None, SURVIVED, len(numbers))
 
-    def _results(self, cases: Sequence[Case]) -> list[Result]:
+    def _results(self, cases: Sequence[Case], settings: Settings = SETTINGS) -> list[Result]:
         results: list[Result] = []
 
         def report(result: Result) -> bool:
             results.append(result)
-            return STATUSES[result.status]
+            return settings.fail_fast and STATUSES[result.status]
 
         adapter = InProcess(self._implementation, PATIENCE, self._version)
-        run(lambda: adapter, adapter, adapter.start(), cases, SETTINGS, report)
+        run(lambda: adapter, adapter, adapter.start(), cases, settings, report)
         return results
 
     def _reach(self, modules: Sequence[Module]) -> Reach:
@@ -284,6 +312,10 @@ def _answer(pid: int, reading: IO[bytes]) -> Any:
         return pickle.loads(told)
     except (EOFError, pickle.UnpicklingError):
         return None
+
+
+def _vectors(results: Iterable[Result]) -> tuple[str, ...]:
+    return tuple(sorted({result.vector for result in results}))
 
 
 def _function(mutant: Mutant) -> str:
