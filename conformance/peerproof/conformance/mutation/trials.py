@@ -162,8 +162,8 @@ class Bench:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
             if not change(mutant, reach.imported):
-                begin_again(self._packages, mutant)
-            if self._is_matrix and (killers := self._find_killers(chosen, reach.seconds)):
+                begin_again(self._packages, mutant)  # what the suite loads from now on has the fault as well: one detection, no more
+            elif self._is_matrix and (killers := self._find_killers(chosen, reach.seconds)):
                 return Verdict(killers[0].id, killers[0].failure or killers[0].status, len(chosen), _vectors(killers))
             return self._run_cases(chosen, reach.seconds)
 
