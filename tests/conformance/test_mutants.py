@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import pytest
 
+from peerproof.conformance.clauses.catalogue import specification
 from peerproof.conformance.mutation import trials
 from peerproof.conformance.mutation.late_effects import late
 from peerproof.conformance.mutation.mutant_files import Equivalent, Record, equivalents, load_detections, store_detections
@@ -282,6 +283,7 @@ def test_messages_of_vectors_are_written_by_the_specification_and_not_by_the_mut
         "swim", cases(suite, chosen), "peerproof.reference.harness.harness:Harness", ("peerproof.reference",), suite.version
     )
     (state,) = (each for each in modules("swim") if each.name.endswith(".state"))
+    specification.cache_clear()  # as if nothing had been judged in this process
     mutant = next(one for one in mutants(state) if one.change == "255 -> 254")
 
     ((_, verdict),) = judge.trials([mutant], judge.reach([state]), jobs=1)

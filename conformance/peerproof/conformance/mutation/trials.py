@@ -27,7 +27,7 @@ from typing import IO, Any, Final
 
 from peerproof.conformance.adapter.adapter import AdapterUnavailable
 from peerproof.conformance.adapter.in_process import InProcess
-from peerproof.conformance.clauses.catalogue import protocols
+from peerproof.conformance.clauses.catalogue import protocols, specification
 from peerproof.conformance.mutation.copies import Copy, begin_again, change, remember_nothing
 from peerproof.conformance.mutation.sites import Module, Mutant
 from peerproof.conformance.runner.result import STATUSES, Result
@@ -124,6 +124,8 @@ class Bench:
         best: defaultdict[str, Counter[int]] = defaultdict(Counter)  # of a function, by which cases mutants were killed
         numbers = {case.id: number for number, case in enumerate(self.cases)}
         modules = {mutant.module.name for mutant in mutants}
+        for name in protocols():
+            specification(name)  # kept from here on: the suite judges by these, whatever is loaded later
         copy = Copy(self._packages, [self._implementation.partition(":")[0], *modules])
         gc.freeze()  # what is there now is shared with all that are forked
         with selectors.DefaultSelector() as selector:
@@ -162,7 +164,7 @@ class Bench:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             copy.use()
             if not change(mutant, reach.imported):
-                begin_again(self._packages, mutant)  # what the suite loads from now on has the fault as well: one detection, no more
+                begin_again(self._packages, mutant)  # as has what the suite loads from now on: one detection, no more
             elif self._is_matrix and (killers := self._find_killers(chosen, reach.seconds)):
                 return Verdict(killers[0].id, killers[0].failure or killers[0].status, len(chosen), _vectors(killers))
             return self._run_cases(chosen, reach.seconds)
